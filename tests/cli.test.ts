@@ -108,6 +108,23 @@ describe("parley bot", () => {
   });
 });
 
+describe("a list of an unknown workspace", () => {
+  it.each(["bot list", "key list", "conversation list"])(
+    "is an error, not an empty list: parley %s",
+    async (command) => {
+      const { code, stdout, stderr } = await run(...command.split(" "), "--workspace", "nobody");
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toBe("parley: no such workspace: list workspaces with parley workspace list\n");
+    },
+  );
+
+  it("is empty for a workspace that has no bots, keys and sessions", async () => {
+    const { id } = await json<{ id: string }>("workspace", "create", "--name", "New", "--plan", "free");
+    for (const command of ["bot", "key", "conversation"])
+      expect(await json(command, "list", "--workspace", id)).toEqual([]);
+  });
+});
+
 describe("parley key", () => {
   it("creates a key for several domains, changes its domains, and lists and revokes it", async () => {
     const created = await json<{ public_key: string }>(

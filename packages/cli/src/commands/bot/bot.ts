@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
+import { requireWorkspace } from "../../admin/require-workspace.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
@@ -47,6 +48,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
       report(
         callAdmin(BotAdminService, async (service) => {
           const { bots } = await service.listBots({ workspaceId });
+          if (bots.length === 0) await requireWorkspace(callAdmin, workspaceId);
           return {
             json: bots.map((each) => messageToJson(BotSchema, each)),
             text: formatTable(

@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
+import { requireWorkspace } from "../../admin/require-workspace.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
@@ -45,6 +46,7 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
       report(
         callAdmin(KeyAdminService, async (service) => {
           const { keys } = await service.listKeys({ workspaceId });
+          if (keys.length === 0) await requireWorkspace(callAdmin, workspaceId);
           return {
             json: keys.map((each) => messageToJson(ApiKeySchema, each)),
             text: formatTable(

@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { SessionAdminService, SessionSummarySchema } from "@parley/rpc/conversation";
+import { requireWorkspace } from "../../admin/require-workspace.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { terminalColumns } from "../../output/result.ts";
@@ -20,6 +21,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
       report(
         callAdmin(SessionAdminService, async (service) => {
           const { sessions } = await service.listSessions({ workspaceId, limit });
+          if (sessions.length === 0) await requireWorkspace(callAdmin, workspaceId);
           return {
             json: sessions.map((each) => messageToJson(SessionSummarySchema, each)),
             text: formatTable(

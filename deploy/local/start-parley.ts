@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import {
   createAdminCaller,
+  formatCount,
   type Instance,
   localTarget,
   readInstance,
@@ -88,7 +89,7 @@ export async function startParley(
   await step(
     "widget",
     () => widget,
-    ({ files }) => `${Object.keys(files).length} files built`,
+    ({ files }) => `${formatCount(Object.keys(files).length, "file")} built`,
   );
   if (consolePage !== undefined) {
     await step(
@@ -163,10 +164,6 @@ export async function startParley(
 function describeDemo(demo: Demo | undefined): string {
   if (demo === undefined) return "its workspace is deleted, so no sample shop";
   return demo.documentsSent === 0 ? "unchanged" : `${formatCount(demo.documentsSent, "document")} added`;
-}
-
-function formatCount(amount: number, name: string): string {
-  return `${amount} ${name}${amount === 1 ? "" : "s"}`;
 }
 
 /** Builds the console's page. Imports the build tools dynamically, because the slow import can then run while the database starts. */

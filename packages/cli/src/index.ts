@@ -15,3 +15,4 @@ export { DEVELOPMENT_ROLE_ENV, ensureIssuer } from "./local/issuer.ts";
 export { MIGRATED_SERVICES, type MigratedService, migrateService, NODE_FLAGS } from "./local/migrate-service.ts";
 export { processExists } from "./local/process-exists.ts";
 export { printable } from "./output/printable.ts";
+export { formatCount } from "./output/table.ts";

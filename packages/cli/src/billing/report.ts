@@ -1,6 +1,6 @@
 import { stringify } from "csv-stringify/sync";
 import type { Result } from "../output/result.ts";
-import { formatTable } from "../output/table.ts";
+import { formatCount, formatTable } from "../output/table.ts";
 import type { BillingRun } from "./billing.ts";
 import { formatRounded } from "./decimal.ts";
 
@@ -72,15 +72,19 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
   );
   const notes = [
     `The month is ${month}, UTC. The cost is in the currency of your price table.`,
-    ...(totals.held > 0 ? [`${totals.held} turns are not settled yet, so these figures are not final.`] : []),
+    ...(totals.held > 0
+      ? [`${formatCount(totals.held, "turn is", "turns are")} not settled yet, so these figures are not final.`]
+      : []),
     ...(totals.adjusted !== 0 ? ["The messages used include the corrections in the column adjusted."] : []),
     ...(totals.unpriced_calls > 0
       ? [
-          `${totals.unpriced_calls} calls have no price and are not in the cost. Set prices for their models in LLM_CONFIG.`,
+          `${formatCount(totals.unpriced_calls, "call has", "calls have")} no price, so the cost is incomplete. Set prices for all models in LLM_CONFIG.`,
         ]
       : []),
     ...(totals.estimated_calls > 0
-      ? [`${totals.estimated_calls} calls have no token count from the provider. Parley estimated them.`]
+      ? [
+          `${formatCount(totals.estimated_calls, "call has", "calls have")} no token count from the provider. Parley estimated the tokens.`,
+        ]
       : []),
   ];
   return `${tableText}\n${notes.join("\n")}\n`;

@@ -32,6 +32,11 @@ it("repairUsage returns the repairs made before a call failed, warns, and sets e
   expect(text).toContain("2 differences repaired among 10 turns and holds.");
 });
 
+it("repairUsage reports one repair in the singular", async () => {
+  const { context } = createContext(1);
+  expect((await repairUsage(context, "", "")).text).toContain("1 difference repaired among 5 turns and holds.");
+});
+
 it("repairUsage rejects if the first call fails", async () => {
   const { context, warnings } = createContext(0);
   await expect(repairUsage(context, "", "")).rejects.toThrow("try later");

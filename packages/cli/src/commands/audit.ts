@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { formatTable } from "../output/table.ts";
+import { formatCount, formatTable } from "../output/table.ts";
 import { monthOption, refuseEmpty } from "./options.ts";
 
 export function addAuditCommand(program: CommandUnknownOpts, context: Context): void {
@@ -72,7 +72,7 @@ export async function repairUsage(
     json: { checked, repairs: repairs.map((each) => messageToJson(RepairSchema, each)) },
     text:
       (rows.length > 0 ? formatTable(["workspace", "turn", "difference", "repair"], rows, "") : "") +
-      `${repairs.length} differences repaired among ${checked} turns and holds.\n`,
+      `${formatCount(repairs.length, "difference")} repaired among ${formatCount(checked, "turn or hold", "turns and holds")}.\n`,
     exitCode,
   };
 }

@@ -5,7 +5,7 @@ import { requireField } from "../admin/require-field.ts";
 import type { Context } from "../context.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
-import { formatFields, formatTable } from "../output/table.ts";
+import { formatCount, formatFields, formatTable } from "../output/table.ts";
 import { PLANS, wholeNumberParser } from "./options.ts";
 
 export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -117,7 +117,7 @@ function toResult({ id, name, plan, cap, retentionDays }: Workspace): Result {
       ["name", name],
       ["plan", plan],
       ["messages a month", cap],
-      ["sessions kept", retentionDays === 0 ? "without limit" : `${retentionDays} days`],
+      ["sessions kept", retentionDays === 0 ? "without limit" : formatCount(retentionDays, "day")],
     ]),
   };
 }

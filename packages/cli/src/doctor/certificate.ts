@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { isIP } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import { formatCount } from "../output/table.ts";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import { codeOf, hostOf, portOf } from "./reachability.ts";
 
@@ -58,7 +59,7 @@ function checkPeer(socket: TLSSocket, host: string, nowMs: number): Finding {
     return fail("certificate", message, { fix: [...new Set(fixes)].join("; ") });
   }
   const days = Math.floor((until - nowMs) / DAY_MS);
-  const valid = `valid for ${host} until ${formatDay(until)}, ${days} days from now`;
+  const valid = `valid for ${host} until ${formatDay(until)}, ${formatCount(days, "day")} from now`;
   if (days >= EXPIRES_SOON_DAYS) return pass("certificate", valid);
   return warn("certificate", valid, {
     fix: "find out why it is not renewed yet; cert-manager renews after two thirds of the lifetime",

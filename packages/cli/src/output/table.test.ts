@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatFields, formatTable } from "./table.ts";
+import { formatCount, formatFields, formatTable } from "./table.ts";
 
 describe("table", () => {
   it("aligns columns, right-aligns numbers and counts wide characters as two columns", () => {
@@ -23,6 +23,24 @@ describe("table", () => {
 
   it("prints the given message if there are no rows", () => {
     expect(formatTable(["name"], [], "No bots yet.")).toBe("No bots yet.\n");
+  });
+});
+
+describe("a count", () => {
+  it.each([
+    [0, "0 turns"],
+    [1, "1 turn"],
+    [1_234, "1,234 turns"],
+    [null, "– turns"],
+  ])("of %j has the noun in singular only for 1, and a dash if it is unknown", (amount, expected) => {
+    expect(formatCount(amount, "turn")).toBe(expected);
+  });
+
+  it("has the given plural", () => {
+    expect([1, 2].map((amount) => formatCount(amount, "turn or hold", "turns and holds"))).toEqual([
+      "1 turn or hold",
+      "2 turns and holds",
+    ]);
   });
 });
 

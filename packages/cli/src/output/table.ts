@@ -34,6 +34,11 @@ export function formatFields(values: readonly (readonly [label: string, value: C
     .join("");
 }
 
+/** Formats an amount with its noun, such as `1 turn` or `1,234 turns`. The amount is null if it is unknown. */
+export function formatCount(amount: number | null, singular: string, plural = `${singular}s`): string {
+  return `${formatValue(amount ?? "–")} ${amount === 1 ? singular : plural}`;
+}
+
 function formatValue(value: Cell): string {
   return typeof value === "number" ? value.toLocaleString("en-US") : printable(value);
 }

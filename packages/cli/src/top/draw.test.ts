@@ -46,6 +46,11 @@ describe("draw", () => {
     expect(text).not.toContain("\u001b");
   });
 
+  test("shows one turn of the outbox in the singular", () => {
+    const lines = drawActivity({ ...ACTIVITY, outbox: { depth: 1, oldest_seconds: 2 } }, WIDE);
+    expect(lines.join("\n")).toContain("outbox        1 turn to settle, the oldest 2 s");
+  });
+
   test("says that the rate limiter's last decision used the fallback, because an idle edge makes no newer decision", () => {
     expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
       "! an edge made its last rate limit decision on its own: Redis did not respond",

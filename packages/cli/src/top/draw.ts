@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { printable } from "../output/printable.ts";
-import { formatTable } from "../output/table.ts";
+import { formatCount, formatTable } from "../output/table.ts";
 import type { Activity } from "./activity.ts";
 import { SERVICES } from "./scrape.ts";
 
@@ -46,7 +46,7 @@ function figureLines({ streams_open, tokens_per_second, turns_per_second, first_
     labelledLine("tokens", `${formatNumber(tokens_per_second)} a second`),
     labelledLine("turns", `${formatNumber(turns_per_second)} a second`),
     labelledLine("first token", `p50 ${formatNumber(p50_ms)} ms, p99 ${formatNumber(p99_ms)} ms, ${span}`),
-    labelledLine("outbox", `${formatNumber(outbox.depth)} turns to settle, the oldest ${oldest} s`),
+    labelledLine("outbox", `${formatCount(outbox.depth, "turn")} to settle, the oldest ${oldest} s`),
   ];
 }
 

@@ -8,7 +8,7 @@ import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
 import type { Result } from "../../output/result.ts";
-import { type Cell, formatTable } from "../../output/table.ts";
+import { type Cell, formatCount, formatTable } from "../../output/table.ts";
 import { type Document, nameDocument, readDocument } from "./knowledge-document.ts";
 
 export type AddDocumentsOptions = {
@@ -105,7 +105,7 @@ function mayLaterSucceed(error: CliError): boolean {
 function formatSummary({ total, added, tried }: { total: number; added: number; tried: number }): string {
   if (added === total) return "";
   const notTried = tried < total ? ` Not tried: ${total - tried}.` : "";
-  return `Added ${added} of ${total} documents. Failed: ${tried - added}.${notTried}\n`;
+  return `Added ${added} of ${formatCount(total, "document")}. Failed: ${tried - added}.${notTried}\n`;
 }
 
 /** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */

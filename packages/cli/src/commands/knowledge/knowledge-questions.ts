@@ -13,7 +13,7 @@ import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
-import { formatTable } from "../../output/table.ts";
+import { formatCount, formatTable } from "../../output/table.ts";
 import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
 
 const NO_PASSAGES = "No passage was found: a reply would not be based on the knowledge.";
@@ -103,8 +103,9 @@ function formatRun(run: EvaluationRun, previous: EvaluationRun | undefined, case
   });
   const notes = [
     `Found ${formatRecall(run)}${previous ? `, before ${formatRecall(previous)}` : ""}.`,
-    run.searched < run.cases && `${run.cases - run.searched} questions were not searched: the time limit was reached.`,
-    run.semanticFailures > 0 && `Semantic search failed for ${run.semanticFailures} questions.`,
+    run.searched < run.cases &&
+      `${formatCount(run.cases - run.searched, "question was", "questions were")} not searched: the time limit was reached.`,
+    run.semanticFailures > 0 && `Semantic search failed for ${formatCount(run.semanticFailures, "question")}.`,
   ].filter((note) => note !== false);
   const table = formatTable(["place", "before", "document", "question"], rows, "No question was searched.");
   return [table, ...notes.map((note) => `${note}\n`)].join("");

@@ -3,7 +3,7 @@ import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/co
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
-import { formatTable } from "../../output/table.ts";
+import { formatCount, formatTable } from "../../output/table.ts";
 import { appendValue, botOption, workspaceOption } from "../options.ts";
 import { addDocuments, sourceRows } from "./knowledge-add.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
@@ -66,7 +66,10 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
 function describeEmbeddings(state: string, model: string, sources: readonly Source[]): string {
   const total = (count: (source: Source) => number) => sources.reduce((sum, each) => sum + count(each), 0);
   if (state === "on")
-    return `Embedded ${total((each) => each.embedded)} of ${total((each) => each.chunks)} chunks with ${printable(model)}.\n`;
+    return `Embedded ${total((each) => each.embedded)} of ${formatCount(
+      total((each) => each.chunks),
+      "chunk",
+    )} with ${printable(model)}.\n`;
   if (state === "no_pgvector")
     return "Only word search is available: the database has no pgvector. As a superuser, run CREATE EXTENSION vector\n";
   return "";

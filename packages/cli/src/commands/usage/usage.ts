@@ -7,7 +7,7 @@ import { reportBilling } from "../../billing/report.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import type { Result } from "../../output/result.ts";
-import { formatFields } from "../../output/table.ts";
+import { formatCount, formatFields } from "../../output/table.ts";
 import { monthOption, refuseEmpty } from "../options.ts";
 import { addAdjustCommands } from "./usage-adjust.ts";
 import { addMonthsCommand } from "./usage-months.ts";
@@ -24,7 +24,7 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
     .action(({ workspace, all = false, month = "", csv = false }) => {
       if (workspace !== undefined) return report(showUsage(callAdmin, workspace, month));
       if (!all) throw new CliError("give --workspace W, or --all; run parley usage --help", { exitCode: 2 });
-      const reportProgress = (count: number) => progress(`${count} workspaces …`);
+      const reportProgress = (count: number) => progress(`${formatCount(count, "workspace")} …`);
       return report(
         runBilling(callAdmin, month, reportProgress).then((billing) => reportBilling(billing, csv ? "csv" : "table")),
       );

@@ -1,5 +1,5 @@
 import { toConnectError } from "./response-error.ts";
-import { fetchWithSession } from "./session-fetch.ts";
+import { fetchWithSession, readJson } from "./session-fetch.ts";
 
 /** A Connect call of an admin method, or the query string of a list of conversations. */
 type BatchCall = { method: string; message: unknown } | { conversations: string };
@@ -46,10 +46,10 @@ async function sendQueue(): Promise<void> {
       body: JSON.stringify({ calls: batch.map(({ call }) => call) }),
     });
     if (!response.ok) throw await toConnectError(response);
-    const { responses } = (await response.json()) as { responses: BatchResponse[] };
+    const { responses } = (await readJson(response)) as { responses: BatchResponse[] };
     for (const [index, { resolve, reject }] of batch.entries()) {
       const callResponse = responses[index];
-      if (callResponse === undefined) reject(new TypeError("a response is missing"));
+      if (callResponse === undefined) reject(new Error("a response is missing"));
       else resolve(callResponse);
     }
   } catch (error) {

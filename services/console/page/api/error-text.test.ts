@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { errorText } from "./error-text.ts";
-import { SignedOutError } from "./session-fetch.ts";
+import { NoResponseError, SignedOutError } from "./session-fetch.ts";
 
 test.each([
   ["a request", new SignedOutError()],
@@ -12,6 +12,23 @@ test.each([
 
 test("names the connection as the problem if no response arrived", () => {
   const text = "The console cannot be reached. Check your connection.";
-  expect(errorText(new TypeError("Failed to fetch"))).toBe(text);
-  expect(errorText(ConnectError.from(new TypeError("Failed to fetch")))).toBe(text);
+  const noResponse = new NoResponseError(new TypeError("Failed to fetch"));
+  expect(errorText(noResponse)).toBe(text);
+  expect(errorText(ConnectError.from(noResponse))).toBe(text);
+});
+
+test.each([
+  ["Chromium", "Failed to fetch dynamically imported module: https://console.example.com/assets/bots.js"],
+  ["Firefox", "error loading dynamically imported module: https://console.example.com/assets/bots.js"],
+  ["Safari", "Importing a module script failed."],
+])("names the connection as the problem if %s cannot load a screen's code", (_, message) => {
+  expect(errorText(new TypeError(message))).toBe("The console cannot be reached. Check your connection.");
+});
+
+test.each([
+  ["a programming error", new TypeError("Cannot read properties of undefined (reading 'slug')")],
+  ["a programming error in a call, which Connect wraps", ConnectError.from(new TypeError("x is not a function"))],
+  ["a response that is no JSON", new SyntaxError("Unexpected token '<'")],
+])("does not name the connection as the problem of %s", (_, error) => {
+  expect(errorText(error)).toBe("Something went wrong. Try again in a few seconds.");
 });

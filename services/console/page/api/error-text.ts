@@ -1,7 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { isSignedOut } from "./session-fetch.ts";
+import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
 const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
+const UNREACHABLE = "The console cannot be reached. Check your connection.";
+const UNEXPECTED = "Something went wrong. Try again in a few seconds.";
 const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -45,9 +47,9 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
   if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
-  // No usable response arrived. `fetch` throws a TypeError, which Connect wraps. Every error that is not a ConnectError is also reported like this.
-  if (!(error instanceof ConnectError) || error.cause instanceof TypeError)
-    return "The console cannot be reached. Check your connection.";
+  if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;
+  // The page itself failed.
+  if (!(error instanceof ConnectError)) return UNEXPECTED;
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];
   if (text !== undefined) return text;
   switch (error.code) {
@@ -61,8 +63,15 @@ export function errorText(error: unknown): string {
     case Code.InvalidArgument:
       return toSentence(error.rawMessage);
     default:
-      return "Something went wrong. Try again in a few seconds.";
+      return UNEXPECTED;
   }
+}
+
+/** Whether the browser could not load a screen's code. `import()` then throws a TypeError that differs from others in its message only. */
+function isScreenMissing(error: unknown): boolean {
+  return (
+    error instanceof TypeError && /dynamically imported module|^Importing a module script failed/.test(error.message)
+  );
 }
 
 function toSentence(text: string): string {

@@ -8,9 +8,27 @@ export class SignedOutError extends Error {
   }
 }
 
-/** Whether an error reports the end of the session. Connect wraps the errors of its fetch. */
+/** Thrown when no complete response of the console arrives. */
+export class NoResponseError extends Error {
+  constructor(cause?: unknown) {
+    super("no response", { cause });
+    this.name = "NoResponseError";
+  }
+}
+
+/** Whether an error reports the end of the session. */
 export function isSignedOut(error: unknown): boolean {
-  return error instanceof SignedOutError || (error instanceof Error && error.cause instanceof SignedOutError);
+  return isOrWraps(error, SignedOutError);
+}
+
+/** Whether an error reports that no complete response arrived. */
+export function isNoResponse(error: unknown): boolean {
+  return isOrWraps(error, NoResponseError);
+}
+
+/** Whether an error, or the error that it wraps, is of this class. Connect wraps the errors of its fetch. */
+function isOrWraps(error: unknown, errorClass: typeof SignedOutError | typeof NoResponseError): boolean {
+  return error instanceof errorClass || (error instanceof Error && error.cause instanceof errorClass);
 }
 
 /** The console refuses POST requests without this header, because other sites cannot set it. */
@@ -19,10 +37,10 @@ const LOCK = "parley-session";
 
 /**
  * Fetches with the session's cookie. After a 401, refreshes the session and sends the request once more. Throws SignedOutError if the session
- * has ended, ConnectError if the refresh is refused for another reason, and `fetch`'s TypeError if no response arrives.
+ * has ended, ConnectError if the refresh is refused for another reason, and NoResponseError if no response arrives.
  */
 export async function fetchWithSession(path: string, init: RequestInit = {}): Promise<Response> {
-  const send = () => fetch(path, { ...init, headers: { ...toRecord(init.headers), ...HEADERS } });
+  const send = () => fetchResponse(path, { ...init, headers: { ...toRecord(init.headers), ...HEADERS } });
   const response = await send();
   if (response.status !== 401) return response;
   await refreshSession();
@@ -33,8 +51,8 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
 
 /**
  * Refreshes the session, one tab at a time. If another tab has just refreshed it, the backend returns that session. Throws SignedOutError if
- * the session has ended, ConnectError if the response reports another error, such as an identity provider that does not respond, and `fetch`'s
- * TypeError if no response arrives.
+ * the session has ended, ConnectError if the response reports another error, such as an identity provider that does not respond, and
+ * NoResponseError if no response arrives.
  */
 export async function refreshSession(): Promise<void> {
   const response = await postInLock("/auth/refresh");
@@ -51,7 +69,21 @@ export async function signOut(): Promise<void> {
 
 /** Sends a POST request, one tab at a time. Without the lock, a refresh in another tab could store the session again after the sign-out. */
 function postInLock(path: string): Promise<Response> {
-  return navigator.locks.request(LOCK, () => fetch(path, { method: "POST", headers: HEADERS }));
+  return navigator.locks.request(LOCK, () => fetchResponse(path, { method: "POST", headers: HEADERS }));
+}
+
+/** Reads the JSON of a response. Throws NoResponseError if the connection breaks before its end, and SyntaxError if it is no JSON. */
+export async function readJson(response: Response): Promise<unknown> {
+  return JSON.parse(await response.text().catch(throwNoResponse)) as unknown;
+}
+
+/** Same as `fetch`, which throws TypeError if no response arrives, as many programming errors do. Throws NoResponseError instead. */
+function fetchResponse(path: string, init: RequestInit): Promise<Response> {
+  return fetch(path, init).catch(throwNoResponse);
+}
+
+function throwNoResponse(cause: unknown): never {
+  throw new NoResponseError(cause);
 }
 
 function toRecord(headers: HeadersInit | undefined): Record<string, string> {

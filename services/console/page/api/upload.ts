@@ -6,7 +6,7 @@ import {
   type Source,
 } from "@parley/rpc/conversation";
 import { errorOf } from "./response-error.ts";
-import { refreshSession } from "./session-fetch.ts";
+import { NoResponseError, refreshSession } from "./session-fetch.ts";
 
 const { addSource } = KnowledgeAdminService.method;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
@@ -14,7 +14,7 @@ const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 /**
  * Adds a document in its own request, because it may be too large for a batch. Calls `onProgress` with the uploaded share, from 0 to 1. Uses
  * XMLHttpRequest, because `fetch` does not report the progress of an upload. Throws SignedOutError if the session has ended, ConnectError if
- * the response reports another error, and TypeError, as `fetch` does, if no response arrives.
+ * the response reports another error, and NoResponseError if no response arrives.
  */
 export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,
@@ -31,7 +31,7 @@ export async function uploadSource(
   if (onProgress) xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 0 : loaded / total);
   await new Promise<void>((resolve, reject) => {
     xhr.onload = () => resolve();
-    xhr.onerror = () => reject(new TypeError("the connection failed"));
+    xhr.onerror = () => reject(new NoResponseError());
     xhr.send(body as Uint8Array<ArrayBuffer>);
   });
   const bytes = new Uint8Array(xhr.response as ArrayBuffer);

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fetchWithSession, NoResponseError, readJson, refreshSession } from "./session-fetch.ts";
+
+// Node has no lock manager of a browser.
+const locks = { request: (_name: string, callback: () => unknown) => callback() };
+
+beforeEach(() => {
+  vi.stubGlobal("navigator", { locks });
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+test.each([
+  ["a request", () => fetchWithSession("/auth/session")],
+  ["a refresh of the session", refreshSession],
+])("throws NoResponseError if no response to %s arrives", async (_, send) => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+  await expect(send()).rejects.toThrow(NoResponseError);
+});
+
+test("throws NoResponseError if the connection breaks within a response", async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError("network error")) });
+  await expect(readJson(new Response(body))).rejects.toThrow(NoResponseError);
+});
+
+test("throws SyntaxError if a complete response is no JSON", async () => {
+  await expect(readJson(new Response("<html>"))).rejects.toThrow(SyntaxError);
+});

@@ -45,7 +45,7 @@ describe("./parley", () => {
     const add = ["knowledge", "add", "missing.md", "--workspace", "w", "--bot", "b"];
     expect(await launch(join(root, "parley"), add)).toEqual({
       code: 1,
-      stdout: "Added 0 of 1 documents. Failed: 1.\n",
+      stdout: "Added 0 of 1 document. Failed: 1.\n",
       stderr: `[1/1] missing.md …\nparley: ${join(workDir, "missing.md")} does not exist: check the path\n`,
     });
     const token = ["token", "--workspace", "w"];

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../errors.ts";
@@ -23,20 +23,44 @@ export type Login = {
 const LOCK_TIMEOUT_MS = 60_000;
 const LOCK_POLL_MS = 50;
 const NOTICE_AFTER_MS = 1_000;
+/** More than a login needs; access tokens have a few KiB. */
+const RESERVED_BYTES = 64 * 1024;
+
+/** Writes the login file; call it within withLoginLock. */
+export async function writeLogin(path: string, login: Login): Promise<void> {
+  await replaceLogin(path, async () => login);
+}
 
 /**
- * Writes the login file; call it within withLoginLock. Only its owner can read the file, because it holds the tokens. A reader never sees a
+ * Replaces the login file with the login that `obtain` returns; call it within withLoginLock. Reserves the space on the disk before it calls
+ * `obtain`, which may use up the stored refresh token. Only its owner can read the file, because it holds the tokens. A reader never sees a
  * half-written file.
  */
-export async function writeLogin(path: string, login: Login): Promise<void> {
+export async function replaceLogin(path: string, obtain: () => Promise<Login>): Promise<Login> {
   const draft = `${path}.${process.pid}`;
-  try {
-    await rm(draft, { force: true });
-    await writeFile(draft, `${JSON.stringify(login, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
-    await rename(draft, path);
-  } catch (cause) {
+  const failWrite = (cause: unknown) => {
     throw writeError(path, cause);
+  };
+  try {
+    await reserveDraft(draft).catch(failWrite);
+    const login = await obtain();
+    await overwriteDraft(draft, `${JSON.stringify(login, undefined, 2)}\n`).catch(failWrite);
+    await rename(draft, path).catch(failWrite);
+    return login;
+  } finally {
+    await rm(draft, { force: true });
   }
+}
+
+async function reserveDraft(draft: string): Promise<void> {
+  await rm(draft, { force: true });
+  await writeFile(draft, Buffer.alloc(RESERVED_BYTES), { mode: 0o600, flag: "wx", flush: true });
+}
+
+/** Writes into the reserved space, which truncating the file first would release. */
+async function overwriteDraft(draft: string, text: string): Promise<void> {
+  await writeFile(draft, text, { flag: "r+" });
+  await truncate(draft, Buffer.byteLength(text));
 }
 
 /** Reads the login file; undefined if there is none. */

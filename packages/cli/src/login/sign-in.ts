@@ -13,7 +13,7 @@ import {
   tokenRevocation,
 } from "openid-client";
 import { CliError } from "../errors.ts";
-import { type Login, readLogin, withLoginLock, writeLogin } from "./login-file.ts";
+import { type Login, readLogin, replaceLogin, withLoginLock } from "./login-file.ts";
 
 /** An access token that expires within this time is refreshed if possible, so that it stays valid during a command's calls. */
 const REFRESH_BEFORE_S = 120;
@@ -92,8 +92,8 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
 }
 
 /**
- * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. If the identity provider fails, returns
- * the stored token until it expires. Calls `notice` if the refresh waits for another command.
+ * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. If the identity provider fails, or the
+ * file cannot be written, returns the stored token until it expires. Calls `notice` if the refresh waits for another command.
  */
 export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
@@ -102,12 +102,11 @@ export async function readAccessToken(path: string, notice: (line: string) => vo
     // Another command may have refreshed or deleted the login meanwhile.
     const current = await readLogin(path);
     if (current === undefined || !needsRefresh(current)) return current?.accessToken;
-    const refreshed = await refresh(current).catch((error: Error) => {
+    const refreshed = await replaceLogin(path, () => refresh(current)).catch((error: Error) => {
       // A ResponseBodyError is a response in which the identity provider refuses the login.
       if (error.cause instanceof ResponseBodyError || isExpired(current)) throw error;
       return undefined;
     });
-    if (refreshed !== undefined) await writeLogin(path, refreshed);
     return (refreshed ?? current).accessToken;
   });
 }

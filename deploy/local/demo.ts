@@ -15,6 +15,8 @@ export type Demo = {
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
+/** An allowed domain that permits the sample shop: http://localhost with any port. */
+const LOCALHOST = /^(?:http:\/\/)?localhost$/;
 /** The digests of the sent documents by name. The service stores only extracted text, so it cannot detect changes. */
 const DIGESTS_FILE = "demo-documents.json";
 
@@ -65,7 +67,7 @@ async function ensureKey(callAdmin: CallAdmin): Promise<string> {
       (key) =>
         key.botSlug === DEMO.botSlug &&
         key.revokedAt === "" &&
-        key.allowedDomains.some((domain) => domain.includes("localhost")),
+        key.allowedDomains.some((domain) => LOCALHOST.test(domain)),
     );
     if (usable) return usable.publicKey;
     const { key } = await service.createKey({ ...DEMO, domains: DOMAINS });

@@ -3,13 +3,8 @@ import type { ProcessSpec } from "./process-run.ts";
 import type { ServiceName } from "./services.ts";
 import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";
 
-/** Groups of services to stop together, in this order. Callers stop first, except that conversation stops together with llm-proxy. */
-const STOP_ORDER: readonly (readonly ServiceName[])[] = [
-  ["console"],
-  ["edge"],
-  ["conversation", "llm-proxy"],
-  ["quota"],
-];
+/** The order in which the services stop: each after those that call it. */
+const STOP_ORDER: readonly ServiceName[] = ["console", "edge", "conversation", "llm-proxy", "quota"];
 
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
@@ -26,11 +21,10 @@ export async function startServices(
   const earlyNotices: Notice[] = [];
   let areReady = false;
   const notify = (notice: Notice) => (areReady ? context.notify(notice) : earlyNotices.push(notice));
-  for (const names of STOP_ORDER.toReversed()) {
-    const wanted = names.filter((name) => !except.includes(name));
-    const group = await Promise.all(wanted.map((name) => supervise(specs[name], notify)));
-    addCleanup(group, context.cleanups);
-    started.push(...group);
+  for (const name of STOP_ORDER.toReversed().filter((each) => !except.includes(each))) {
+    const supervised = await supervise(specs[name], notify);
+    addCleanup(supervised, context.cleanups);
+    started.push(supervised);
   }
   await waitUntilAllReady(started, context.stopSignal);
   areReady = true;
@@ -40,19 +34,12 @@ export async function startServices(
 /** Starts a single process and waits until it is ready. */
 export async function startSupervisedProcess(spec: ProcessSpec, context: StartContext): Promise<void> {
   const supervised = await supervise(spec, context.notify);
-  addCleanup([supervised], context.cleanups);
+  addCleanup(supervised, context.cleanups);
   await waitUntilAllReady([supervised], context.stopSignal);
 }
 
-function addCleanup(group: readonly SupervisedProcess[], cleanups: CleanupStack): void {
-  cleanups.add(
-    async () => {
-      await Promise.all(group.map((member) => member.stop()));
-    },
-    () => {
-      for (const each of group) each.kill();
-    },
-  );
+function addCleanup({ stop, kill }: SupervisedProcess, cleanups: CleanupStack): void {
+  cleanups.add(stop, kill);
 }
 
 /** Resolves when all are ready. Rejects with the first failure, or when `stopSignal` aborts. */

@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeLocalPostgres, startLocalPostgres } from "@parley/local-postgres";
 import { freePort } from "@parley/test-support";
 import { Client } from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { StartError } from "../errors.ts";
 import { startEmbeddedDatabase } from "./embedded-database.ts";
 
@@ -29,4 +29,31 @@ test("reports in one line why the database could not be created, and stops the s
     /^StartError: the embedded PostgreSQL did not open its database \(source database "template1" is being accessed by other users\): start again$/,
   );
   await expect(new Client({ connectionString: serverUrl }).connect()).rejects.toThrow("ECONNREFUSED");
+});
+
+test("sends no signal to the PID of a server that has exited and could not be restarted", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
+  onTestFinished(async () => {
+    await removeLocalPostgres(join(dataDir, "postgres"));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const notices: string[] = [];
+  const notify = ({ text }: { text: string }) => notices.push(text);
+  const database = await startEmbeddedDatabase({
+    dataDir,
+    port: await freePort(),
+    password: "password-of-the-tests",
+    notify,
+  });
+  const postgresDir = database.dataDir ?? "";
+  const pid = Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]);
+  // The restart fails, because this version of PostgreSQL cannot read the data.
+  await writeFile(join(postgresDir, "PG_VERSION"), "9\n");
+  process.kill(pid, "SIGINT");
+  await vi.waitFor(() => expect(notices.join()).toContain("written by PostgreSQL 9"), 20_000);
+
+  const kill = vi.spyOn(process, "kill");
+  onTestFinished(() => kill.mockRestore());
+  database.stopNow();
+  expect(kill.mock.calls).not.toContainEqual([pid, "SIGINT"]);
 });

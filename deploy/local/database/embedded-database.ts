@@ -27,9 +27,12 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
   const url = new URL(server.url);
   url.pathname = `/${DATABASE_NAME}`;
 
+  // After the exit, the PID may belong to another process.
+  let hasExited = false;
   let recovery: Promise<void> | undefined;
   const exitCheckTimer = setInterval(() => {
-    if (recovery || processExists(server.pid)) return;
+    hasExited ||= !processExists(server.pid);
+    if (recovery || !hasExited) return;
     recovery = recover().finally(() => {
       recovery = undefined;
     });
@@ -40,6 +43,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
     notify("error", "exited unexpectedly, restarting");
     try {
       server = await startServer(options);
+      hasExited = false;
       notify("info", "restarted");
     } catch (error) {
       notify("error", error instanceof Error ? error.message : "restart failed, retrying");
@@ -58,7 +62,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
     stopNow: () => {
       clearInterval(exitCheckTimer);
       // PostgreSQL's fast shutdown.
-      signalIfExists(server.pid, "SIGINT");
+      if (!hasExited) signalIfExists(server.pid, "SIGINT");
     },
   };
 }

@@ -39,3 +39,10 @@ it("reports that the server is starting up if it has no other reason", async () 
     "did not start: the database system is starting up; see ",
   );
 });
+
+it("does not read the target of a link that replaced the log", async () => {
+  const secret = join(dir, "secret");
+  await writeFile(secret, "FATAL:  a line of another file\n");
+  const failure = failWith(`rm '${dir}/data/postgres.log'; ln -s '${secret}' '${dir}/data/postgres.log'`);
+  await expect(failure).rejects.toThrow("ELOOP");
+});

@@ -12,7 +12,8 @@ const MAX_LOG_BYTES = 5 * 1024 * 1024;
 /** How much of the log's end is read for the reason of a failed start. */
 const MAX_REASON_BYTES = 65_536;
 /** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
-const LOG_OPEN_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
+const LOG_WRITE_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
+const LOG_READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW;
 
 export interface LaunchedServer {
   pid: number;
@@ -43,7 +44,7 @@ export async function launchServer(
   ];
   // Logs to a file, because a pipe would close when this process exits.
   const logPath = join(installation.dataDir, "postgres.log");
-  const logFile = await open(logPath, LOG_OPEN_FLAGS, 0o600);
+  const logFile = await open(logPath, LOG_WRITE_FLAGS, 0o600);
   try {
     if (installation.owner) await logFile.chown(installation.owner.uid, installation.owner.gid);
     if ((await logFile.stat()).size > MAX_LOG_BYTES) await logFile.truncate();
@@ -60,7 +61,7 @@ export async function launchServer(
     return {
       pid: child.pid ?? 0,
       isRunning: () => child.exitCode === null && child.signalCode === null,
-      readFailure: async () => describeFailure(await readFrom(logPath, logStart), logPath, port),
+      readFailure: async () => describeFailure(await readLog(logPath, logStart), logPath, port),
     };
   } finally {
     await logFile.close();
@@ -110,9 +111,9 @@ function describeFailure(
   };
 }
 
-/** Reads the file from `start` to its end, but at most the last MAX_REASON_BYTES. */
-async function readFrom(path: string, start: number): Promise<string> {
-  const file = await open(path);
+/** Reads the log from `start` to its end, but at most the last MAX_REASON_BYTES. */
+async function readLog(path: string, start: number): Promise<string> {
+  const file = await open(path, LOG_READ_FLAGS);
   try {
     const { size } = await file.stat();
     const position = Math.max(start, size - MAX_REASON_BYTES);

@@ -49,7 +49,7 @@ const MINIMAL: ChartSummary = {
 const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   minimal: MINIMAL,
   console: {
-    deployments: "cli 1, console undefined, conversation 2, edge 2, llm-proxy 2, quota 2",
+    deployments: "cli 1, console autoscaled, conversation 2, edge 2, llm-proxy 2, quota 2",
     jobsAndPods: "Job parley-migrations pre-install,pre-upgrade",
     images: images(["cli", "console", ...SERVICES]),
     pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
@@ -114,7 +114,9 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   },
 };
 
-const EVERY_SERVICE = ["HOST", "LOG_LEVEL", "DRAIN_MS", "INTERNAL_TOKEN_FILE"];
+/** Variables of the console and, with RPC, of the services. */
+const SERVER = ["HOST", "LOG_LEVEL", "DRAIN_MS"];
+const RPC = ["INTERNAL_TOKEN_FILE"];
 const ADMIN = ["ADMIN_TOKEN_FILE"];
 const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];
 const ACCESS_TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
@@ -122,25 +124,16 @@ const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "
 
 /** The variables that each component has with every values file, except for DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
-  edge: [...EVERY_SERVICE, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
-  conversation: [...EVERY_SERVICE, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
-  quota: [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
-  "llm-proxy": [...EVERY_SERVICE, ...ADMIN, ...DATABASE],
+  edge: [...SERVER, ...RPC, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
+  conversation: [...SERVER, ...RPC, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
+  quota: [...SERVER, ...RPC, ...ADMIN, ...DATABASE],
+  "llm-proxy": [...SERVER, ...RPC, ...ADMIN, ...DATABASE],
   cli: [
     ...["PARLEY_EDGE_URL", "PARLEY_CONVERSATION_URL", "PARLEY_QUOTA_URL", "PARLEY_LLM_URL", "ADMIN_TOKEN_FILE"],
     ...["PARLEY_CONVERSATION_REPLICAS_URL", "PARLEY_QUOTA_REPLICAS_URL", "PARLEY_LLM_REPLICAS_URL"],
   ],
   console: [
-    ...[
-      "HOST",
-      "LOG_LEVEL",
-      "DRAIN_MS",
-      "CONSOLE_URL",
-      ...ACCESS_TOKENS,
-      "OIDC_CLIENT_ID",
-      "OIDC_CLIENT_SECRET_FILE",
-      "OIDC_SCOPE",
-    ],
+    ...[...SERVER, "CONSOLE_URL", ...ACCESS_TOKENS, "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET_FILE", "OIDC_SCOPE"],
     ...["SESSION_SECRET_FILE", "CONVERSATION_URL", "QUOTA_URL", "EDGE_URL", "PUBLIC_EDGE_URL"],
   ],
   migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],

@@ -17,8 +17,10 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   const pods = workloads(manifests).map(({ pod }) => pod);
   const containers = pods.flatMap((pod) => pod.containers);
   return {
-    /** Components with their replicas; `undefined` if an autoscaler sets them. */
-    deployments: formatList(ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas}`)),
+    /** Components with their replicas; `autoscaled` if an autoscaler sets them. */
+    deployments: formatList(
+      ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas ?? "autoscaled"}`),
+    ),
     /** Jobs and single pods, with their Helm hooks. */
     jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeJobOrPod)),
     images: formatList(containers.map(({ image }) => image)),

@@ -15,15 +15,23 @@ import { schemaProblems } from "./validate.ts";
 // Makes a mistake in the rendered chart for each check, and expects the check to report it. A check that cannot fail proves nothing.
 
 let validManifests: Manifest[];
+let consoleManifests: Manifest[];
+let gatewayManifests: Manifest[];
 let values: unknown;
 beforeAll(async () => {
-  validManifests = (await renderChart("production")).manifests;
+  const rendered = await Promise.all(["production", "console", "gateway-api"].map((name) => renderChart(name)));
+  [validManifests = [], consoleManifests = [], gatewayManifests = []] = rendered.map(({ manifests }) => manifests);
   values = parse(await readFile(valuesFile("production"), "utf8"));
 });
 
 /** Returns the rendered chart with one changed document. */
-function withMistake(kind: string, name: string, change: (manifest: Manifest) => void): Manifest[] {
-  const copy = structuredClone(validManifests);
+function withMistake(
+  kind: string,
+  name: string,
+  change: (manifest: Manifest) => void,
+  manifests: readonly Manifest[] = validManifests,
+): Manifest[] {
+  const copy = structuredClone([...manifests]);
   const manifest = copy.find((each) => each.kind === kind && each.metadata.name === name);
   if (manifest === undefined) throw new Error(`the chart has no ${kind} ${name}`);
   change(manifest);
@@ -89,6 +97,56 @@ describe("checks of rendered documents", () => {
     );
   });
 
+  it("report a Service whose target port no container has", () => {
+    const documents = withMistake("Service", "parley", (manifest) => {
+      manifest.spec.ports[0].targetPort = "web";
+    });
+    expect(portProblems(documents)).toEqual(["Service parley: no container has the port web"]);
+  });
+
+  it("report a port of a network policy and of a monitor that no pod has", () => {
+    const policy = withMistake("NetworkPolicy", "parley-quota", (manifest) => {
+      manifest.spec.ingress[0].ports[0].port = "rpcs";
+    });
+    const monitor = withMistake("PodMonitor", "parley", (manifest) => {
+      manifest.spec.podMetricsEndpoints[0].port = "metrics";
+    });
+    expect(portProblems(policy)).toEqual(["NetworkPolicy parley-quota: its pods have no port rpcs"]);
+    expect(portProblems(monitor)).toEqual(["PodMonitor parley: no pod has the port metrics"]);
+  });
+
+  it("report an HTTPRoute to a port that the Service does not have", () => {
+    const documents = withMistake(
+      "HTTPRoute",
+      "parley",
+      (manifest) => {
+        manifest.spec.rules[0].backendRefs[0].port = 8080;
+      },
+      gatewayManifests,
+    );
+    expect(portProblems(documents)).toContain("HTTPRoute parley: there is no Service parley with the port 8080");
+  });
+
+  it.each([
+    ["parley-cli", "PARLEY_EDGE_URL"],
+    ["parley-console", "CONVERSATION_URL"],
+    ["parley-console", "QUOTA_URL"],
+    ["parley-console", "EDGE_URL"],
+  ])("report an address of %s where nothing listens, in %s", (name, variable) => {
+    const address = "parley-nothing.chat.svc:8083";
+    const documents = withMistake(
+      "Deployment",
+      name,
+      (manifest) => {
+        const entry = container(manifest).env?.find((each) => each.name === variable);
+        if (entry === undefined) throw new Error(`${name} has no ${variable}`);
+        entry.value = `https://${address}`;
+      },
+      consoleManifests,
+    );
+    expect(portProblems(documents)).toEqual([`Deployment ${name}: ${variable} has ${address}, where nothing listens`]);
+  });
+
   it("report a probe of a port that the container does not have", () => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       container(manifest).livenessProbe = { httpGet: { path: "/healthz/live", port: "web" } };
@@ -147,6 +205,49 @@ describe("checks of rendered documents", () => {
     ]);
   });
 
+  it("report a missing ServiceAccount", () => {
+    const documents = withMistake("Deployment", "parley-edge", ({ spec }) => {
+      spec.template.spec.serviceAccountName = "edge";
+    });
+    expect(referenceProblems(documents, values)).toEqual([
+      "Deployment parley-edge: the chart does not create the ServiceAccount edge",
+    ]);
+  });
+
+  it.each([
+    ["the node's network", { hostNetwork: true }, "shares a namespace with its node"],
+    ["the node's processes", { hostPID: true }, "shares a namespace with its node"],
+    ["the node's IPC", { hostIPC: true }, "shares a namespace with its node"],
+    ["no seccomp profile", { securityContext: { runAsNonRoot: true } }, "has no seccomp profile"],
+    ["the default token", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
+    ["a token", { automountServiceAccountToken: true }, "mounts a token of the cluster's API without a Role"],
+    ["service links", { enableServiceLinks: true }, "gets environment variables with the address of every Service"],
+  ])("report a pod with %s", (_, change, problem) => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      Object.assign(manifest.spec.template.spec, change);
+    });
+    expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: ${problem}`]);
+  });
+
+  it.each(["requests", "limits"] as const)("report a container without %s", (kind) => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      delete container(manifest).resources?.[kind];
+    });
+    expect(podSecurityProblems(documents)).toEqual(["Deployment parley-edge: edge has no requests and limits"]);
+  });
+
+  it.each(["parley/edge", "registry.example.com:5000/parley/edge", "parley/edge:latest"])(
+    "report an image whose version is not fixed: %s",
+    (image) => {
+      const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+        container(manifest).image = image;
+      });
+      expect(podSecurityProblems(documents)).toEqual([
+        "Deployment parley-edge: edge uses an image without a tag or with the tag latest",
+      ]);
+    },
+  );
+
   it.each([
     ["privileged", { privileged: true }, "is privileged"],
     ["escalation", { allowPrivilegeEscalation: true }, "may gain privileges"],
@@ -169,12 +270,15 @@ describe("checks of rendered documents", () => {
 
   it("report a call outside the call graph", () => {
     const documents = withMistake("NetworkPolicy", "parley-quota", (manifest) => {
+      const edge = { podSelector: { matchLabels: { "app.kubernetes.io/component": "edge" } } };
       manifest.spec.egress.push({ to: [{ ipBlock: { cidr: "0.0.0.0/0" } }], ports: [{ port: 443 }] });
+      manifest.spec.egress.push({ to: [edge], ports: [{ port: "http" }] });
       manifest.spec.ingress[0].from.push({
         podSelector: { matchLabels: { "app.kubernetes.io/component": "llm-proxy" } },
       });
     });
     expect(allowedCalls(documents).ingress).toEqual(new Set([...CALL_GRAPH, "llm-proxy → quota:grpc"]));
+    expect(allowedCalls(documents).egress).toEqual(new Set([...CALL_GRAPH, "quota → edge:http"]));
     expect(componentsWithInternetRule(documents).has("quota")).toBe(true);
   });
 });

@@ -11,9 +11,13 @@ const ALLOWED_VOLUMES = [
   "secret",
 ];
 
+/** The end of an image's name: a tag other than `latest`, or a digest. */
+const FIXED_VERSION = /:(?!latest$)[^:/]+$/;
+
 /**
  * Reports violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
- * account token only with a Role, no service links, requests and a memory limit, and no image with the tag `latest`.
+ * account token only with a Role, no service links, requests and a memory limit, and no image without a tag or with the tag
+ * `latest`.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   const accountsWithRole = new Set(
@@ -62,6 +66,6 @@ function containerProblems({ name, securityContext: own = {}, resources, image }
     ...(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
       ? []
       : ["has no requests and limits"]),
-    ...(image.endsWith(":latest") ? ["uses the tag latest"] : []),
+    ...(FIXED_VERSION.test(image) ? [] : ["uses an image without a tag or with the tag latest"]),
   ].map((problem) => `${name} ${problem}`);
 }

@@ -93,16 +93,18 @@ function backendPortProblems(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
+/** Variables with addresses of the release's Services: of the services, of the cli and of the console. */
+const ADDRESS_VARIABLE = /_TARGET$|^PARLEY_.*_URL$|^(?:CONVERSATION|QUOTA|EDGE)_URL$/;
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Reports addresses in the variables *_TARGET and PARLEY_*_URL whose Service does not exist or does not have the port. */
+/** Reports addresses in these variables whose Service does not exist or does not have the port. */
 function addressProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ name, value = "" }) => {
-        if (!/_TARGET$|^PARLEY_.*_URL$/.test(name)) return [];
+        if (!ADDRESS_VARIABLE.test(name)) return [];
         const isServed = (address: string) => {
           const [, host = "", port] = ADDRESS.exec(address) ?? [];
           const ports = (services.get(host)?.spec.ports ?? []) as { port: number }[];

@@ -9,6 +9,13 @@ const tool = {
   url: "https://api.example.com/orders/{order_id}?lang={lang}",
   parameters: schema({ order_id: { type: "string" }, lang: { type: "string" } }),
 };
+/** Returns the schema of the tool's parameters with a description that has emoji, of this length in characters. */
+function schemaOfLength(length: number): string {
+  const { properties, required } = JSON.parse(tool.parameters) as { properties: object; required: string[] };
+  const serialize = (description: string) => JSON.stringify({ type: "object", properties, required, description });
+  const description = "📦".repeat(100);
+  return serialize(description + "x".repeat(length - [...serialize(description)].length));
+}
 
 describe("accepts a tool", () => {
   test.each([
@@ -23,6 +30,12 @@ describe("accepts a tool", () => {
     ],
   ])("%s", (_, fields) => expect(() => requireHttpTool({ ...tool, ...fields })).not.toThrow());
 
+  // An emoji is one character, but two UTF-16 code units.
+  test.each([
+    ["a description of 2,000 emoji", { description: "📦".repeat(2_000) }],
+    ["a schema of 16,384 characters, some of them emoji", { parameters: schemaOfLength(16_384) }],
+  ])("with %s", (_, fields) => expect(() => requireHttpTool({ ...tool, ...fields })).not.toThrow());
+
   test.each([
     ["http://127.0.0.1:8080/mcp", ["find"]],
     ["https://mcp.example.com/mcp", []],
@@ -32,6 +45,7 @@ describe("accepts a tool", () => {
 describe("refuses a tool", () => {
   test.each([
     ["without a description", { description: " " }, "description"],
+    ["with a description of 2,001 emoji", { description: "📦".repeat(2_001) }, "at most 2000 characters"],
     ["with an unsupported method", { method: "TRACE" }, "method"],
     ["with an incomplete URL", { url: "orders/{order_id}" }, "url"],
     ["with an unsupported scheme", { url: "ftp://a.example/{order_id}" }, "http://"],
@@ -59,11 +73,7 @@ describe("refuses a tool", () => {
       { parameters: schema({ order_id: { pattern: "(?=a)" }, lang: {} }) },
       "not a JSON Schema",
     ],
-    [
-      "with a schema that is too long",
-      { parameters: JSON.stringify({ type: "object", x: "x".repeat(16_384) }) },
-      "at most",
-    ],
+    ["with a schema of 16,385 characters", { parameters: schemaOfLength(16_385) }, "at most 16384 characters"],
   ])("%s", (_, fields, message) => expect(() => requireHttpTool({ ...tool, ...fields })).toThrow(message));
 
   test.each(["", "1a", "a b", "a__b", "a.b", "x".repeat(33)])("with the name %j", (name) =>

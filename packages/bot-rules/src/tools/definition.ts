@@ -1,3 +1,4 @@
+import { isLongerThan } from "@parley/service-kit";
 import { parseParameters } from "./parameters.ts";
 import { findPlaceholders, requireUrlTemplate, requireWebUrl } from "./url-template.ts";
 
@@ -28,7 +29,7 @@ export function requireNames({ name, secret }: { name: string; secret: string })
 
 /** Checks an HTTP tool. */
 export function requireHttpTool({ description, method, url, parameters }: HttpToolDefinition): void {
-  if (description.trim() === "" || description.length > MAX_DESCRIPTION_CHARACTERS || description.includes("\0"))
+  if (description.trim() === "" || isLongerThan(description, MAX_DESCRIPTION_CHARACTERS) || description.includes("\0"))
     throw new Error(
       `description must explain the tool to the model in at most ${MAX_DESCRIPTION_CHARACTERS} characters`,
     );

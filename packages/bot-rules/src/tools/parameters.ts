@@ -1,3 +1,4 @@
+import { isLongerThan } from "@parley/service-kit";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
 
@@ -30,7 +31,7 @@ export type ToolParameters = {
  * other fields, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
  */
 export function parseParameters(text: string): ToolParameters {
-  if (text.length > MAX_SCHEMA_CHARACTERS)
+  if (isLongerThan(text, MAX_SCHEMA_CHARACTERS))
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
   // `$schema` (the version of JSON Schema) is ignored, because the keywords that tools use are the same in all versions. `$id` (the schema's
   // name) is ignored too.

@@ -96,6 +96,9 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
   }
   const refused = await runCliInProcess(["bot", "create", "--workspace", workspaceId, "--slug", "new"], cliEnv(system));
   expect(refused.stderr).toContain("no such workspace");
+  expect(await parley("bot", "list", "--workspace", workspaceId)).toContainEqual(
+    expect.objectContaining({ slug: tenant.botSlug }),
+  );
   expect((await runCliInProcess(["workspace", "set-plan", workspaceId, "free"], cliEnv(system))).code).toBe(1);
   expect(await parley("workspace", "list")).toContainEqual(
     expect.objectContaining({ id: workspaceId, deleted_at: expect.stringMatching(/Z$/) }),

@@ -53,11 +53,14 @@ export type TurnCloser = {
    * for 7 minutes. If the turn is unknown after a failed call, tries once more, because the OpenTurn may still commit.
    */
   closeIfOpened(turn: CloseTurnInit): void;
-  /** Adds the phases to a turn that is already closed. Best effort, in the background. */
+  /** Adds the phases to a turn that is already closed. Sends one request, in the background. */
   recordTimings(request: CloseTurnInit): void;
   /** Waits at most `timeoutMs` until every pending CloseTurn is acknowledged. Does not wait for those that closeIfOpened delays. */
   drain(timeoutMs: number): Promise<void>;
 };
+
+/** `isFinal` is true if an outcome is stored, and if none can be. It is false if an error can still be stored. */
+type SendResult = { stored: CloseTurnResponse | undefined; isFinal: boolean };
 
 /** Waits. With `keepsRunning`, the process does not exit during the wait. */
 type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
@@ -87,25 +90,25 @@ export function createTurnCloser(
     return request.outcome === OUTCOMES.done.proto ? limitDone(call) : limitOthers(call);
   }
 
-  /** Returns undefined when the deadline has passed, or the request was rejected or given up. */
-  async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<CloseTurnResponse | undefined> {
+  /** Sends a request until it is stored, rejected or given up, or the deadline has passed. */
+  async function sendWithRetry(request: CloseTurnInit, deadlineMs: number): Promise<SendResult> {
     let delayMs = FIRST_RETRY_DELAY_MS;
     let current = request;
     let permanentFailures = 0;
     while (performance.now() < deadlineMs) {
       try {
-        return await send(current);
+        return { stored: await send(current), isFinal: true };
       } catch (error) {
         if (isRejection(error)) {
           log.info({ turn_id: request.turnId, error }, "turn close rejected");
-          return undefined;
+          return { stored: undefined, isFinal: !canStoreError(current, error) };
         }
         if (!isOutage(error) && ++permanentFailures === MAX_PERMANENT_FAILURES) {
           permanentFailures = 0;
           const reduced = reduceRequest(current);
           if (reduced === undefined) {
             log.error({ turn_id: request.turnId, error }, "turn close given up");
-            return undefined;
+            return { stored: undefined, isFinal: true };
           }
           current = reduced;
         }
@@ -114,10 +117,10 @@ export function createTurnCloser(
         delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS);
       }
     }
-    return undefined;
+    return { stored: undefined, isFinal: false };
   }
 
-  function trackPending(response: Promise<CloseTurnResponse | undefined>): Promise<CloseTurnResponse | undefined> {
+  function trackPending<T>(response: Promise<T>): Promise<T> {
     pending.add(response);
     return response.finally(() => pending.delete(response));
   }
@@ -146,7 +149,10 @@ export function createTurnCloser(
       void closeAfterDelay(turn);
     },
     recordTimings(request) {
-      void trackPending(sendWithRetry(request, performance.now() + ATTEMPT_TIMEOUT_MS));
+      const recorded = send(request).catch((error: unknown) => {
+        log.warn({ turn_id: request.turnId, error }, "turn timings not recorded");
+      });
+      void trackPending(recorded);
     },
     async close(request, databaseTimeMicroseconds, { isKeyed } = { isKeyed: false }) {
       const hasDeadline = request.outcome === OUTCOMES.done.proto && databaseTimeMicroseconds !== undefined;
@@ -157,9 +163,11 @@ export function createTurnCloser(
       const inTime = sendWithRetry({ ...request, ...deadline }, deadlineMs);
       const closeAsError = () => sendWithRetry(toInternalError(request), Number.POSITIVE_INFINITY);
       // Tracks both requests as one, so that drain waits for the second too.
-      const closed = trackPending(inTime.then((stored) => stored ?? closeAsError()));
-      const stored = await inTime;
-      if (stored !== undefined) return stored;
+      const closed = trackPending(
+        inTime.then(async (result) => (result.isFinal ? result : await closeAsError()).stored),
+      );
+      const { stored, isFinal } = await inTime;
+      if (isFinal) return stored;
       if (isKeyed) return closed;
       const waitMs = hasDeadline ? deadlineMs + STATEMENT_TIMEOUT_MS - performance.now() : 0;
       const storedInTime = await Promise.race([closed, pause(waitMs)]);
@@ -199,6 +207,11 @@ function isOutage(error: unknown): boolean {
 const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
 
 /** Whether no retry can succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
-function isRejection(error: unknown): boolean {
+function isRejection(error: unknown): error is RpcError {
   return error instanceof RpcError && REJECTIONS.includes(error.status);
+}
+
+/** Whether a rejected request can be stored as an error: only a `done` has a month and a deadline. An unknown turn cannot be closed at all. */
+function canStoreError({ outcome }: CloseTurnInit, rejection: RpcError): boolean {
+  return outcome === OUTCOMES.done.proto && rejection.status !== status.NOT_FOUND;
 }

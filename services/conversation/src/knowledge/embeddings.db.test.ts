@@ -1,3 +1,4 @@
+import { RpcError, status } from "@parley/rpc";
 import { createLogger, Registry } from "@parley/service-kit";
 import { HANDBOOK } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -251,5 +252,18 @@ describe("with pgvector", () => {
     llm.beforeResponse = () => undefined;
     expect((await ask()).passages.length).toBeGreaterThan(byWords.length);
     expect(await countOf("ok")).toBe(1);
+  });
+
+  test("hybrid search reports off for every message while llm-proxy has no embedding model, and never pauses", async () => {
+    await addDocument(db.database, bot, "handbook.md", HANDBOOK);
+    await createWorker().run(neverAborted);
+    const knowledge = await readKnowledge(db.database, bot);
+    const { semanticSearch, countOf } = createSemanticSearch({
+      embed: () =>
+        Promise.reject(new RpcError(status.FAILED_PRECONDITION, "embeddings_not_configured", "no embedding model")),
+    });
+    for (let message = 0; message < 5; message++)
+      expect((await searchHybrid(db.database, semanticSearch, knowledge, "a puppy")).semanticSearch).toBe("off");
+    expect([await countOf("off"), await countOf("paused")]).toEqual([5, 0]);
   });
 });

@@ -61,8 +61,9 @@ export class SemanticSearch {
     } catch (error) {
       const result = toSearchResult(error);
       searches.inc({ result });
-      // Without an embedding model, llm-proxy refuses to embed texts. The operator chose this, so it is not logged.
-      if (result !== "off") log.warn({ error, result }, "semantic search failed");
+      // Without an embedding model, llm-proxy refuses to embed texts. The operator chose this, so it is not a failure.
+      if (result === "off") return { passages: [], result };
+      log.warn({ error, result }, "semantic search failed");
       this.#consecutiveFailures++;
       if (this.#consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
         this.#consecutiveFailures = 0;

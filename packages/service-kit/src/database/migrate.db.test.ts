@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Socket } from "node:net";
 import { createDatabase, queryRows as query } from "@parley/test-support";
+import { Client, type QueryResult } from "pg";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 
@@ -103,6 +104,25 @@ test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migr
   const second = migrate({ ...options("second"), migrations: [] });
   expect(await first).toEqual({ applied: ["0001"] });
   expect(await second).toEqual({ applied: [] });
+});
+
+test("if the connection of the check for a pooler is lost between two statements, rejects with an error", async () => {
+  const { target, url } = await createTestDatabase();
+  const sendQuery = Client.prototype.query as (this: Client, text: string) => Promise<QueryResult>;
+  const checked = new Set<Client>();
+  const loseSecond = async function (this: Client, text: string) {
+    const result = await sendQuery.call(this, text);
+    if (!text.includes("pg_backend_pid()") || checked.size === 2) return result;
+    if (checked.add(this).size < 2) return result;
+    const ended = new Promise((resolve) => this.once("end", resolve));
+    await query(url, `SELECT pg_terminate_backend(${result.rows[0].pid}, 5000)`);
+    await ended;
+    return result;
+  };
+  vi.spyOn(Client.prototype, "query").mockImplementation(loseSecond);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await errorOf(migrate({ ...target, rolePassword: PASSWORD }))).toContain("not queryable");
+  expect(checked.size).toBe(2);
 });
 
 test("if the connection that holds the lock is lost, reports it and commits no migration", async () => {

@@ -49,6 +49,7 @@ async function openTunnel(proxy: URL, authorities: readonly string[], timeoutMs:
 
 async function requestTunnel(proxy: URL, authority: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   // A tunnel takes over its connection to the proxy, so the connection cannot be pooled.
+  // The signal ends the request. Only the connector's own timeout ends a connection that is not established: destroy() does not.
   const client = new Client(proxy.origin, { connect: { timeout: timeoutMs } });
   try {
     const headers = { host: authority, ...authorizationOf(proxy) };

@@ -161,7 +161,11 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) =>
       storeKeyUses(
         database,
-        Array.from({ length: 10 }, (_, n) => ({ workspaceId: `many_${n}`, publicKey: `svc_pk_many_${n}` })),
+        Array.from({ length: 10 }, (_, n) => ({
+          workspaceId: `many_${n}`,
+          publicKey: `svc_pk_many_${n}`,
+          ageSeconds: n,
+        })),
       ),
   ],
   ["listing keys", (database) => listKeys(database, bot.workspaceId, 1_000)],

@@ -24,7 +24,8 @@ async function createKeys(count: number) {
 const lastUses = async (workspaceId: string) =>
   (await system.ops(KeyAdminService).listKeys({ workspaceId })).keys.map(({ lastUsedOn }) => lastUsedOn);
 
-const today = () => new Date().toISOString().slice(0, 10);
+const daysAgo = (days: number) => new Date(Date.now() - days * 24 * HOUR_MS).toISOString().slice(0, 10);
+const today = () => daysAgo(0);
 
 async function setOldUse(workspaceId: string) {
   await system.admin.query("UPDATE conversation.api_keys SET last_used_on = '2020-01-01' WHERE workspace_id = $1", [
@@ -81,6 +82,24 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
   uses.add(key);
   await uses.store();
   expect(await lastUses(workspaceId)).toEqual([today()]);
+});
+
+test("a late run stores the day of the last use, and not an earlier day than the stored one", async () => {
+  const { workspaceId, created } = await createKeys(1);
+  const key = { workspaceId, publicKey: created[0] ?? "" };
+  let nowMs = 0;
+  const uses = new KeyUses(system.database, () => nowMs);
+  uses.add(key);
+  nowMs = 24 * HOUR_MS;
+  uses.add(key);
+  const olderUses = new KeyUses(system.database, () => nowMs);
+  olderUses.add(key);
+  nowMs = 48 * HOUR_MS;
+  await uses.store();
+  expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
+  nowMs = 96 * HOUR_MS;
+  await olderUses.store();
+  expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
 });
 
 test("the next run stores the uses that a failed run did not store, and skips a key whose row is locked", async () => {

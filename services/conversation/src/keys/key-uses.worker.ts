@@ -12,7 +12,7 @@ const MAX_KEYS_PER_STATEMENT = 1_000;
 export class KeyUses {
   readonly #database: Database;
   readonly #nowMs: () => number;
-  readonly #pending = new Map<string, UsedKey>();
+  readonly #pending = new Map<string, UsedKey & { usedAtMs: number }>();
   /** When each key's use was last stored, if that was within the last hour. */
   readonly #storedAtMs = new Map<string, number>();
 
@@ -23,7 +23,7 @@ export class KeyUses {
 
   /** Records that a key was used. Costs no I/O. */
   add(key: UsedKey): void {
-    if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, key);
+    if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, { ...key, usedAtMs: this.#nowMs() });
   }
 
   /** Stores the uses since the last run. If a run fails, the next one stores its uses too. */
@@ -33,7 +33,8 @@ export class KeyUses {
       if (nowMs - storedAtMs >= HOUR_MS) this.#storedAtMs.delete(publicKey);
     while (this.#pending.size > 0) {
       const keys = [...this.#pending.values()].slice(0, MAX_KEYS_PER_STATEMENT);
-      await storeKeyUses(this.#database, keys);
+      const uses = keys.map(({ usedAtMs, ...key }) => ({ ...key, ageSeconds: (nowMs - usedAtMs) / 1_000 }));
+      await storeKeyUses(this.#database, uses);
       for (const { publicKey } of keys) {
         this.#pending.delete(publicKey);
         this.#storedAtMs.set(publicKey, nowMs);

@@ -1,11 +1,14 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { MAX_UPLOAD_WAIT_MS } from "@parley/service-kit";
 import { expect, onTestFinished, test } from "vitest";
-import { type AdminCall, createAdminCalls } from "./admin-calls.client.ts";
+import { type AdminCall, LIMITS_MS as CONSOLE_LIMITS_MS, createAdminCalls } from "./admin-calls.client.ts";
 
-const LIMITS_MS = { call: 200, addSource: 20_000, stream: 20_000 };
+const LIMITS_MS = { call: 200, slowCall: 20_000, stream: 20_000 };
 const BOTS = "parley.conversation.v1.BotAdminService/ListBots";
 const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
+const ERASE_SESSION = "parley.conversation.v1.SessionAdminService/EraseSession";
 
 /** Starts an admin service. Returns a function that calls its methods, and the counted responses. */
 async function startService(listener: RequestListener) {
@@ -44,13 +47,19 @@ test("counts a call once, as 503, if the connection breaks during the response",
   expect(counted).toEqual([[BOTS, 503]]);
 });
 
-test("waits longer for AddSource than for other calls", async () => {
+test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls", async (method) => {
   const { callMethod, counted } = await startService(({ url }, response) => {
-    if (url === `/${ADD_SOURCE}`) setTimeout(() => response.end("{}"), 3 * LIMITS_MS.call);
+    if (url === `/${method}`) setTimeout(() => response.end("{}"), 3 * LIMITS_MS.call);
   });
-  await Promise.all([callMethod(BOTS), callMethod(ADD_SOURCE)]);
+  await Promise.all([callMethod(BOTS), callMethod(method)]);
   expect(counted).toEqual([
     [BOTS, 503],
-    [ADD_SOURCE, 200],
+    [method, 200],
   ]);
+});
+
+test("the documented proxy waits longer than the longest wait and call together", async () => {
+  const guide = await readFile(new URL("../../../../docs/install/ingress.md", import.meta.url), "utf8");
+  const [, seconds] = /## The console\n.*?proxy_read_timeout (\d+)s;/s.exec(guide) ?? [];
+  expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CONSOLE_LIMITS_MS.slowCall);
 });

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
-import { KnowledgeAdminService } from "@parley/rpc/conversation";
+import { KnowledgeAdminService, SessionAdminService } from "@parley/rpc/conversation";
 import type { AdminService } from "./allowed-methods.ts";
 
 /** A Connect call: its method, and its message in the encoding of `contentType`. */
@@ -31,18 +31,22 @@ export type AdminCalls = {
 
 /** How long the client waits for each kind of call. */
 export const LIMITS_MS = {
-  /** Longer than every unary call except AddSource and the erasure of a session with very many messages. */
+  /** Longer than every unary call except AddSource and EraseSession. */
   call: 60_000,
   /**
-   * An upload waits for at most 20 s before the service receives it. Each document waits in a queue for at most 60 s. Then a URL is fetched in
-   * at most 20 s, and the document is read in at most 60 s. The proxies in front of the console wait for 160 s.
+   * For AddSource and EraseSession. AddSource: An upload waits for at most 20 s before the service receives it. Each document waits in a queue
+   * for at most 60 s. Then a URL is fetched in at most 20 s, and the document is read in at most 60 s. EraseSession: A session with very many
+   * messages may take longer than this; the service completes its erasure nevertheless.
    */
-  addSource: 150_000,
+  slowCall: 150_000,
   /** Long enough for a slow reader of a transcript. */
   stream: 10 * 60_000,
 };
-const { addSource } = KnowledgeAdminService.method;
-const ADD_SOURCE = `${addSource.parent.typeName}/${addSource.name}`;
+const SLOW_CALLS = new Set(
+  [KnowledgeAdminService.method.addSource, SessionAdminService.method.eraseSession].map(
+    ({ parent, name }) => `${parent.typeName}/${name}`,
+  ),
+);
 const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not answer" };
 
 /** Creates a client of the admin services. If a service does not respond, returns the Connect error `unavailable`. */
@@ -81,7 +85,7 @@ export function createAdminCalls(
   };
   return {
     call: (call) => {
-      const timeoutMs = call.method === ADD_SOURCE ? limitsMs.addSource : limitsMs.call;
+      const timeoutMs = SLOW_CALLS.has(call.method) ? limitsMs.slowCall : limitsMs.call;
       return send(call, timeoutMs, async (response) => Buffer.from(await response.arrayBuffer()));
     },
     stream: (call) => send(call, limitsMs.stream, async ({ body }) => Readable.fromWeb(body as ReadableStream)),

@@ -87,6 +87,12 @@ describe("a schema that does not forbid other fields", () => {
       "admin",
     ],
     ["a field of a conditional schema", { if: false, else: { properties: { o: address } } }, { o: unknown }, "admin"],
+    [
+      "a field of a schema in dependencies",
+      { properties: { o: {} }, dependencies: { o: { properties: { o: address } } } },
+      { o: unknown },
+      "admin",
+    ],
     ["an argument beside combined schemas", { allOf: [{ properties: { id: text } }] }, { id: "1", admin: 1 }, "admin"],
   ])("refuses %s that it does not describe", (_, parameters, values, name) =>
     expect(problem(parameters, values)).toContain(`: ${name}`),
@@ -144,6 +150,14 @@ describe("a schema with references", () => {
     expect(() => parse({ $defs, properties: { x: { $ref: "#/$defs/l40" } } })).toThrow("too large when its references");
   });
 
+  test("is refused if the data in its parts is too large when its references are expanded", () => {
+    const $defs = { a: { enum: Array.from({ length: 100 }, () => []) } };
+    const parseWith = (references: number) =>
+      parse({ $defs, allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/a" })) });
+    expect(() => parseWith(50)).not.toThrow();
+    expect(() => parseWith(100)).toThrow("too large when its references");
+  });
+
   test.each([
     ["itself", { $ref: "#" }],
     [
@@ -161,6 +175,28 @@ describe("a schema with references", () => {
     "is refused if it refers to %s",
     ($ref) => expect(() => parse({ properties: { x: { $ref } } })).toThrow("$ref must name a part of the schema"),
   );
+
+  test.each([
+    ["default", { $ref: "orders", $id: "7" }],
+    ["const", { $ref: "orders", $id: "7" }],
+    ["enum", [{ $ref: "orders", $id: "7" }]],
+    ["examples", [{ $ref: "orders", $id: "7" }]],
+  ])("may have data with the names of keywords in %s", (keyword, data) => {
+    const { findProblem } = parse({ properties: { x: { [keyword]: data } } });
+    expect(findProblem({ x: { $ref: "orders", $id: "7" } })).toBeUndefined();
+  });
+
+  test.each(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"])(
+    "is refused if a schema by the name of a keyword for data, in %s, has a keyword that is not permitted",
+    (map) => {
+      expect(() => parse({ properties: { x: { [map]: { default: { $anchor: "a" } } } } })).toThrow("must not contain");
+    },
+  );
+
+  test("is refused if it refers to data that is not a permitted schema", () => {
+    const properties = { x: { default: { $anchor: "a" } }, y: { $ref: "#/properties/x/default" } };
+    expect(() => parse({ properties })).toThrow("must not contain $anchor");
+  });
 
   test("may describe an argument whose name is a keyword", () => {
     const { findProblem } = parse({ properties: { $ref: { type: "string" }, $id: { type: "string" } } });

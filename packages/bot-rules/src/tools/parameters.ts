@@ -71,17 +71,30 @@ export function parseParameters(text: string): ToolParameters {
  * and checking the arguments would take exponential time.
  */
 function requireBoundedReferences(root: Record<string, unknown>): void {
-  const pending: unknown[] = [root];
-  for (let nodes = 0; pending.length > 0; nodes++) {
+  const pending: { part: object; kind: PartKind }[] = [{ part: root, kind: "schema" }];
+  for (let nodes = 0; ; nodes++) {
+    const next = pending.pop();
+    if (next === undefined) return;
     if (nodes > MAX_EXPANDED_NODES)
       throw uncheckable("it is recursive, or too large when its references ($ref) are expanded");
-    for (const [key, value] of Object.entries(pending.pop() ?? {})) {
-      const isKeyword = typeof value !== "object";
-      if (isKeyword && REFUSED_KEYWORDS.has(key)) throw uncheckable(`it must not contain ${key}`);
-      const next = key === "$ref" && typeof value === "string" ? findReferenced(root, value) : value;
-      if (typeof next === "object" && next !== null) pending.push(next);
+    const { part, kind } = next;
+    for (const [key, value] of Object.entries(part) as [string, unknown][]) {
+      if (kind === "schema" && typeof value !== "object" && REFUSED_KEYWORDS.has(key))
+        throw uncheckable(`it must not contain ${key}`);
+      const isReference = kind === "schema" && key === "$ref" && typeof value === "string";
+      const child = isReference ? findReferenced(root, value) : value;
+      if (typeof child === "object" && child !== null) pending.push({ part: child, kind: kindOfChild(kind, key) });
     }
   }
+}
+
+/** A part of a schema: a schema or a list of schemas, schemas by name, or data in which keywords have no meaning. */
+type PartKind = "schema" | "map" | "data";
+
+function kindOfChild(kind: PartKind, key: string): PartKind {
+  if (kind !== "schema") return kind === "map" ? "schema" : "data";
+  if (DATA_KEYWORDS.has(key)) return "data";
+  return FIELD_MAPS.has(key) || SCHEMA_MAPS.has(key) ? "map" : "schema";
 }
 
 /** Returns the part of a schema at a JSON pointer such as `#/$defs/address`. Throws if it has no such part. */
@@ -109,10 +122,12 @@ function decodePointerStep(step: string): string | undefined {
 /** Keywords that hold the schemas of fields, by the field's name or pattern. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
 /**
- * Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. Those in `dependentSchemas` apply if the value has the
- * named field.
+ * Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. Those in `dependentSchemas` and its older form
+ * `dependencies` apply if the value has the named field.
  */
-const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas"]);
+const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas", "dependencies"]);
+/** Keywords that hold data. */
+const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples"]);
 /** Keywords that hold one schema for all other fields, or for all items. */
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
 /** Keywords that hold lists of further schemas for the value that the surrounding schema describes. */

@@ -19,6 +19,8 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 
 const MAX_JOB_MS = 3_000;
 /** Time limit for waiting in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
+/** How long a thread that failed to start is not replaced. Without a pause, starting threads again and again would occupy a core. */
+const START_RETRY_DELAY_MS = 1_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_QUEUED_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread, from 0 to 1. */
@@ -34,7 +36,7 @@ export type PatternThreadPoolDeps = {
   lifecycle: Pick<Lifecycle, "onClose">;
 };
 
-export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number };
+export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number; threadUrl?: URL };
 
 type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; startedAtMs: number };
 
@@ -68,7 +70,8 @@ export class PatternThreadPool {
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
     this.#log = log;
     this.#durations = createMatchDurationHistogram(registry);
-    this.#options = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: WORKSPACE_SHARE, ...options };
+    const defaults = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: WORKSPACE_SHARE, threadUrl: THREAD_URL };
+    this.#options = { ...defaults, ...options };
     this.#timeLimiter = new WorkspaceTimeLimiter({ share: this.#options.share, burstMs: BURST_MS });
     lifecycle.onClose("pattern threads", () => this.#close());
   }
@@ -162,7 +165,7 @@ export class PatternThreadPool {
   }
 
   #startThread(): void {
-    const worker = new Worker(THREAD_URL, { resourceLimits: RESOURCE_LIMITS });
+    const worker = new Worker(this.#options.threadUrl, { resourceLimits: RESOURCE_LIMITS });
     worker.unref();
     const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
     this.#threads.add(thread);
@@ -173,7 +176,10 @@ export class PatternThreadPool {
     });
     worker.on("error", (error) => {
       this.#log.error({ error }, "pattern thread failed");
-      this.#endThread(thread, "failed");
+      const end = () => this.#endThread(thread, "failed");
+      if (thread.isReady) end();
+      // The thread keeps its place meanwhile, because the next one may fail to start too.
+      else setTimeout(end, START_RETRY_DELAY_MS).unref();
     });
   }
 

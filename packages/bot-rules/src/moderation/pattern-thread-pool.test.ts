@@ -1,0 +1,22 @@
+import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { PatternThreadPool } from "./pattern-thread-pool.ts";
+
+test("waits for a second before it replaces a thread that failed to start", async () => {
+  const log = createLogger("test", "silent");
+  const logError = vi.spyOn(log, "error");
+  const lifecycle = new Lifecycle(log);
+  onTestFinished(async () => void (await lifecycle.close()));
+  const threads = new PatternThreadPool(
+    { registry: createRegistry("test"), log, lifecycle },
+    // On a busy machine starting a thread takes seconds.
+    { maxWaitMs: 20_000, threadUrl: new URL("data:text/javascript,throw new Error('on purpose')") },
+  );
+  const startedAtMs = performance.now();
+  threads.check("ws_a", { pattern: "rude", isForReplies: false, others: [] }).catch(() => undefined);
+  const failures = () => logError.mock.calls.length;
+  // Two threads fail, and after the pause two more.
+  await expect.poll(failures, { interval: 20 }).toBeGreaterThanOrEqual(3);
+  expect(performance.now() - startedAtMs).toBeGreaterThan(1_000);
+  expect(logError).toHaveBeenCalledWith({ error: expect.any(Error) }, "pattern thread failed");
+});

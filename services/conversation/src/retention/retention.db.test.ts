@@ -7,7 +7,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { storeDeletion } from "../workspace-deletions/deletions.store.ts";
-import { eraseExpiredSessions } from "./retention.worker.ts";
+import { eraseExpiredSessions, type RetentionDeps } from "./retention.worker.ts";
 
 const system = useTestSystem();
 const failures = { inc: vi.fn() };
@@ -15,7 +15,11 @@ const failures = { inc: vi.fn() };
 const deletedIds = new Set<string>();
 beforeEach(() => failures.inc.mockClear());
 
-function eraseAll(signal = new AbortController().signal, database = system.database) {
+function eraseAll(
+  signal = new AbortController().signal,
+  database = system.database,
+  notifySettler: RetentionDeps["notifySettler"] = () => undefined,
+) {
   const { quota } = system;
   return eraseExpiredSessions(
     {
@@ -27,7 +31,7 @@ function eraseAll(signal = new AbortController().signal, database = system.datab
           return create(GetWorkspaceResponseSchema, { workspace: { retentionDays } });
         },
       },
-      notifySettler: () => undefined,
+      notifySettler,
       failures,
       log: createLogger("test", "silent"),
     },
@@ -91,6 +95,15 @@ test("eraseExpiredSessions erases nothing when the signal is aborted, and the re
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
   expect(await eraseAll(AbortSignal.abort())).toBe(0);
   expect(await eraseAll()).toBe(3);
+});
+
+test("eraseExpiredSessions stops after the session that it is erasing when the signal is aborted", async () => {
+  const bot = await createBot(system.database);
+  system.quota.retentionDays.set(bot.workspaceId, 1);
+  for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
+  const stopping = new AbortController();
+  expect(await eraseAll(stopping.signal, system.database, () => stopping.abort())).toBe(1);
+  expect(await eraseAll()).toBe(2);
 });
 
 test("eraseExpiredSessions keeps a session that becomes active between the listing and its erasure", async () => {

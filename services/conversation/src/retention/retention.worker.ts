@@ -46,7 +46,7 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
         limit: BATCH_SESSIONS,
         after: last,
       });
-      for (const { id } of expired) if (await eraseOne(deps, workspaceId, id, days)) erased++;
+      for (const { id } of expired) if (!signal.aborted && (await eraseOne(deps, workspaceId, id, days))) erased++;
       last = expired.at(-1);
       isMore = expired.length === BATCH_SESSIONS && (await pause(PAUSE_MS, signal));
     }

@@ -30,24 +30,26 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
-  // Every lookup counts as failed from its start, so that concurrent lookups are limited too. If the key exists or the call fails,
-  // uncountLookup() reverts that.
-  const failedLookups = new LRUCache<string, number>({
-    max: MAX_KEYS,
-    ttl: FAILED_LOOKUPS_WINDOW_MS,
-    noUpdateTTL: true,
-  });
+  /**
+   * Each client's lookups in its current window. Every lookup counts as failed from its start, so that concurrent lookups are limited too. If
+   * the key exists or the call fails, the window in which the lookup started no longer counts it.
+   */
+  const failedLookups = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: FAILED_LOOKUPS_WINDOW_MS });
 
-  function uncountLookup(clientBucket: string): void {
-    failedLookups.set(clientBucket, Math.max(0, (failedLookups.get(clientBucket) ?? 0) - 1));
+  function currentWindow(clientBucket: string): { count: number } {
+    const current = failedLookups.get(clientBucket);
+    if (current !== undefined) return current;
+    const started = { count: 0 };
+    failedLookups.set(clientBucket, started);
+    return started;
   }
 
   async function lookUp(publicKey: string, clientBucket: string): Promise<ResolvedKey> {
     // The TTL counts from the start of the lookup, because the response may be as old as that.
     const startedAtMs = performance.now();
-    const failedCount = failedLookups.get(clientBucket) ?? 0;
-    if (failedCount >= MAX_FAILED_LOOKUPS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
-    failedLookups.set(clientBucket, failedCount + 1);
+    const window = currentWindow(clientBucket);
+    if (window.count >= MAX_FAILED_LOOKUPS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
+    window.count++;
     try {
       const { workspaceId, botId, allowedDomains, display } = await conversation.resolveKey(
         { publicKey },
@@ -59,12 +61,12 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
         allowsOrigin: createOriginMatcher(allowedDomains),
         configBody: serializeConfigBody(display),
       };
-      uncountLookup(clientBucket);
+      window.count--;
       validKeys.set(publicKey, key, { ttl: Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs)) });
       return key;
     } catch (error) {
       if (!(error instanceof RpcError) || error.status !== status.NOT_FOUND) {
-        uncountLookup(clientBucket);
+        window.count--;
         throw unavailable(error);
       }
       unknownKeys.set(publicKey, true);

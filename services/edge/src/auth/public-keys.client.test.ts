@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { ConversationService } from "@parley/rpc/conversation";
+import { expect, test } from "vitest";
+import { createKeyResolver } from "./public-keys.client.ts";
+
+const FOUND = { workspaceId: "ws", botId: "bot", allowedDomains: [], display: undefined };
+
+/** The window of failed lookups, and a moment. */
+const WINDOW_MS = 1_050;
+
+/** Creates a resolver for which only keys with `valid` exist. The lookup of a key with `slow` takes until `finishSlow` is called. */
+function createResolver() {
+  const looked: string[] = [];
+  const { promise: finished, resolve: finishSlow } = Promise.withResolvers<void>();
+  const resolveKey = async ({ publicKey }: { publicKey: string }) => {
+    looked.push(publicKey);
+    if (publicKey.includes("slow")) await finished;
+    if (!publicKey.includes("valid")) throw new RpcError(status.NOT_FOUND, "invalid_api_key", "no such key");
+    return FOUND;
+  };
+  const resolve = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
+  /** Returns the status of a client's lookup. */
+  const statusOf = (publicKey: string, client = "client") =>
+    resolve(publicKey, client).then(
+      () => 200,
+      (error: { status: number }) => error.status,
+    );
+  return { statusOf, finishSlow, looked };
+}
+
+const keys = (name: string, count: number) => Array.from({ length: count }, (_, index) => `svc_pk_${name}_${index}`);
+
+test("a client may look up 20 unknown keys a second, and any number of valid ones", async () => {
+  const { statusOf } = createResolver();
+  for (const key of keys("valid", 30)) expect(await statusOf(key)).toBe(200);
+  for (const key of keys("unknown", 20)) expect(await statusOf(key)).toBe(401);
+  expect(await statusOf("svc_pk_other")).toBe(429);
+  expect(await statusOf("svc_pk_other", "another client")).toBe(401);
+  await sleep(WINDOW_MS);
+  expect(await statusOf("svc_pk_late")).toBe(401);
+});
+
+test("a slow lookup of a valid key does not permit more lookups of unknown keys in a later second", async () => {
+  const { statusOf, finishSlow, looked } = createResolver();
+  const slow = keys("slow_valid", 20).map((key) => statusOf(key));
+  await sleep(WINDOW_MS);
+  const first = await Promise.all(keys("unknown", 20).map((key) => statusOf(key)));
+  expect(first).toEqual(Array(20).fill(401));
+  finishSlow();
+  expect(await Promise.all(slow)).toEqual(Array(20).fill(200));
+  expect(await statusOf("svc_pk_other")).toBe(429);
+  expect(looked).toHaveLength(40);
+});

@@ -2,6 +2,7 @@ import { MCP_SERVER_SEPARATOR } from "@parley/bot-rules/tools";
 import type { McpServer, Tool } from "@parley/rpc/llm";
 import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
 import { createGuardedAgent } from "@parley/service-kit/egress";
+import { LRUCache } from "lru-cache";
 import type { Metrics } from "../metrics.ts";
 import type { Settings } from "../settings/index.ts";
 import { toToolFailure } from "./failures.ts";
@@ -27,6 +28,10 @@ export type ToolTurn = { workspaceId: string; turnId: string };
 type OpenedTool = { tools: CallableTool[]; session?: McpSession };
 
 const MAX_FUNCTIONS = 64;
+/** The same omission of functions is logged once in this time, not for each reply. */
+const OMISSION_LOG_INTERVAL_MS = 3_600_000;
+const MAX_REPORTED_OMISSIONS = 1_000;
+const MAX_LOGGED_FUNCTIONS = 10;
 const MAX_NAME_CHARACTERS = 64;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
@@ -36,6 +41,10 @@ export class ToolboxFactory {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;
   readonly #toolLists: McpToolListCache;
+  readonly #reportedOmissions = new LRUCache<string, true>({
+    max: MAX_REPORTED_OMISSIONS,
+    ttl: OMISSION_LOG_INTERVAL_MS,
+  });
 
   constructor(deps: ToolsDeps, lifecycle: Lifecycle) {
     this.#deps = deps;
@@ -45,13 +54,21 @@ export class ToolboxFactory {
     this.#toolLists = new McpToolListCache(this.#mcp);
   }
 
-  /** Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out a tool that cannot be opened. */
+  /**
+   * Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out tools that cannot be opened, functions beyond the
+   * limit, and functions whose name another one has.
+   */
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
     const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
     const callable = new Map<string, CallableTool>();
-    for (const tool of opened.flatMap((each) => each.tools))
-      if (callable.size < MAX_FUNCTIONS && !callable.has(tool.function.name)) callable.set(tool.function.name, tool);
+    const omitted: string[] = [];
+    for (const tool of opened.flatMap((each) => each.tools)) {
+      const { name } = tool.function;
+      if (callable.size === MAX_FUNCTIONS || callable.has(name)) omitted.push(name);
+      else callable.set(name, tool);
+    }
+    if (omitted.length > 0) this.#reportOmitted(omitted, turn);
     return new Toolbox(callable, {
       limits: settings().tools,
       now,
@@ -86,6 +103,17 @@ export class ToolboxFactory {
       onFailure(error);
       return { tools: [] };
     }
+  }
+
+  #reportOmitted(names: readonly string[], { workspaceId }: ToolTurn): void {
+    const functions = names.slice(0, MAX_LOGGED_FUNCTIONS);
+    const key = [workspaceId, names.length, ...functions].join("\n");
+    if (this.#reportedOmissions.has(key)) return;
+    this.#reportedOmissions.set(key, true);
+    this.#deps.log.warn(
+      { workspace_id: workspaceId, functions, omitted: names.length, max_functions: MAX_FUNCTIONS },
+      "tool functions omitted",
+    );
   }
 
   #report(kind: ToolKind, use: ToolUse, detail: string, turn: ToolTurn): void {

@@ -1,0 +1,54 @@
+import { create } from "@bufbuild/protobuf";
+import { ToolSchema } from "@parley/rpc/llm";
+import { createLogger, type Egress, Lifecycle } from "@parley/service-kit";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Settings } from "../settings/index.ts";
+import { ToolboxFactory } from "./tools.service.ts";
+
+const TURN = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
+const limits = { maxCalls: 8, maxRounds: 4, timeoutMs: 1_000, maxResultBytes: 1_024 };
+
+function createFactory() {
+  const log = createLogger("test", "silent");
+  const warn = vi.spyOn(log, "warn");
+  const lifecycle = new Lifecycle(log);
+  onTestFinished(async () => void (await lifecycle.close()));
+  const factory = new ToolboxFactory(
+    {
+      egress: {} as Egress,
+      settings: () => ({ tools: limits, toolSecrets: {} }) as unknown as Settings,
+      metrics: {} as never,
+      log,
+      now: () => performance.now(),
+    },
+    lifecycle,
+  );
+  const namesOf = async (tools: readonly string[], turn = TURN) => {
+    const http = {
+      description: "Finds.",
+      method: "GET",
+      url: "https://tools.example",
+      parameters: '{"type":"object"}',
+    };
+    const messages = tools.map((name) => create(ToolSchema, { name, kind: { case: "http", value: http } }));
+    const toolbox = await factory.openToolbox(messages, turn, new AbortController().signal);
+    return toolbox.functions.map(({ name }) => name);
+  };
+  return { namesOf, warn };
+}
+
+test("leaves out functions beyond 64 and functions of equal names, and logs the same ones of a workspace once", async () => {
+  const { namesOf, warn } = createFactory();
+  const tools = Array.from({ length: 66 }, (_, index) => `t${index}`);
+  for (let turn = 0; turn < 2; turn++) expect(await namesOf(["t0", ...tools])).toEqual(tools.slice(0, 64));
+  const omitted = { workspace_id: "ws", functions: ["t0", "t64", "t65"], omitted: 3, max_functions: 64 };
+  expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
+  await namesOf(["t0", ...tools], { ...TURN, workspaceId: "other" });
+  expect(warn.mock.calls.slice(1)).toEqual([[{ ...omitted, workspace_id: "other" }, "tool functions omitted"]]);
+});
+
+test("logs nothing when every function is offered", async () => {
+  const { namesOf, warn } = createFactory();
+  expect(await namesOf(["a", "b"])).toEqual(["a", "b"]);
+  expect(warn).not.toHaveBeenCalled();
+});

@@ -16,7 +16,7 @@ afterAll(() => system.stop());
 
 let device: DeviceLogin;
 let sso: DeviceSso;
-/** The folder of the login's file. */
+/** The configuration folder (XDG_CONFIG_HOME) in which the CLI keeps the login. */
 let dir: string;
 let env: Record<string, string>;
 beforeEach(async () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 let device: DeviceLogin;
 let sso: DeviceSso;
-/** The folder of the login's file. */
+/** The configuration folder (XDG_CONFIG_HOME) in which the CLI keeps the login. */
 let dir: string;
 /** The file in which the CLI keeps the login. */
 let path: string;
@@ -34,7 +34,7 @@ const readLogin = async () => JSON.parse(await readFile(path, "utf8")) as Record
 
 const signIn = (lifetimeS?: number) => device.signIn(lifetimeS);
 
-test("parley login waits for the person, keeps the token in a file for its owner only, and commands use it", async () => {
+test("parley login waits for the person, keeps the token in a file that only the file's owner can read, and other commands use the token", async () => {
   const login = runCliInProcess(["login", "--audience", "parley", "--json"], env);
   await vi.waitFor(() => expect(sso.tokenRequests.length).toBeGreaterThan(0), { timeout: 20_000 });
   sso.decision = "approve";
@@ -128,7 +128,7 @@ test("parley login stores the new login only after a command has stored its refr
   expect(await readLogin()).toMatchObject({ parameters: { audience: "new" } });
 });
 
-test("commands name PARLEY_LOGIN_FILE if the login cannot be stored", async () => {
+test("parley login names PARLEY_LOGIN_FILE if it cannot store the login", async () => {
   await writeFile(join(dir, "file"), "");
   const unwritable = join(dir, "file", "parley", "login.json");
   sso.decision = "approve";

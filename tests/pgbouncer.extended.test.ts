@@ -84,7 +84,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       expect(await countClientConnections("parley_conversation")).toBeGreaterThan(2 * SERVER_CONNECTIONS);
     });
 
-    test("a session is erased on request and by its retention, and the sweeper closes the turn of a killed edge", async () => {
+    test("one session is erased on request and one by the retention worker, and the sweeper closes the turn of a killed edge", async () => {
       const { workspaceId } = tenant;
       const stuckTenant = await createTenant(system.admin, { model: "openai:hang" });
       const stuckChat = postChat(system.url(1), stuckTenant).then((open) => open.text());

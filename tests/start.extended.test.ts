@@ -146,7 +146,7 @@ describe("a first start", () => {
       expect(parley.stdout().match(new RegExp(`${name}\\s+restarted`, "g"))).toHaveLength(1);
   });
 
-  it("leaves no service running when it is killed, and the next start recreates only missing data", async () => {
+  it("leaves its database but no service running when it is killed, and the next start recreates only missing data", async () => {
     const demo = ["--workspace", "demo", "--bot", "demo"];
     await runCliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
     await runCliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);
@@ -233,7 +233,7 @@ describe("a start after a clean stop", () => {
     await response.body?.cancel().catch(() => undefined);
   });
 
-  // npx exits 130 on Ctrl-C, whatever its command's exit code is.
+  // On Ctrl-C, npx may exit 130 although its command exits 0.
   it.runIf(hasTerminal)("stops cleanly on Ctrl-C in a terminal, through npx and pnpm", async () => {
     const terminal = openTerminal("npx --yes pnpm@12 start", instance.env);
     onTestFinished(terminal.kill);

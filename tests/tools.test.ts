@@ -92,7 +92,7 @@ async function readTranscript(sessionId: string, owner = tenant) {
   return (await response.json()) as { messages: Record<string, unknown>[] };
 }
 
-test("a turn calls an HTTP tool and an MCP server, replies with their results and exports the calls", async () => {
+test("a turn calls an HTTP tool and an MCP server and replies with their results, and the transcript lists the calls", async () => {
   scriptBothToolCalls();
   toolServer.respondWith(() => ({ body: '{"state":"sent"}' }));
   const session_id = randomUUID();
@@ -119,7 +119,7 @@ test("a turn calls an HTTP tool and an MCP server, replies with their results an
   expect(toolServer.requests[0]?.headers.authorization).toBe(`Bearer ${SECRET}`);
 });
 
-test("a turn lets the model reply when a tool fails, and completes", async () => {
+test("a turn completes with the model's reply when a tool fails", async () => {
   provider.reset();
   toolServer.respondWith(() => ({ status: 500, body: "inside of the tool" }));
   provider.script((request) =>

@@ -15,7 +15,7 @@ describeWith("redis", "tracing", () => {
   let stop: () => Promise<void>;
   let headersFile: string;
   beforeAll(async () => {
-    // A test restarts the collector on the same port. An outgoing connection must not take the port in between, so it must not be ephemeral.
+    // A test restarts the collector on the same port. freePort() returns no ephemeral port, so no outgoing connection takes it in between.
     collector = await startCollector(await freePort());
     ({ system, stop, headersFile } = await startTracedSystem(collector.url));
     tenant = await createTenant(system.admin);
@@ -62,7 +62,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("logs one line and serves turns while the collector is down, and a stopping service exports its pending spans or exits within 15 s", async () => {
+  test("logs one line and serves turns while the collector is down, and a stopping edge exports its pending spans or, without a collector, exits within 15 s", async () => {
     const edge = system.edges[0];
     const countLines = (text: string) =>
       edge
@@ -86,7 +86,7 @@ describeWith("redis", "tracing", () => {
       })
       .toBe(1);
     await traceTurn(tenant);
-    // A service exports its pending spans when it stops. If the collector is down, it still exits within 15 s.
+    // The edge exports its pending spans when it stops. If the collector is down, the edge still exits within 15 s.
     const { meta } = await chat(system.url(), tenant);
     await edge?.stop();
     const { turn } = await system.admin.turns.getTurn({

@@ -17,7 +17,7 @@ afterAll(() => system?.stop());
 const parley = <T>(...args: string[]) => runCliJson<T>(args, cliEnv(system));
 
 /** Requests the main endpoints that a workspace's visitors and members can reach. Returns the responses without the session's id. */
-async function callEverything(tenant: Tenant, sessionId: string): Promise<string[]> {
+async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<string[]> {
   const authorization = `Bearer ${await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" })}`;
   const json = { "content-type": "application/json", origin: tenant.origin };
   const { publicKey: public_key, botSlug: bot_slug } = tenant;
@@ -61,10 +61,10 @@ async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void>
   }
 }
 
-/** Returns the responses for a workspace and a key that never existed. */
-function callForMissing({ publicKey, ...tenant }: Tenant): Promise<string[]> {
+/** Calls the main endpoints for a workspace and a key that never existed. Returns the responses. */
+function callForMissingWorkspace({ publicKey, ...tenant }: Tenant): Promise<string[]> {
   const unknownKey = `${publicKey.slice(0, -6)}AAAAAA`;
-  return callEverything({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
+  return callMainEndpoints({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
 }
 
 test("a deleted workspace responds like a missing one within 5 s, an open reply still counts, and restore undoes the deletion", async () => {
@@ -72,15 +72,15 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
   const { workspaceId } = tenant;
   const sessionId = randomUUID();
   expect((await chat(system.url(), tenant, { session_id: sessionId })).done).toMatchObject({ finish_reason: "stop" });
-  const missing = await callForMissing(tenant);
-  expect(await callEverything(tenant, randomUUID())).not.toEqual(missing);
+  const missing = await callForMissingWorkspace(tenant);
+  expect(await callMainEndpoints(tenant, randomUUID())).not.toEqual(missing);
 
   const open = await postChat(system.url(), tenant, { message: "Still open" });
   const deleted = await parley<{ deleted_at: string; erase_at: string }>("workspace", "delete", workspaceId);
   expect(Date.parse(deleted.erase_at) - Date.parse(deleted.deleted_at)).toBe(30 * 86_400_000);
   expect((await readChat(open)).done).toMatchObject({ finish_reason: "stop" });
   await waitUntilHidden(tenant, sessionId);
-  expect(await callEverything(tenant, sessionId)).toEqual(missing);
+  expect(await callMainEndpoints(tenant, sessionId)).toEqual(missing);
   // The admin services answer a member as if the workspace were missing. The operator still sees the workspace, but cannot add to it.
   const member = { authorization: `Bearer ${await system.sso.token({ workspaceId, role: "owner" })}` };
   for (const [{ opsPort }, method] of [
@@ -113,8 +113,8 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // The four replies are to the first message, to one of callEverything, to the open message and to the last message. callEverything sends two
-  // messages to one session. A session belongs to the widget or to the playground, so one of the two is refused.
+  // The four replies are to the first message, to one of callMainEndpoints, to the open message and to the last message.
+  // callMainEndpoints sends two messages to one session. A session belongs to the widget or to the playground, so one of the two is refused.
   await vi.waitFor(
     async () =>
       expect(await readBalance(system.database, workspaceId)).toMatchObject({

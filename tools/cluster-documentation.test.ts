@@ -6,7 +6,7 @@ import { readTypeScript } from "./repository.ts";
 const READ =
   /\b(readBlocks?|runDocumented|runDocumentedSql)\(\s*"(?<page>[\w-]+\.md)",\s*"(?<heading>[^"]*)"(?:,\s*"(?<language>\w+)")?/g;
 
-test("every block of docs/install that a test on a cluster reads exists", async () => {
+test("the cluster tests read only code blocks that exist in docs/install", async () => {
   const sources = (await readTypeScript()).filter(({ path }) => path.startsWith("tests/cluster/"));
   const reads = sources.flatMap(({ text }) => [...text.matchAll(READ)]);
   expect(reads.length).toBeGreaterThan(10);

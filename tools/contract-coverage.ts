@@ -9,8 +9,8 @@ const PAGE_PATH = "docs/contract-coverage.md";
 export type ProvingTest = { title: string; file: string };
 
 /**
- * Matches `test("title`, also with modifiers, or with a table that contains no string and at most one level of parentheses. The formatter uses
- * single quotes for a title that contains double quotes.
+ * Matches the start of a test up to the end of its title: `test("title"`, `test.concurrent("title"` or `test.each(TABLE)("title"`. A TABLE must
+ * contain no string and at most one level of parentheses. The formatter uses single quotes for a title that contains double quotes.
  */
 const TEST =
   /\btest(?:\.\w+)*(?:\((?:[^()"']|\([^()"']*\))*\))?\(\s*(?:"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)')/g;
@@ -69,8 +69,8 @@ export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts =
     "| id | sentence | test |",
     "| --- | --- | --- |",
     ...Object.entries(section.sentences).map(([number, sentence]) => {
-      const tests = (testsById.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
-      return `| ${section.id}/${number} | ${formatCell(sentence)} | ${tests.join("<br>") || "**missing**"} |`;
+      const links = (testsById.get(`${section.id}/${number}`) ?? []).map(({ test }) => formatLink(test));
+      return `| ${section.id}/${number} | ${formatCell(sentence)} | ${links.join("<br>") || "**missing**"} |`;
     }),
     "",
   ];

@@ -2,9 +2,9 @@ import type { Problems, SourceFile } from "./problems.ts";
 
 /** Matches a test title: a string or template literal before the test function. */
 const TITLE = /\(\s*(?:"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`),\s*(?:async )?\(/g;
-/** Matches a folder at the end of a test cell, such as ``(`tests/usage-accounting`)``. */
+/** Matches the folder at the end of a cell in the column "test", such as ``(`tests/usage-accounting`)``. */
 const FOLDER = /\s*\(`([^`]+)`\)$/;
-/** The folder of a test whose cell names none. */
+/** The folder of the test if the cell names no folder. */
 const DEFAULT_FOLDER = "tests/edge";
 
 /** Reports each table row that names no existing test, or that has an empty visitor or operator cell. */

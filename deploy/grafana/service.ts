@@ -59,7 +59,7 @@ export const SERVICE: Dashboard = {
           title: "Streams open",
           shows: "Replies being streamed now, over all edges.",
           normal: "Well below `edge.maxStreams` times the number of edges.",
-          act: "Near that product: add edges, or turn autoscaling on.",
+          act: "Near that limit: add edges, or turn autoscaling on.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum(${inNamespace("parley_streams_open")})`, legend: "open" }],
@@ -135,7 +135,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Failed calls by caller",
           shows:
-            "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and counts nothing.",
+            "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and so cannot count them.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
           act: "UNAVAILABLE or DEADLINE_EXCEEDED: the method names the service that is down. See ParleyTargetDown.",
           unit: "reqps",
@@ -171,7 +171,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Refused by reason, and cut because the client stopped reading. `client`: the address, the user, the session or the reply has too many streams. `process`: the edge has too many. `workspace`, `overload`: too many messages of one workspace, or of all, wait to be started. `draining`: the edge ends its streams.",
+            "Refused by reason, and cut because the client stopped reading. `client`: the address, the user, the session or the reply has too many streams. `process`: the edge has too many. `workspace`, `overload`: too many messages of one workspace, or of all, wait to be started. `draining`: the edge is stopping.",
           normal: "None, except `draining` during a rollout.",
           act: "`process`: see ParleyStreamsRefused. `overload`: add edges, or a faster database. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",

@@ -79,7 +79,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     adminToken: environment.optionalText("ADMIN_TOKEN"),
     internalToken: environment.optionalText("INTERNAL_TOKEN"),
     hasSso: missing.length === 0,
-    /** Whether the console can sign members in: with the development sign-in, or as a client of an identity provider that issues roles. */
+    /** Whether a workspace's members can sign in to the console: with the development sign-in, or with an identity provider that issues roles. */
     hasConsole: missing.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -16,7 +16,7 @@ function createCaller(methods: ReadonlyMap<unknown, object>): CallAdmin {
   }) as unknown as CallAdmin;
 }
 
-it("a deleted workspace of the demo stays deleted, and the start goes on without it", async () => {
+it("ensureDemo returns undefined and creates nothing if the demo's workspace is deleted", async () => {
   const workspaces = [{ id: "demo", deletedAt: "2026-10-01T00:00:00Z" }];
   const callAdmin = createCaller(new Map([[WorkspaceAdminService, { listWorkspaces: async () => ({ workspaces }) }]]));
   expect(await ensureDemo(callAdmin, "/nowhere")).toBeUndefined();

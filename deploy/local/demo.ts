@@ -28,7 +28,7 @@ const DIGESTS_FILE = "demo-documents.json";
 export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo | undefined> {
   if (!(await ensureWorkspace(callAdmin))) return undefined;
   await ensureBot(callAdmin);
-  const [publicKey, documentsSent] = await Promise.all([ensureKey(callAdmin), sendDocumentation(callAdmin, dataDir)]);
+  const [publicKey, documentsSent] = await Promise.all([ensureKey(callAdmin), syncDocuments(callAdmin, dataDir)]);
   return { publicKey, documentsSent };
 }
 
@@ -75,7 +75,7 @@ async function ensureKey(callAdmin: CallAdmin): Promise<string> {
   });
 }
 
-async function sendDocumentation(callAdmin: CallAdmin, dataDir: string): Promise<number> {
+async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<number> {
   const documents = [...(await readDocumentation()), buildShopDocument()];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);

@@ -6,7 +6,7 @@ import { DEMO } from "./demo.ts";
 import { LOOPBACK, type Ports } from "./processes/ports.ts";
 import type { ProcessSpec } from "./processes/process-run.ts";
 
-/** Returns the process of the development sign-in, with which the owner of the demo workspace signs in to the console. */
+/** Returns how to start the development sign-in, with which the owner of the demo workspace signs in to the console. */
 export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
   const script = fileURLToPath(new URL("../development-sso/src/main.ts", import.meta.url));
   const issuer = `http://localhost:${ports.sso}`;
@@ -18,7 +18,7 @@ export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
       HOST: LOOPBACK,
       PORT: String(ports.sso),
       ISSUER: issuer,
-      // The key with which `parley token` signs, so that the services accept its tokens and those of the development sign-in.
+      // `parley token` signs with the same key, so the services accept the tokens of both.
       KEY_FILE: join(config.dataDir, "issuer-key.json"),
       WORKSPACE: DEMO.workspaceId,
       WORKSPACE_CLAIM: config.workspaceClaim,

@@ -25,7 +25,7 @@ describe("summarize", () => {
     });
   });
 
-  it("names the variables that select another model only if the model is built in", () => {
+  it("names the variables that select another model, but only if the current model is built in", () => {
     expect(summarize(FACTS)).toContain("builtin:extractive (set OPENAI_API_KEY");
     expect(summarize({ ...FACTS, defaultModel: "openai:gpt-4o-mini" })).not.toContain("OPENAI_API_KEY");
   });

@@ -12,7 +12,7 @@ export type TokenIssuer = {
 /** Selects the token issuer: the identity provider from the environment, or else a development issuer with its key in DATA_DIR. */
 export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<TokenIssuer> {
   if (hasSso) return { issuerSettings: null, serviceVariables: {} };
-  // The issuer is the address of the development sign-in, which signs with the same key.
+  // `parley token` and the development sign-in sign with the same key, and both name the sign-in's address as issuer.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {

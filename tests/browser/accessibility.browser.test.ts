@@ -5,7 +5,7 @@ import { STATES } from "./widget-states.ts";
 const MOBILE: Visit = { context: { viewport: { width: 320, height: 640 } } };
 
 describeInBrowser("accessibility", (fixture) => {
-  it("has no axe violation in a right-to-left page when just opened, answered, scrolled up", async () => {
+  it("has no axe violation on a right-to-left page when just opened, after an answer, and when scrolled up", async () => {
     const widget = await fixture.visit({ attributes: { "data-lang": "en" }, htmlAttributes: 'lang="en" dir="rtl"' });
     for (const state of ["just opened", "answered", "scrolled up"] as const) {
       await STATES[state](widget);
@@ -13,7 +13,7 @@ describeInBrowser("accessibility", (fixture) => {
     }
   });
 
-  it("axe reports a violation of the page", async () => {
+  it("the axe helper reports a violation outside the widget", async () => {
     const widget = await fixture.visitAndOpen({ body: '<h1>x</h1><img src="data:,">' });
     expect((await widget.findAxeViolations()).join()).toContain("image-alt");
   });
@@ -90,7 +90,7 @@ describeInBrowser("accessibility", (fixture) => {
     expect(await widget.focusedName()).toBe("Send");
   });
 
-  it("returns the focus to the page's button that opened it", async () => {
+  it("returns the focus to the page's button that opened the panel", async () => {
     const widget = await fixture.visit({ body: '<h1>x</h1><button data-parley="open">Ask us</button>' });
     await widget.launcher.waitFor();
     await widget.page.getByRole("button", { name: "Ask us" }).focus();

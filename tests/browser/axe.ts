@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 /** The minified build, because a browser parses it in half the time. */
 const AXE_SOURCE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** Waits until all animations end, also those of the widget, except infinite ones such as the typing dots. */
+/** Waits until the animations of the page and the widget end, except infinite ones such as the typing dots. */
 export async function waitForAnimations(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const roots = [document, document.querySelector("parley-widget")?.shadowRoot];

@@ -103,7 +103,7 @@ describeInBrowser("bot configuration", (fixture) => {
     expect(await square.launcher.evaluate((element) => getComputedStyle(element).borderRadius)).toBe("min(0px, 50%)");
   });
 
-  it("is overridden by the script element's position and theme", async () => {
+  it("the script element's position and theme override the bot's", async () => {
     const widget = await open(
       { position: "bottom-right", theme_mode: "light" },
       { attributes: { "data-position": "bottom-left", "data-theme": "dark" } },

@@ -35,7 +35,7 @@ describeInBrowser("failures in the console", (fixture) => {
   });
 
   it.each(["__proto__", "constructor", "unknown"])(
-    "shows the sign-in page with the unknown error %s",
+    "shows a general message on the sign-in page for the unknown error %s",
     async (error) => {
       const { page } = await openConsole(fixture);
       await page.goto(`/sign-in?error=${error}`);
@@ -185,7 +185,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps a dialog open when the rule of an earlier, cancelled dialog has been added", async () => {
+  it("keeps a new dialog open when the rule of an earlier dialog, which the owner cancelled, is added", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
@@ -387,7 +387,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("moves the focus to the active key before it when the last active key in the list is revoked", async () => {
+  it("when the last active key in the list is revoked, moves the focus to the active key before it", async () => {
     const [botSlug] = [await addBot(fixture.service), await addBot(fixture.service)];
     const { keys } = fixture.service.admin;
     const { key } = await keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains: ["bakery.example"] });

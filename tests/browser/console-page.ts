@@ -76,7 +76,7 @@ export class ConsolePage {
   field(label: string): Locator {
     return this.tab.getByLabel(label, { exact: true });
   }
-  /** The message on the screen that tells the result of the last action. Screen readers announce it. An error stays until it is closed. */
+  /** The message on the screen that reports the result of the last action. Screen readers announce it. An error stays until it is closed. */
   get announcement(): Locator {
     return this.tab.locator(".announcement");
   }

@@ -70,7 +70,7 @@ describeInBrowser("roles in the console", (fixture) => {
   });
 
   for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`shows a member without a role what to do on any screen, without a request, at ${size}`, async () => {
+    it(`shows a member without a role what to do on any screen, and sends no request, at ${size}`, async () => {
       const { page } = await openConsole(fixture, { viewport });
       await page.signInAs("demo-guest", "/conversations");
       await page.heading("No access").waitFor();

@@ -148,9 +148,9 @@ describeInBrowser("console screens", (fixture) => {
       await page.tab.evaluate(() => localStorage.clear());
       page.takeCalls();
       // On a busy machine the network can be idle before a screen has sent its calls.
-      const isLoaded = page.tab.waitForResponse("**/api/batch");
+      const firstBatch = page.tab.waitForResponse("**/api/batch");
       await page.goto(path);
-      await isLoaded;
+      await firstBatch;
       await eventually(() => page.tab.locator(".loading").count()).toBe(0);
       await page.waitUntilQuiet();
       const calls = page.takeCalls();

@@ -112,7 +112,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("describes days without replies", async () => {
+  it("describes the chart of days without messages", async () => {
     const { page } = await openConsole(fixture);
     await page.replaceResponse("GetStatistics", { status: 200, body: {} });
     await page.signIn("/overview", "Overview");

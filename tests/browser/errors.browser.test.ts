@@ -168,7 +168,7 @@ describeInBrowser("errors", (fixture) => {
     expect(widget.postedBodies("/api/chat/")).toHaveLength(1);
   });
 
-  it("keeps a message that was sent offline and sends it when the network is back", async () => {
+  it("keeps a message that was entered offline, and sends it when the network is back", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.page.context().setOffline(true);
     await widget.ask("quick");
@@ -179,7 +179,7 @@ describeInBrowser("errors", (fixture) => {
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
   });
 
-  it("sends all messages that were sent offline when the network is back", async () => {
+  it("when the network is back, sends all messages that were entered offline", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.page.context().setOffline(true);
     for (const [at, text] of ["quick 1", "quick 2", "quick 3"].entries()) {
@@ -196,7 +196,7 @@ describeInBrowser("errors", (fixture) => {
     expect(await fixture.service.transcript(session_id, "status")).toEqual(Array(6).fill("done"));
   });
 
-  it("opens one turn for a message that was sent offline with two tabs open", async () => {
+  it("opens one turn for a message that was entered offline while two tabs were open", async () => {
     const widget = await fixture.visitAndOpen();
     const other = await fixture.visitAndOpen({ sameVisitorAs: widget });
     await widget.page.context().setOffline(true);

@@ -20,7 +20,7 @@ export interface ProvidedSystem {
   readonly widgetDir: string;
   /** The database's URL as superuser. */
   readonly databaseUrl: string;
-  /** The owners' console. Its development sign-in authenticates an owner of CONSOLE_WORKSPACE. */
+  /** The owners' console. Its development sign-in signs in an owner of CONSOLE_WORKSPACE, unless a login hint names another account. */
   readonly consoleUrl: string;
 }
 

@@ -84,7 +84,7 @@ describeInBrowser("hostile text", (fixture) => {
     }
   });
 
-  it("is refused in a bot's style properties and addresses", async () => {
+  it("is refused in a bot's style properties and logo URL", async () => {
     const { admin, system, bot } = fixture.service;
     const update = (changes: object) =>
       admin.bots.updateBot({ workspaceId: system.workspaceId, slug: bot.slug, changes }).then(
@@ -246,7 +246,7 @@ describeInBrowser("hostile text", (fixture) => {
   }, 90_000);
 });
 
-/** Returns the texts that an element does not show unchanged. */
+/** Returns the texts of LITERAL that the element does not show unchanged. */
 async function missingFrom(element: Locator): Promise<string[]> {
   const shown = (await element.textContent()) ?? "";
   return LITERAL.filter((text) => !shown.includes(text));

@@ -104,14 +104,14 @@ export class HostileTextWatch {
   /** Returns the effects so far, and the hostile elements and attributes in the page. */
   async findEffects(): Promise<string[]> {
     // A search rejects if its frame navigates meanwhile, as the frame with the preview does.
-    const search = () => Promise.all(this.#page.frames().map(findHostileElements));
+    const search = () => Promise.all(this.#page.frames().map(findHostileMarkup));
     const found = await vi.waitFor(search, { timeout: 10_000 });
     return [...this.#effects, ...found.flat()];
   }
 }
 
-/** Returns the elements of a frame that only a parsed hostile text can have created. */
-function findHostileElements(frame: Frame): Promise<string[]> {
+/** Returns the elements and attributes of a frame that exist only if the page parsed a hostile text as HTML. */
+function findHostileMarkup(frame: Frame): Promise<string[]> {
   return frame.evaluate((foreignHost) => {
     const roots: (Document | ShadowRoot)[] = [document];
     const found: string[] = [];

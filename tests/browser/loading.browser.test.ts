@@ -100,7 +100,7 @@ describeInBrowser("loading", (fixture) => {
     ]);
   });
 
-  it("shows nothing if the key is refused, and logs the code to the console", async () => {
+  it("shows nothing if the key is refused, and logs the code to the browser's console", async () => {
     const logged: string[] = [];
     const widget = await fixture.visit({
       publicKey: "svc_pk_unknown",
@@ -111,7 +111,7 @@ describeInBrowser("loading", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("does not repeat a request that a proxy refuses with a page, and logs the status to the console", async () => {
+  it("does not repeat a request that a proxy refuses with an HTML page, and logs the status to the browser's console", async () => {
     const logged: string[] = [];
     const refusal = {
       status: 403,

@@ -20,7 +20,7 @@ describeInBrowser("memory", (fixture) => {
   // Only `pnpm test:full` runs this.
   const soakMinutes = process.env.PARLEY_TEST_FULL ? Number(process.env.PARLEY_SOAK_MINUTES || 30) : 0;
   it.runIf(soakMinutes > 0)(
-    `leaks no memory over ${soakMinutes} minutes of answers of the running services`,
+    `leaks no memory over ${soakMinutes} minutes of answers from the running services`,
     async () => {
       const widget = await fixture.visitAndOpen();
       const perMinute = 50;

@@ -53,7 +53,7 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([first.widgetPage, second]);
     });
 
-    it("appears in a second tab without a token when it is complete; New session in one tab changes both tabs", async () => {
+    it("appears in a second tab without a token when it is complete, and a new session in one tab starts in both", async () => {
       const first = await open();
       // The second tab must be open before the reply is complete.
       await first.ask("slow 150");

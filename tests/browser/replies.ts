@@ -42,7 +42,10 @@ const paragraphs = (count: number) =>
 const listItems = (count: number) =>
   Array.from({ length: count }, (_, at) => [`${at + 1}`, `. Item ${at + 1}\n\n`]).flat();
 
-/** Returns the fake provider's reply. The first word of the message selects it, and a number after that word sets its length in words. */
+/**
+ * Returns the fake provider's reply. A message in ANSWERS gets its prepared reply, and a tool's result is repeated. Otherwise the first word of
+ * the message selects the reply, and a number after that word sets the number of words or list items.
+ */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { role: string; content: string }[] };
   const last = messages.at(-1);

@@ -22,17 +22,26 @@ const MIN_SHOWN_DIFFERENCE = 0.1;
 
 /** Describes each way in which two PNG images differ. Returns an empty list if they look the same. */
 export function describeDifferences(expected: Buffer, actual: Buffer): string[] {
-  const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
-  if (one.width !== other.width || one.height !== other.height) {
-    return [`the size is ${other.width} by ${other.height} pixels instead of ${one.width} by ${one.height}`];
+  const [expectedImage, actualImage] = [PNG.sync.read(expected), PNG.sync.read(actual)];
+  if (expectedImage.width !== actualImage.width || expectedImage.height !== actualImage.height) {
+    return [
+      `the size is ${actualImage.width} by ${actualImage.height} pixels instead of ${expectedImage.width} by ${expectedImage.height}`,
+    ];
   }
   return SCALES.flatMap(({ blockPx, threshold, allowed }) => {
-    const [before, now] = [averageBlocks(one, blockPx), averageBlocks(other, blockPx)];
+    const [expectedBlocks, actualBlocks] = [averageBlocks(expectedImage, blockPx), averageBlocks(actualImage, blockPx)];
     // pixelmatch must not skip anti-aliased pixels: averaging already removed their differences.
     const options = { threshold, includeAA: true };
-    const blocks = pixelmatch(before.data, now.data, undefined, before.width, before.height, options);
-    const problem = `${blocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; at most ${allowed} may`;
-    return blocks > allowed ? [problem] : [];
+    const differingBlocks = pixelmatch(
+      expectedBlocks.data,
+      actualBlocks.data,
+      undefined,
+      expectedBlocks.width,
+      expectedBlocks.height,
+      options,
+    );
+    const problem = `${differingBlocks} blocks of ${blockPx} by ${blockPx} pixels differ by more than ${threshold}; at most ${allowed} may`;
+    return differingBlocks > allowed ? [problem] : [];
   });
 }
 
@@ -58,27 +67,30 @@ function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
  * the reference instead.
  */
 export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
-  const reference = join(REFERENCES_DIR, `${name}.png`);
-  const drawn = join(DIFFERENCES_DIR, `${name}.png`);
-  const difference = join(DIFFERENCES_DIR, `${name}.difference.png`);
+  const referencePath = join(REFERENCES_DIR, `${name}.png`);
+  const actualPath = join(DIFFERENCES_DIR, `${name}.png`);
+  const differencePath = join(DIFFERENCES_DIR, `${name}.difference.png`);
   if (process.env.PARLEY_UPDATE_LOOK) {
     await mkdir(REFERENCES_DIR, { recursive: true });
-    await writeFile(reference, actual);
+    await writeFile(referencePath, actual);
     return;
   }
-  await Promise.all([rm(drawn, { force: true }), rm(difference, { force: true })]);
-  const expected = await readFile(reference).catch(() => undefined);
+  await Promise.all([rm(actualPath, { force: true }), rm(differencePath, { force: true })]);
+  const expected = await readFile(referencePath).catch(() => undefined);
   const problems = expected ? describeDifferences(expected, actual) : ["there is no reference"];
   if (problems.length > 0) {
     await mkdir(DIFFERENCES_DIR, { recursive: true });
-    await Promise.all([writeFile(drawn, actual), writeFile(difference, drawDifferences(expected ?? actual, actual))]);
+    await Promise.all([
+      writeFile(actualPath, actual),
+      writeFile(differencePath, drawDifferences(expected ?? actual, actual)),
+    ]);
     const relativePath = (file: string) => relative(process.cwd(), file);
     throw new Error(
       [
         `"${name}" differs from its reference: ${problems.join("; ")}.`,
-        `  reference   ${relativePath(reference)}`,
-        `  actual      ${relativePath(drawn)}`,
-        `  difference  ${relativePath(difference)}, in red`,
+        `  reference   ${relativePath(referencePath)}`,
+        `  actual      ${relativePath(actualPath)}`,
+        `  difference  ${relativePath(differencePath)}, in red`,
         "If the change is intended: run npx --yes pnpm@12 look:update, check the images and commit them.",
       ].join("\n"),
     );
@@ -87,12 +99,15 @@ export async function expectScreenshot(name: string, actual: Buffer): Promise<vo
 
 /** Returns the faded reference with the differences in red. If the sizes differ, returns the actual image. */
 function drawDifferences(expected: Buffer, actual: Buffer): Buffer {
-  const [one, other] = [PNG.sync.read(expected), PNG.sync.read(actual)];
-  const { width, height } = one;
-  if (width !== other.width || height !== other.height) {
+  const [expectedImage, actualImage] = [PNG.sync.read(expected), PNG.sync.read(actual)];
+  const { width, height } = expectedImage;
+  if (width !== actualImage.width || height !== actualImage.height) {
     return actual;
   }
   const drawn = new PNG({ width, height });
-  pixelmatch(one.data, other.data, drawn.data, width, height, { threshold: MIN_SHOWN_DIFFERENCE, includeAA: true });
+  pixelmatch(expectedImage.data, actualImage.data, drawn.data, width, height, {
+    threshold: MIN_SHOWN_DIFFERENCE,
+    includeAA: true,
+  });
   return PNG.sync.write(drawn);
 }

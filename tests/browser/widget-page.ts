@@ -96,21 +96,21 @@ export class WidgetPage {
 
   /** Replaces the service's response to the next `times` chats. */
   async mockChat(
-    answer: { status?: number; headers?: Record<string, string>; body: string },
+    response: { status?: number; headers?: Record<string, string>; body: string },
     times = 1,
   ): Promise<void> {
     await this.page.route(
       "**/api/chat/",
       (route: Route) =>
         route.fulfill({
-          status: answer.status ?? 200,
-          contentType: answer.status ? "application/json" : "text/event-stream",
+          status: response.status ?? 200,
+          contentType: response.status ? "application/json" : "text/event-stream",
           headers: {
             "Access-Control-Allow-Origin": route.request().headers().origin ?? "*",
             "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy",
-            ...answer.headers,
+            ...response.headers,
           },
-          body: answer.body,
+          body: response.body,
         }),
       { times },
     );

@@ -12,7 +12,7 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 }
 
 /**
- * Functions that bring the widget into each of its states. Each works on a newly opened page and after the function before it.
+ * Functions that bring the widget into each of its states. Each works on a newly opened page, and on a page that earlier functions have used.
  * errors.browser.test.ts checks the error states with axe.
  */
 export const STATES = {

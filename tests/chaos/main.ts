@@ -1,8 +1,8 @@
 // pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts. In this version the database, the network
 // to the database and the clocks fail too. Exits 1 in these cases:
 // - usage does not reconcile;
-// - after a fault, the first whole reply comes later than the limit (30 s after a failover);
-// - fewer than 50 replies completed within 2 minutes after a backup, so the restore of that backup tested too little.
+// - the first complete reply after a fault comes later than the fault's limit: 30 s for a failover, 2 minutes for the other faults;
+// - fewer than 50 replies completed in the 2 minutes between a backup and its restore, so the restore tested too little.
 import { parseArgs } from "node:util";
 import { runChaos } from "../system/faults/chaos.ts";
 

@@ -78,7 +78,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("counts an unreachable replica and shows that quota usage is unavailable", async () => {
+  it("shows how many replicas are reachable, and that quota usage is unavailable", async () => {
     const deadUrl = `http://127.0.0.1:${await freePort()}`;
     const quotaUrls = `http://127.0.0.1:${system.quota.opsPort},${deadUrl}`;
     const partial = await runCliInProcess(["top", "--once", "--quota", quotaUrls], env);

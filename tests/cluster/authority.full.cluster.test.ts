@@ -66,10 +66,10 @@ describe("the services' certificate authority on a real cluster", () => {
 
   /** Writes the certificates of an authority into the Secrets, as an operator without cert-manager does. */
   async function replaceCertificates(authority: Authority): Promise<void> {
-    for (const [name, names] of hostsBySecret) {
-      const files = await createCertificates(folder, authority, ...names);
+    for (const [secretName, hosts] of hostsBySecret) {
+      const files = await createCertificates(folder, authority, ...hosts);
       const sources = ["ca.crt", "tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
-      const create = ["create", "secret", "generic", name, ...sources, "--dry-run=client", "--output=json"];
+      const create = ["create", "secret", "generic", secretName, ...sources, "--dry-run=client", "--output=json"];
       await apply(JSON.parse(await installation.kubectl(...create)));
     }
   }

@@ -12,11 +12,11 @@ const AUTOSCALER_MS = 40_000;
 describe("autoscaling on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
-  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+  let checkLoad: ReturnType<typeof createLoadCheck>;
 
   beforeAll(async () => {
     ({ installation, tenant } = await install({ edge: { replicas: 3 } }));
-    expectWholeStreams = createLoadCheck(installation, tenant);
+    checkLoad = createLoadCheck(installation, tenant);
   });
   afterAll(async () => {
     await installation.remove();
@@ -41,7 +41,7 @@ describe("autoscaling on a real cluster", () => {
         }),
       (result) => `${describeStreams(result)}, replicas ${replicas.join(" → ")}, without a metrics server`,
     );
-    await expectWholeStreams(report);
+    await checkLoad(report);
     return replicas;
   }
 

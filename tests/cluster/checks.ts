@@ -20,7 +20,7 @@ export function describeStreams({ whole, total }: LoadReport): string {
   return `${whole} of ${total} streams whole`;
 }
 
-/** Waits until `audit` finds the tenant's usage balanced and no hold is left. Returns the number of the tenant's counted replies. */
+/** Waits until `audit` reports no difference and the tenant has no hold. Returns the number of the tenant's counted replies. */
 export async function countReplies({ parley }: Installation, { workspaceId }: Tenant): Promise<number> {
   let replies = 0;
   // Settling takes a moment, and the sweeper closes interrupted turns within a minute.
@@ -33,17 +33,17 @@ export async function countReplies({ parley }: Installation, { workspaceId }: Te
         const { done_messages, used, ledger, held } =
           workspaces.find(({ id }: { id: string }) => id === workspaceId) ?? unused;
         replies = done_messages;
-        return { balanced, used: used - replies, ledger: ledger - replies, held };
+        return { balanced, usedDifference: used - replies, ledgerDifference: ledger - replies, held };
       },
       { timeout: 120_000, interval: 1_000 },
     )
-    .toEqual({ balanced: true, used: 0, ledger: 0, held: 0 });
+    .toEqual({ balanced: true, usedDifference: 0, ledgerDifference: 0, held: 0 });
   return replies;
 }
 
 /**
- * Returns a function that checks a load. It fails if a stream failed, or if the tenant's counted replies differ from the expected number. That
- * number is `replies`, plus the replies of this load and of all loads that the function checked before.
+ * Returns a function that checks a load. The check fails if a stream failed, if the load had 50 streams or fewer, or if the tenant's counted
+ * replies differ from the expected number. That number is `replies`, plus the replies of this load and of all loads checked before.
  */
 export function createLoadCheck(
   installation: Installation,

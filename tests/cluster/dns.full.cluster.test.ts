@@ -25,7 +25,7 @@ describe("name resolution on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Returns the addresses that a pod gets for a headless Service, and those of its pods that are not being deleted. */
+  /** Returns the addresses that the DNS answers for a headless Service, and the addresses of the Service's pods that are not being deleted. */
   async function resolve(service: string): Promise<{ answered: string[]; living: string[] }> {
     const script = `dns.promises.resolve4(process.argv[1]).catch(() => []).then((all) => console.log(all.join(" ")))`;
     const name = `${service}.parley.svc.cluster.local`;

@@ -21,7 +21,7 @@ const ORIGIN = "https://www.example.com";
 /** Longer than a rollout of all components takes on a busy machine, including the drains. */
 const HELM_TIMEOUT_MS = 540_000;
 
-/** Small requests, so that two cores have room for the new pods of a rollout. */
+/** Small CPU requests, so that two cores have room for the new pods of a rollout. */
 const REQUESTS = { resources: { requests: { cpu: "20m" } } };
 
 /** Values that the tests' cluster needs in addition to the documented ones. */
@@ -67,7 +67,7 @@ export type Installation = {
   /** Runs a command in the pod of the `parley` command and returns its output. */
   inCliPod(...command: string[]): Promise<string>;
   /** Runs the first `sh` block before the first section of a page of docs/install. Does not write values.yaml. */
-  runDocumentedCommand(page: string): Promise<void>;
+  runDocumentedWithoutValues(page: string): Promise<void>;
   /** Runs the SQL of a section of docs/install as the migrations' administrator. */
   runDocumentedSql(page: string, heading: string): Promise<void>;
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
@@ -197,7 +197,7 @@ export async function createInstallation(): Promise<Installation> {
       await shell(await readBlock(page, heading, "sh"));
     },
 
-    async runDocumentedCommand(page) {
+    async runDocumentedWithoutValues(page) {
       await shell(await readBlock(page, "", "sh"));
     },
 

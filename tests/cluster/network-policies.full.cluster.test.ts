@@ -43,17 +43,17 @@ const PERMITTED: Record<string, string[]> = {
 };
 
 /** A pod that the Pod Security Standard "restricted" permits and that none of the chart's policies selects. */
-const STRANGER = {
+const FOREIGN_POD = {
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name: "stranger", namespace: "parley" },
+  metadata: { name: "foreign", namespace: "parley" },
   spec: {
     automountServiceAccountToken: false,
     terminationGracePeriodSeconds: 1,
     securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
     containers: [
       {
-        name: "stranger",
+        name: "foreign",
         image: "node:24-bookworm-slim",
         command: ["sleep", "infinity"],
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
@@ -80,8 +80,8 @@ describe("the network policies on a real cluster", () => {
 
   beforeAll(async () => {
     ({ installation, tenant } = await install());
-    await run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(STRANGER) });
-    await installation.kubectl("wait", "--for=condition=Ready", "pod/stranger", "--timeout=60s");
+    await run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(FOREIGN_POD) });
+    await installation.kubectl("wait", "--for=condition=Ready", "pod/foreign", "--timeout=60s");
     targets = await listTargets();
   });
   afterAll(async () => {
@@ -113,7 +113,7 @@ describe("the network policies on a real cluster", () => {
   /** Returns the pod that connects. For a component, returns its last pod: the first pod is a target, and a pod can always reach itself. */
   async function findSource(source: string): Promise<[namespace: string, pod: string]> {
     if (source === "a foreign pod in another namespace") return ["backends", "deployment/visitors"];
-    if (source === "a foreign pod in Parley's namespace") return ["parley", "pod/stranger"];
+    if (source === "a foreign pod in Parley's namespace") return ["parley", "pod/foreign"];
     const pod = (await installation.pods()).findLast(({ component }) => component === source);
     return ["parley", `pod/${pod?.name}`];
   }
@@ -144,12 +144,12 @@ describe("the network policies on a real cluster", () => {
   });
 
   it("cut no stream", async () => {
-    const expectWholeStreams = createLoadCheck(installation, tenant, await countReplies(installation, tenant));
+    const checkLoad = createLoadCheck(installation, tenant, await countReplies(installation, tenant));
     const report = await timed(
       "load under network policies",
       () => installation.underLoad(tenant, () => sleep(40_000)),
       describeStreams,
     );
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 });

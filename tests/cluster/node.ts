@@ -10,6 +10,7 @@ import { interruption, ROOT, run, succeeds } from "./commands.ts";
 
 const FOLDER = "tests/cluster/node";
 const KUBERNETES_VERSION = "v1.34.4";
+/** The names by which the binary `kubernetes` can be called. The name selects the component that it runs. */
 const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
 /** Commands that the node needs, and the Debian packages that contain them. */
 const DEBIAN_PACKAGES: [command: string, debianPackage: string][] = [
@@ -28,7 +29,7 @@ const START_TIMEOUT_MS = 180_000;
 /** Thrown if no cluster can run on this machine. */
 export class NoCluster extends Error {}
 
-/** Installs the Debian packages that are missing. Throws NoCluster if that fails, or if this is not Linux with root. */
+/** Installs the Debian packages that are missing. Throws NoCluster if that fails, or without Linux and root. */
 export async function ensurePrerequisites(): Promise<void> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new NoCluster("a node needs Linux and root");
   const missing = async () => {

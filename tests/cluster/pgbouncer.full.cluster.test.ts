@@ -25,12 +25,12 @@ const HOSTS = {
 describe("PgBouncer on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
-  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+  let checkLoad: ReturnType<typeof createLoadCheck>;
 
   beforeAll(async () => {
     ({ installation, tenant } = await install());
     await startPgBouncer();
-    expectWholeStreams = createLoadCheck(installation, tenant);
+    checkLoad = createLoadCheck(installation, tenant);
   });
   afterAll(async () => {
     await installation.remove();
@@ -64,7 +64,7 @@ describe("PgBouncer on a real cluster", () => {
         }),
       describeStreams,
     );
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 
   it("proxies every connection of the services", async () => {
@@ -81,6 +81,6 @@ describe("PgBouncer on a real cluster", () => {
       describeStreams,
     );
     expect(addresses).toEqual([pooler]);
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 });

@@ -7,7 +7,7 @@ import { createInstallation, type Installation, type Tenant } from "./installati
 describe("the chart on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
-  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+  let checkLoad: ReturnType<typeof createLoadCheck>;
 
   beforeAll(async () => {
     installation = await createInstallation();
@@ -23,7 +23,7 @@ describe("the chart on a real cluster", () => {
       await installation.runDocumented("cluster.md", "5. Install");
     });
     tenant = await installation.createTenant();
-    expectWholeStreams = createLoadCheck(installation, tenant);
+    checkLoad = createLoadCheck(installation, tenant);
   });
 
   it("upgrades without a change and replaces no pod", async () => {
@@ -54,7 +54,7 @@ describe("the chart on a real cluster", () => {
       describeStreams,
     );
     expectReplaced(before, await installation.pods());
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 
   it("loses no stream in a rollback", async () => {
@@ -69,7 +69,7 @@ describe("the chart on a real cluster", () => {
       describeStreams,
     );
     expectReplaced(before, await installation.pods());
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 
   it("leaves nothing after helm uninstall", async () => {

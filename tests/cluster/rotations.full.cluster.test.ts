@@ -10,11 +10,11 @@ const STEPS = ["1. Accept the new token", "2. Send the new token", "3. Remove th
 describe("rotations on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
-  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+  let checkLoad: ReturnType<typeof createLoadCheck>;
 
   beforeAll(async () => {
     ({ installation, tenant } = await install());
-    expectWholeStreams = createLoadCheck(installation, tenant);
+    checkLoad = createLoadCheck(installation, tenant);
   });
   afterAll(async () => {
     await installation.remove();
@@ -46,7 +46,7 @@ describe("rotations on a real cluster", () => {
       expect(token).toMatch(/^[0-9a-f]{64}$/);
       expect(token).not.toBe(oldTokens[index]);
     }
-    await expectWholeStreams(report);
+    await checkLoad(report);
     const sendOldToken = `fetch(process.env.PARLEY_QUOTA_URL + "/parley.quota.v1.WorkspaceAdminService/ListWorkspaces", {
       method: "POST", body: "{}",
       headers: { "content-type": "application/json", authorization: "Bearer ${oldTokens[1]}" },
@@ -66,7 +66,7 @@ describe("rotations on a real cluster", () => {
         }),
       describeStreams,
     );
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 
   it("replaces a provider's key without a failed stream and without a new pod", async () => {
@@ -78,7 +78,7 @@ describe("rotations on a real cluster", () => {
       describeStreams,
     );
     expect(await installation.pods()).toEqual(before);
-    await expectWholeStreams(report);
+    await checkLoad(report);
     for (const name of podsOf("llm-proxy", before)) {
       expect(await installation.kubectl("exec", name, "--", "cat", "/etc/parley/secrets/OPENAI_API_KEY")).toBe(
         "sk-new",
@@ -102,7 +102,7 @@ describe("rotations on a real cluster", () => {
       describeStreams,
     );
     expect(await installation.pods()).toEqual(before);
-    await expectWholeStreams(report);
+    await checkLoad(report);
     for (const name of podsOf("edge", before)) {
       const logs = await installation.kubectl("logs", name);
       expect(logs.split("redis connection replaced").length - 1).toBe(2);

@@ -5,16 +5,16 @@ import { prepareNextVersion } from "./next-version.ts";
 import type { Values } from "./values.ts";
 
 // The tests run in order on one installation.
-describe("upgrades across schemas on a real cluster", () => {
+describe("upgrades to a version with new migrations on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
   let nextVersion: Values;
-  let expectWholeStreams: ReturnType<typeof createLoadCheck>;
+  let checkLoad: ReturnType<typeof createLoadCheck>;
 
   beforeAll(async () => {
     ({ installation, tenant } = await install());
     nextVersion = await prepareNextVersion(installation);
-    expectWholeStreams = createLoadCheck(installation, tenant);
+    checkLoad = createLoadCheck(installation, tenant);
   });
   afterAll(async () => {
     await installation.remove();
@@ -28,9 +28,9 @@ describe("upgrades across schemas on a real cluster", () => {
   }
 
   it.each([
-    ["upgrade to the next schema", ""],
-    ["rollback on the next schema", "Rolling back"],
-    ["upgrade again", ""],
+    ["upgrade to the next version", ""],
+    ["rollback to this version after the next version's migrations", "Rolling back"],
+    ["upgrade to the next version again", ""],
   ])("loses no stream: %s", async (name, heading) => {
     const before = (await installation.pods()).map(({ uid }) => uid);
     const report = await timed(
@@ -44,12 +44,12 @@ describe("upgrades across schemas on a real cluster", () => {
     );
     expect((await installation.pods()).filter(({ uid }) => before.includes(uid))).toEqual([]);
     expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 
-  it("loses no stream in an upgrade to this version on the next schema", async () => {
+  it("loses no stream in an upgrade to this version after the next version's migrations", async () => {
     const report = await timed(
-      "upgrade to this version on the next schema under load",
+      "upgrade to this version after the next version's migrations under load",
       () =>
         installation.underLoad(tenant, async () => {
           const pod = { annotations: { "example.com/revision": "this-version" } };
@@ -59,6 +59,6 @@ describe("upgrades across schemas on a real cluster", () => {
       describeStreams,
     );
     expect(await newestMigrations()).toEqual(Array(3).fill("9001_next_things"));
-    await expectWholeStreams(report);
+    await checkLoad(report);
   });
 });

@@ -41,7 +41,7 @@ describe("the values files of the chart on a real API server", () => {
       if (await succeeds("kubectl", ["get", crd])) continue;
       await run("kubectl", ["create", "--filename", join(folder ?? "", file)]);
       createdCrds.push(crd);
-      // `kubectl wait` fails at once as long as the object has no status.
+      // `kubectl wait` fails immediately as long as the object has no status.
       const wait = ["wait", "--for=condition=Established", crd, "--timeout=30s"];
       while (!(await succeeds("kubectl", wait))) await sleep(200);
     }
@@ -67,7 +67,7 @@ describe("the values files of the chart on a real API server", () => {
     const isServed = ({ apiVersion, kind }: Manifest) => servedKinds.has(`${apiVersion}/${kind}`);
     const served = manifests.filter(isServed);
     const notServed = manifests.filter((manifest) => !isServed(manifest));
-    // A Pod needs its ServiceAccount, also in a dry run.
+    // A Pod needs its ServiceAccount, even in a dry run.
     await apply(served.filter(({ kind }) => kind === "ServiceAccount"));
     await timed(
       `server-side dry run of ${name}-values.yaml`,

@@ -50,7 +50,7 @@ describe("sign-in", () => {
     ["demo-owner", "owner"],
     ["demo-viewer", "viewer"],
     ["demo-guest", undefined],
-  ])("gives the session of %s the role %s, also in the page", async (account, role) => {
+  ])("gives the session of %s the role %s, and embeds the session in the page", async (account, role) => {
     const { send } = await signIn(consoleProcess.url, "/", account);
     const session = (await (await send("/auth/session")).json()) as { role?: string };
     expect(session.role).toBe(role);
@@ -66,12 +66,12 @@ describe("sign-in", () => {
     for (const header of session) expect(header).toMatch(/Path=\/; HttpOnly; Secure; SameSite=Lax/);
   });
 
-  it("explains a callback without a sign-in on the sign-in page", async () => {
+  it("redirects a callback that belongs to no sign-in to the sign-in page with an error", async () => {
     const response = await fetch(`${consoleProcess.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
     expect(response.headers.get("location")).toBe("/sign-in?error=sign_in_expired");
   });
 
-  it("keeps a session whose token another tab has just refreshed", async () => {
+  it("returns the session unchanged from a refresh if its token is still fresh", async () => {
     const response = await owner.post("/auth/refresh");
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ workspace_id: CONSOLE_WORKSPACE });
@@ -86,7 +86,7 @@ describe("sign-in", () => {
     expect((await leaving.post("/api/batch", { calls: [call(`${BOTS}/ListBots`)] })).status).toBe(401);
   });
 
-  it("is refused by the development sign-in if the Host header has another name", async () => {
+  it("the development sign-in refuses a request whose Host header has another name", async () => {
     // fetch cannot set the Host header.
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const url = new URL("/.well-known/openid-configuration", sso.issuer);
@@ -233,7 +233,7 @@ describe("calls", () => {
     }
   });
 
-  it("keeps the playground open for an owner while others send invalid tokens", async () => {
+  it("lets an owner use the playground after 350 requests with invalid tokens", async () => {
     const body = { bot_slug: "guide", session_id: crypto.randomUUID(), message: "hello" };
     // More than the 300 malformed requests a minute that the edge accepts from one address, here the console's.
     const forged = Array.from({ length: 350 }, () =>
@@ -392,7 +392,7 @@ describe("the page", () => {
     const html = await (await fetch(consoleProcess.url)).text();
     const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? [];
     const response = await fetch(consoleProcess.url + script, { headers: { "accept-encoding": "gzip" } });
-    // An unread body keeps its connection open, and the console would wait for it when it stops.
+    // An unread body keeps its connection open, and the console waits for open connections when it stops.
     expect((await response.text()).length).toBeGreaterThan(10_000);
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(response.headers.get("content-encoding")).toBe("gzip");

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-describe("many large uploads at once", () => {
+describe("many concurrent large uploads", () => {
   const UPLOADS = 30;
   const CONTENT = Buffer.alloc(15 * 1024 * 1024, "a");
   /** Several times the memory of one upload. Without a limit, the uploads occupy 1,000 MiB. */
@@ -67,13 +67,13 @@ describe("many large uploads at once", () => {
     ).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  it("of a member occupy a bounded part of the console's memory", async () => {
+  it("from a member occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
     const growth = await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
     expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  it("of a member occupy a bounded part of the service's memory, and other calls are answered meanwhile", async () => {
+  it("from a member occupy a bounded part of the service's memory, and the service answers other calls meanwhile", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" };
     const body = Buffer.from(JSON.stringify({ ...message, content: CONTENT.toString("base64") }));
     const url = `http://127.0.0.1:${system.conversation.opsPort}/${ADD_SOURCE}`;

@@ -6,7 +6,7 @@ export type Owner = {
   send: (path: string, init?: RequestInit) => Promise<Response>;
   /** Posts JSON with the owner's cookies and with `headers`, by default those of the page. */
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-  /** Returns the Set-Cookie headers so far. */
+  /** Returns the Set-Cookie headers received so far. */
   setCookies: () => readonly string[];
   /** Returns a second client with a copy of the cookies. */
   copy: () => Owner;

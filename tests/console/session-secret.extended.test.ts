@@ -57,6 +57,7 @@ it("the session secret rotates without signing an owner out, and the console kee
 
   const countRefused = () => readMetric(consoleProcess, "parley_reloads_refused_total", { file: "SESSION_SECRET" });
   expect(await countRefused()).toBe(0);
+  // Too short for a secret.
   await write("marker");
   await expect.poll(countRefused, TIMEOUT).toBeGreaterThan(0);
   expect(await statusOf(late)).toBe(200);

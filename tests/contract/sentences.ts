@@ -303,8 +303,8 @@ const decisions: Section[] = [
       1: "`*.example.com` matches any depth, not the apex.",
       2: "An entry may name a scheme and a port; without a scheme it allows https.",
       3: "An entry for localhost or 127.0.0.1 also allows http, and any port if it has none.",
-      4: "Entries are stored normalised: punycode, lower case, no default port, except of localhost and 127.0.0.1.",
-      5: "The header is compared as raw bytes.",
+      4: "Entries are stored normalised: punycode, lower case, without a default port unless the host is localhost or 127.0.0.1.",
+      5: "The Origin header is compared as raw bytes.",
     },
   },
   {
@@ -418,7 +418,7 @@ const decisions: Section[] = [
       2: "All replicas together accept at most 60 requests in 60 seconds, as long as Redis answers.",
       3: "Without Redis each replica limits alone.",
       4: "Rating has its own bucket of 60 a minute.",
-      5: "Above 300 malformed requests a minute from one address: 429 for each of its requests with a body or an access token, before it is read. Its other requests are answered.",
+      5: "Above 300 malformed requests a minute from one address: 429 for each of its requests with a body or an access token, before the body or the token is read. Its other requests are answered.",
       6: "Replicas count malformed requests together as long as Redis answers. A replica refuses the address after it has itself received a malformed request above the limit.",
     },
   },
@@ -427,7 +427,7 @@ const decisions: Section[] = [
     title: "Client IP",
     sentences: {
       1: "The socket's address, unless it belongs to a trusted proxy.",
-      2: "Behind trusted proxies, X-Forwarded-For from the right.",
+      2: "Behind trusted proxies, the rightmost X-Forwarded-For entry that is not a trusted proxy.",
       3: "An IPv6 address counts by its /64 prefix, and an IPv4-mapped one as its IPv4 address.",
     },
   },

@@ -8,7 +8,7 @@ import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 /** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
-/** The limit for the neighbour's p99 with the attack, divided by its p99 without the attack. */
+/** The limit for the ratio of the neighbour's p99 with the attack to its p99 without the attack. */
 const MAX_RATIO = 1.2;
 /** Each round measures the neighbour with and without the attack. The percentiles are over the times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);

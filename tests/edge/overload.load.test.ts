@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("new messages get 503 overloaded with Retry-After while earlier ones have waited 5 s for the database, and replies later", async () => {
+test("new messages get 503 overloaded with Retry-After while earlier ones have waited 5 s for the database, and the earlier ones get replies later", async () => {
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
   const locker = new pg.Client({ connectionString: system.database.url });
@@ -37,7 +37,7 @@ test("new messages get 503 overloaded with Retry-After while earlier ones have w
   expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ done: 12, used: 12, held: 0, unbalanced: 0 });
 });
 
-test("at most one of ten messages that were refused after 10 s without a database connection opens a turn later", async () => {
+test("of ten messages that waited 10 s for a database connection and were refused, at most one opens a turn later", async () => {
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
   const locker = new pg.Client({ connectionString: system.database.url });
@@ -73,18 +73,18 @@ test("messages whose visitors leave before their turns start open no turns", asy
   await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
   const countTurns = () =>
     queryFirstRow<{ turns: number }>(system.database, "SELECT count(*)::integer AS turns FROM conversation.turns");
-  // As many turns as a workspace may start at once, so that the next ones wait.
+  // As many turns as a workspace may start concurrently, so that the next ones wait.
   const started = Array.from({ length: 64 }, () => visit(system.url(), tenant));
   await expect.poll(countTurns, { timeout: 8_000 }).toEqual({ turns: 65 });
   const visitors = new AbortController();
-  const left = Array.from({ length: 40 }, async (_, n) => {
+  const abandoned = Array.from({ length: 40 }, async (_, n) => {
     const headers = { "x-forwarded-for": newClientAddress(), ...(n % 2 === 0 && { "idempotency-key": randomUUID() }) };
     await expect(postChat(system.url(), tenant, {}, { headers, signal: visitors.signal })).rejects.toThrow("abort");
   });
   const countWaiting = () => readMetric(edge, "parley_turns_waiting_to_start");
   await expect.poll(countWaiting, { timeout: 5_000 }).toBe(40);
   visitors.abort();
-  await Promise.all(left);
+  await Promise.all(abandoned);
   await expect.poll(countWaiting, { timeout: 5_000 }).toBe(0);
   const live = visit(system.url(), tenant);
   await locker.query("ROLLBACK");
@@ -99,7 +99,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
 test("1,064 messages of a workspace whose usage row is locked wait; its further messages get 503, and another workspace gets replies", async () => {
   const system = await startSystem({
     env: { edge: TRUST_FORWARDED_FOR },
-    // The provider serves all messages at once.
+    // The provider serves all messages concurrently.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_064 } } },

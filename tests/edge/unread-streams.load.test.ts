@@ -10,10 +10,10 @@ import { newClientAddress, TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 
 const STREAMS = 50;
 /**
- * A reply has 2.7 MB. All replies end at about the same time although nobody reads them. Usually the kernel's buffers can hold them, so they
- * complete. The kernel sizes the buffers by what earlier connections needed. If they are smaller, the edge cuts the streams after 30 s. A
- * slow machine may need more than STORE_LIMIT_MS for all 135 MB. If a reply is not stored by then, the edge ends it with the error
- * `internal_error`.
+ * A reply has 2.7 MB. All replies end at about the same time although nobody reads them. Usually the kernel's buffers can hold them, so the
+ * replies complete. The kernel sizes its buffers by what earlier connections needed. If the buffers are too small, the edge cuts the streams
+ * after 30 s. On a slow machine, storing all 135 MB may take longer than STORE_LIMIT_MS. The edge ends a reply that is not stored within
+ * that time with the error `internal_error`.
  */
 const TOKENS = 900;
 const TOKEN_CHARACTERS = 3_000;
@@ -47,7 +47,7 @@ describeWith("proc", "streams that nobody reads", () => {
   });
   afterAll(() => system.stop());
 
-  test(`use at most 160 MiB plus twice the size of ${STREAMS} replies of 2.7 MB, even if all replies end at once`, async () => {
+  test(`use at most 160 MiB plus twice the size of ${STREAMS} replies of 2.7 MB, even if all replies end at the same time`, async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
     const tenant: Tenant = await createTenant(system.admin, { plan: "scale" });

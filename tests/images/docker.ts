@@ -50,7 +50,7 @@ export type Composition = {
 };
 
 /**
- * Returns commands for docker-compose.yml with its own project name and ports and with the fake provider. Does not build or start
+ * Returns a composition of docker-compose.yml that has its own project name and ports and uses the fake provider. Does not build or start
  * anything.
  */
 export async function defineComposition(): Promise<Composition> {

@@ -63,7 +63,7 @@ test("the audit log names the member or the operator of each change, its target 
   expect(JSON.stringify(listed.map(summary))).not.toContain("content-marker");
   for (const { changedAt } of listed.slice(0, 3))
     expect(Math.abs(Date.parse(changedAt) - startedAt)).toBeLessThan(60_000);
-  // The request of CreateWorkspace had no ID, so the audit log takes it from the response.
+  // The request of CreateWorkspace had no workspace ID, so the audit log takes the ID from the response.
   expect((await quotaChanges.listChanges({})).changes.map(summary)).toEqual([
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/SetPlan" }),
     expect.objectContaining({ member: "", method: "WorkspaceAdminService/CreateWorkspace" }),
@@ -79,7 +79,7 @@ test("the audit log names the member or the operator of each change, its target 
   ]);
 });
 
-test("the audit log names the member who deletes a session or erases a visitor at the edge, and no visitor", async () => {
+test("the audit log names the member who deletes a session or erases a visitor at the edge, and does not name the visitor", async () => {
   const { token, workspaceId, publicKey, changes, ...tenant } = await createOwner(system);
   const send = (method: string, path: string, body?: object) =>
     fetch(`${system.url()}${path}`, {
@@ -151,14 +151,14 @@ test("the pages of the audit log list each change of the caller's workspace once
 });
 
 test.each(["conversation", "quota"] as const)(
-  "the database role of %s can only add lines to the audit log, and delete lines older than 400 days",
+  "the database role of %s can change the audit log only by adding lines and by deleting lines older than 400 days",
   async (service) => {
     const { database } = system;
     const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
     await client.connect();
     const workspaceId = `ws_${randomUUID()}`;
     try {
-      // The method of each line is its age in days.
+      // The column `method` of each line contains the line's age in days.
       for (const days of [1, 399, 401])
         await queryFirstRow(
           database,

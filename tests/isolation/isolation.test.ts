@@ -47,7 +47,7 @@ function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }
 
-/** Connects to the method's service, runs `use` with a function that calls it, and closes the connection. */
+/** Connects to the method's service, runs `use` with a function that calls the service, and closes the connection. */
 async function withCall<T>(method: DescMethod, use: (call: Call) => Promise<T>): Promise<T> {
   const { port, opsPort } = portsOf(system, method.parent);
   if (isAdminMethod(method)) return use(connectAdminPlane(opsPort));
@@ -69,7 +69,7 @@ function methodOf(name: string): DescMethod {
   return method;
 }
 
-describe("an identifier of another tenant has the result of an unknown one and changes no data of that tenant", () => {
+describe("an identifier of another tenant gives the same result as an unknown one and changes no data of the other tenant", () => {
   const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("requests" in row ? [{ name, ...row }] : []));
   test.each(cases)("$name", async ({ name, requests, volatile = [], creates }) => {
     const method = methodOf(name);
@@ -106,7 +106,7 @@ describe("a call for one workspace returns nothing of another, and the same resu
   });
 });
 
-describe("a service's role", () => {
+describe("the database role", () => {
   test.each(SERVICES_WITH_DATABASE)(
     "of %s cannot read or write another schema, or change its own schema",
     async (service) => {

@@ -38,7 +38,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  // The conversation service updates bot_reply_counts, which listUsageByBot reads, once a minute. Stores the count instead of waiting.
+  // ListUsageByBot reads bot_reply_counts, which the conversation service updates once a minute. Stores the count here instead of waiting.
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
@@ -46,7 +46,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // Rates the reply, so that GetStatistics is not empty. It counts ratings at once, but replies (reply_counts) up to a minute later.
+  // Rates the reply, so that GetStatistics is not empty. It counts ratings immediately, but replies (reply_counts) up to a minute later.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },

@@ -124,7 +124,7 @@ test("a migration to the next version's schema and its rollback cause no error u
         expect(await countNextVersionColumns()).toBe(widenedTableCount);
       }),
     );
-    // An operator may roll back the pods but not the schema. So this version must start on the newer schema.
+    // If an operator rolls back only the pods, this version runs on the newer schema. So it must start there.
     const services = [system.quota, system.llm, system.conversation, ...system.edges];
     for (const service of services) await service.stop();
     await Promise.all(services.map((service) => service.start()));

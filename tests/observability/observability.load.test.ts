@@ -6,12 +6,13 @@ import { faultsSuite } from "./suites/faults.ts";
 import { labelsSuite } from "./suites/labels.ts";
 import { rulesSuite, runAlertCases } from "./suites/rules.ts";
 
-// All suites share one system and one Prometheus. The suites without faults run first.
+// The suites `expressions`, `labels` and `faults` share one system and one Prometheus. `faults` runs after the other two. `alerts` needs only
+// promtool.
 describeWith("prometheus", "Prometheus with a running system", () => {
   // Starts promtool first, so that it runs the cases while the system starts.
-  let cases: ReturnType<typeof runAlertCases>;
+  let caseResult: ReturnType<typeof runAlertCases>;
   beforeAll(() => {
-    cases = runAlertCases();
+    caseResult = runAlertCases();
   });
 
   describeWith("redis-server", "with Redis", () => {
@@ -26,5 +27,5 @@ describeWith("prometheus", "Prometheus with a running system", () => {
     describe("labels", () => labelsSuite(shared));
     describe("faults", () => faultsSuite(shared));
   });
-  describe("alerts", () => rulesSuite(() => cases));
+  describe("alerts", () => rulesSuite(() => caseResult));
 });

@@ -11,7 +11,7 @@ export type RuleGroup = { name: string; rules: Rule[] };
 export type Panel = { type: string; title: string; targets: { expr: string }[] };
 export type Dashboard = { title: string; panels: Panel[] };
 
-/** Returns the dashboards by file name, without its extension. */
+/** Returns the dashboards. The keys are the file names without extension. */
 export function readDashboards(): Record<string, Dashboard> {
   const files = readdirSync(DASHBOARDS).sort();
   return Object.fromEntries(
@@ -28,7 +28,7 @@ export function panelsOf(dashboard: Dashboard): Panel[] {
 }
 
 /** Returns the groups of alerts and recording rules. */
-export function readAlerts(): RuleGroup[] {
+export function readRuleGroups(): RuleGroup[] {
   return (parse(readFileSync(ALERTS_FILE, "utf8")) as { groups: RuleGroup[] }).groups;
 }
 
@@ -57,7 +57,7 @@ const BACKGROUND_DELAY = "30m";
  * copy, alerts about background work keep their 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
  */
 export function fastCauseAlerts(): string {
-  const causes = readAlerts().filter(({ name }) => name === "parley-causes");
+  const causes = readRuleGroups().filter(({ name }) => name === "parley-causes");
   const groups = causes.map(({ name, rules }) => ({
     name: `${name}-fast`,
     rules: rules.map((rule) => ({

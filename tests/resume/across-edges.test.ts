@@ -117,7 +117,7 @@ describe("the port between edges", () => {
     opener: { end: Promise<ChatResult> };
   };
 
-  /** Returns the newest lease of an edge, or of another edge. */
+  /** Returns the newest lease of the edge `edgeId`. If `isOther` is true, returns the newest lease of any other edge. */
   const findLease = (edgeId: string, isOther: boolean) =>
     queryFirstRow<Lease>(
       system.database,

@@ -1,5 +1,5 @@
-// pnpm test:soak [--minutes 30] [--visitors 12]: runs mixed load with faults. Exits with 1 if no reply completed, and after a hang, an
-// incomplete or open stream, an open turn, an unsettled hold, usage that does not balance or a memory leak.
+// pnpm test:soak [--minutes 30] [--visitors 12]: runs mixed load with faults. Exits with 1 if no reply completed, or if there was a hang, an
+// incomplete or open stream, an open turn, an unsettled hold, an unsent settlement, usage that does not balance or a memory leak.
 import { parseArgs } from "node:util";
 import { runSoak } from "../system/soak.ts";
 import { findFailures, measureGrowth } from "./evaluation.ts";

@@ -89,7 +89,7 @@ export type ConsoleOptions = {
 };
 
 /** Builds the console's page and the widget, and starts the console as a process. */
-export async function startConsole({ sso, ...urls }: ConsoleOptions): Promise<ConsoleProcess> {
+export async function startConsole({ sso, ...options }: ConsoleOptions): Promise<ConsoleProcess> {
   const buildDir = await mkdtemp(join(tmpdir(), "parley-console-"));
   const [pageDir, widgetDir] = [join(buildDir, "page"), join(buildDir, "widget")];
   await Promise.all([buildConsole(pageDir), buildWidget(widgetDir)]);
@@ -107,12 +107,12 @@ export async function startConsole({ sso, ...urls }: ConsoleOptions): Promise<Co
       ...sso.env,
       OIDC_CLIENT_ID: "parley-console",
       SESSION_SECRET: randomUUID(),
-      CONVERSATION_URL: urls.conversationUrl,
-      QUOTA_URL: urls.quotaUrl,
-      EDGE_URL: urls.edgeUrl,
+      CONVERSATION_URL: options.conversationUrl,
+      QUOTA_URL: options.quotaUrl,
+      EDGE_URL: options.edgeUrl,
       CONSOLE_DIR: pageDir,
       WIDGET_DIR: widgetDir,
-      ...urls.env,
+      ...options.env,
     },
     ready: () => returnsOk(`http://127.0.0.1:${opsPort}/healthz/ready`),
   });

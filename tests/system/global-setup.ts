@@ -10,7 +10,7 @@ declare module "vitest" {
   }
 }
 
-/** The run's server, as one project uses it. */
+/** The test run's PostgreSQL server, for one Vitest project. */
 export type SharedServer = {
   postgresUrl: string;
   migratedDatabase: string;
@@ -21,7 +21,7 @@ export type SharedServer = {
 type Server = Omit<SharedServer, "release"> & { stop(): Promise<void> };
 
 const SERVER = Symbol.for("parley.tests.server");
-/** Vitest loads this module once for each project, but runs every setup in one process. So `globalThis` keeps the server. */
+/** Keeps the server for all projects: Vitest loads this module once for each project, but runs every setup in one process. */
 const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<Server>; users: number } };
 
 /** The setup of a project that needs only the run's server. Returns its teardown. */

@@ -5,7 +5,7 @@ import { removeLocalPostgres } from "@parley/local-postgres";
 import { areFree, freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
-/** The number of consecutive ports of one start. deploy/local/processes/ports.ts assigns them. */
+/** The number of consecutive ports of one instance. deploy/local/processes/ports.ts assigns them. */
 const PORT_COUNT = 13;
 
 /** The data directory and the ports of a Parley that `pnpm start` starts. */
@@ -68,7 +68,7 @@ export async function startInstanceAndWait(instance: Instance, env?: Record<stri
   return parley;
 }
 
-/** Returns the demo bot's public key, which the start prints. */
+/** Returns the demo bot's public key, which `pnpm start` prints. */
 export function readPublicKey(parley: RunningProcess): string {
   const [, key] = /Public key\s+(svc_pk_\w+)/.exec(parley.stdout()) ?? [];
   if (key === undefined) throw new Error(`no key in:\n${parley.output()}`);

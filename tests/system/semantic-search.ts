@@ -22,7 +22,7 @@ export async function startSemanticSearchSystem(
       embeddings: { model: EMBEDDING_MODEL },
     }),
     // The pgvector server is PGlite, whose connections all share one session. So two connections of a pool would prepare statements of the
-    // same name. The service has two pools with different statement names. DATABASE_POOL=2 gives each pool one connection.
+    // same name, which fails. The service has two pools with different statement names. DATABASE_POOL=2 gives each pool one connection.
     env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
   });
   return {

@@ -136,7 +136,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
       const at = performance.now() - startedAt;
       const resident = await Promise.all(services.map(readResidentBytes));
       for (const [index, bytes] of resident.entries()) samples[index]?.push([at, bytes]);
-      // The fake provider keeps every request, and this test does not use them.
+      // Deletes the requests that the fake provider has recorded, because they would fill this process's memory.
       system.provider.requests.length = 0;
       // Every minute.
       if (sample % 30 === 0)

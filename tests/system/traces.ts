@@ -36,7 +36,7 @@ type TracedSystem = {
   stop(): Promise<void>;
 };
 
-/** Starts a system with a Redis whose services export their spans to the collector. */
+/** Starts a system with a Redis. The services export their spans to the collector. */
 export async function startTracedSystem(collectorUrl: string): Promise<TracedSystem> {
   const folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
   const headersFile = join(folder, "OTEL_EXPORTER_OTLP_HEADERS");

@@ -39,13 +39,13 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
     return expect.poll(readTenantBalance, { timeout: REPAIR_TIMEOUT_MS }).toMatchObject(expected);
   }
 
-  const auditCode = async () =>
+  const auditExitCode = async () =>
     (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
 
   /** Waits until turns and usage agree on the number of done turns. */
   async function expectNoDifferences(done: number): Promise<void> {
     await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
-    expect(await auditCode()).toBe(0);
+    expect(await auditExitCode()).toBe(0);
   }
 
   /** Copies the tenant's rows of a schema. Returns a function that restores them, and runs further SQL in the same transaction. */
@@ -56,8 +56,8 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
     return (sql = "") => queryFirstRow(system.database, `BEGIN; ${restoreSql} ${sql} COMMIT`);
   }
 
-  const repairs = (kind?: string) =>
+  const countRepairs = (kind?: string) =>
     readMetric(get().system.conversation, "parley_reconciliation_repairs_total", kind ? { kind } : {});
 
-  return { auditCode, backUp, completeTurns, expectBalance, expectNoDifferences, repairs };
+  return { auditExitCode, backUp, completeTurns, expectBalance, expectNoDifferences, countRepairs };
 }

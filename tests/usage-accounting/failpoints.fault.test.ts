@@ -50,8 +50,8 @@ function serviceOf(victim: Victim): ServiceProcess {
 }
 
 /**
- * Starts a service with each of its failpoints, one after the other, and waits until the failpoint kills it. Finally restarts it without
- * a failpoint. Returns the failpoints that did not kill it.
+ * Starts a service with each of its failpoints, one after the other. Each failpoint kills the service when it is reached for the fourth time.
+ * Finally restarts the service without a failpoint. Returns the failpoints that did not kill it.
  */
 async function killAtEach(victim: Victim): Promise<string[]> {
   const service = serviceOf(victim);
@@ -70,7 +70,7 @@ async function killAtEach(victim: Victim): Promise<string[]> {
   return survived;
 }
 
-test("every turn is counted exactly once after kill -9 at each step of a turn, in all services at once", async () => {
+test("every turn is counted exactly once after kill -9 at each step of a turn, in all services concurrently", async () => {
   let isOver = false;
   const sendMessages = async (number: number) => {
     for (let turn = number; !isOver; turn++) {

@@ -8,7 +8,7 @@ import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
-/** All RPCs of a turn. For Generate only the final status is lost, so the turn is still done. */
+/** The RPCs that lose responses: those of a turn, and RenewEdge. Generate loses only its final status, so the turn is still done. */
 const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
   quota: ["Reserve", "Settle"],

@@ -16,7 +16,8 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
-    // The service tries to close months every 5 s. The minimum age keeps the reconciler from correcting the late turns that the tests add.
+    // The conversation service tries to close months every 5 s. The minimum age keeps the reconciler from correcting the late turns that the
+    // tests add.
     env: { conversation: { LOG_LEVEL: "error", RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "3600" } },
   });
   tenant = await createTenant(system.admin);
@@ -77,7 +78,7 @@ test("an old month is closed once its turns are settled and its usage equals its
   await system.quota.stop();
   await system.quota.start();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "open", used: TURNS + 1 });
-  // In production, the service lists a month long before it closes the month.
+  // The quota service refuses to close a month less than a minute after it has created the month's row.
   await runSql("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
   await runSql(`
     DELETE FROM quota.ledger WHERE turn_id NOT IN (SELECT turn_id FROM conversation.turns);
@@ -90,7 +91,7 @@ test("an old month is closed once its turns are settled and its usage equals its
   await expectAudited();
 }, 90_000);
 
-test("a settlement that comes after the close counts nothing, and leaves the outbox", async () => {
+test("a settlement that comes after the close counts nothing, and is deleted from the outbox", async () => {
   await enqueueLateTurn();
   await expect.poll(async () => (await balance()).outbox, { timeout: 20_000 }).toBe(0);
   expect(await balance()).toMatchObject(BALANCED);

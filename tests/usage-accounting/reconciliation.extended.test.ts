@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-const { backUp, completeTurns, expectBalance, expectNoDifferences, repairs } = createAccounting(() => ({
+const { backUp, completeTurns, expectBalance, expectNoDifferences, countRepairs } = createAccounting(() => ({
   system,
   tenant,
 }));
@@ -28,7 +28,7 @@ test("the reconciler counts the lost replies again after a restore of quota to 5
   await completeTurns(5);
   await restore();
   await expectNoDifferences(7);
-  expect(await repairs("reply_not_counted")).toBe(5);
+  expect(await countRepairs("reply_not_counted")).toBe(5);
 }, 60_000);
 
 test("the reconciler subtracts the lost replies after a restore of conversation to 5 turns earlier", async () => {
@@ -59,9 +59,9 @@ test("the reconciler settles the hold of a closed turn whose settlement was lost
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A run compares the holds first, then the turns that were closed at least 1 s ago. With the close set to now, a run that
-  // has already compared the holds does not find the turn.
+  // A reconciliation compares the holds first, and then the turns that were closed at least 1 s ago. The turn's close is set to now. Otherwise a
+  // reconciliation that has already compared the holds could find the turn first.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
-  expect(await repairs("hold_not_settled")).toBe(1);
+  expect(await countRepairs("hold_not_settled")).toBe(1);
 }, 60_000);

@@ -17,10 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-const { auditCode, backUp, completeTurns, expectBalance, expectNoDifferences, repairs } = createAccounting(() => ({
-  system,
-  tenant,
-}));
+const { auditExitCode, backUp, completeTurns, expectBalance, expectNoDifferences, countRepairs } = createAccounting(
+  () => ({
+    system,
+    tenant,
+  }),
+);
 
 /** Creates the test's tenant and completes some of its turns. */
 async function startTenant(turns: number): Promise<void> {
@@ -56,13 +58,13 @@ test("the reconciler releases a hold older than 10 minutes whose turn was never 
     [tenant.workspaceId],
   );
   await expectNoDifferences(1);
-  // The service counts a repair only after the quota service has responded.
-  await expect.poll(() => repairs("held_without_turn"), { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
+  // The conversation service counts a repair only after the quota service has responded.
+  await expect.poll(() => countRepairs("held_without_turn"), { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
 }, 60_000);
 
 test("the reconciler repairs nothing while turns run without a fault", async () => {
   await startTenant(1);
-  const before = await repairs();
+  const before = await countRepairs();
   let turns = 1;
   const startedAt = performance.now();
   // Lasts 5 s, or longer until a busy machine has completed enough turns.
@@ -73,7 +75,7 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
   await Promise.all(Array.from({ length: 4 }, sendMessages));
   expect(turns).toBeGreaterThan(MIN_TURNS);
   await expectNoDifferences(turns);
-  expect(await repairs()).toBe(before);
+  expect(await countRepairs()).toBe(before);
   const readGauge = (name: string) => readMetric(system.conversation, `parley_reconciliation_${name}`);
   // A gauge is NaN if the database does not answer within 500 ms.
   await expect
@@ -116,7 +118,7 @@ test("parley audit --repair repairs differences on demand and prints each repair
   await completeTurns(1);
   await restore();
   const held = await holdUnknownTurn("11 minutes");
-  expect(await auditCode()).toBe(1);
+  expect(await auditExitCode()).toBe(1);
   const env = cliEnv(system);
   const workspace = ["--workspace", tenant.workspaceId];
   const repaired: Record<string, string>[] = [];

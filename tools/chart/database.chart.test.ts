@@ -67,7 +67,7 @@ it("connects the services to a pooler and the migrations to the servers behind i
   );
 });
 
-it("turns prepared statements off in conversation, quota and llm-proxy only, with database.preparedStatements=false", async () => {
+it("turns prepared statements off in the services, but not in their migrations, with database.preparedStatements=false", async () => {
   const { manifests } = await renderChart("minimal", ["database.preparedStatements=false"]);
   const settings = variableByContainer(manifests, "DATABASE_PREPARED_STATEMENTS");
   expect(settings).toEqual(["Deployment conversation off", "Deployment llm-proxy off", "Deployment quota off"]);
@@ -77,7 +77,7 @@ it("refuses replicas and pools that may open more than database.maxConnections c
   const sets = [
     "conversation.replicas=9,conversation.databasePool=20", // 9 + 3 in a rollout
     "quota.autoscaling.enabled=true,quota.autoscaling.maxReplicas=4", // 4 + 1
-    "llmProxy.databaseHost=calls.example.com", // a server of its own
+    "llmProxy.databaseHost=calls.example.com", // on a server of its own, so not counted
   ];
   const refused = await runHelmTemplate("minimal", [...sets, "database.maxConnections=289"]);
   expect(refused.code).toBe(1);

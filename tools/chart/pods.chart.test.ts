@@ -86,7 +86,7 @@ it("drains edge and llm-proxy for longer than the longest reply", async () => {
   expect(drainMsOf("edge")).toEqual([expect.toSatisfy((ms) => ms >= MAX_GENERATION_MS + 40_000)]);
 });
 
-it("the HTTP probes, which replace the gRPC probes with mTLS, have the same timings", async () => {
+it("gives the HTTP probes, which replace the gRPC probes if mTLS is enabled, the same timings", async () => {
   const timings = async (name: string) =>
     workloads((await renderChart(name)).manifests).flatMap(({ pod }) =>
       pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>

@@ -18,12 +18,21 @@ export function valuesFile(name: string): string {
 
 /** Renders the chart as release `parley` in the namespace `chat`, with a values file of ci/, `--set` arguments and further flags. */
 export function runHelmTemplate(
-  name: string,
+  valuesName: string,
   sets: readonly string[] = [],
   flags: readonly string[] = [],
 ): Promise<HelmResult> {
   const furtherArgs = [...sets.flatMap((set) => ["--set", set]), ...flags];
-  return runHelm("template", "parley", CHART, "--namespace", "chat", "--values", valuesFile(name), ...furtherArgs);
+  return runHelm(
+    "template",
+    "parley",
+    CHART,
+    "--namespace",
+    "chat",
+    "--values",
+    valuesFile(valuesName),
+    ...furtherArgs,
+  );
 }
 
 export type Rendered = { manifests: Manifest[] };
@@ -31,15 +40,15 @@ export type Rendered = { manifests: Manifest[] };
 const cache = new Map<string, Promise<Rendered>>();
 
 /** Renders the chart like `runHelmTemplate`. Caches the result for each combination of arguments. If helm fails, throws its output. */
-export function renderChart(name: string, sets: readonly string[] = []): Promise<Rendered> {
-  const key = [name, ...sets].join(" ");
-  const rendered = cache.get(key) ?? renderUncached(name, sets);
+export function renderChart(valuesName: string, sets: readonly string[] = []): Promise<Rendered> {
+  const key = [valuesName, ...sets].join(" ");
+  const rendered = cache.get(key) ?? renderUncached(valuesName, sets);
   cache.set(key, rendered);
   return rendered;
 }
 
-async function renderUncached(name: string, sets: readonly string[]): Promise<Rendered> {
-  const { code, output } = await runHelmTemplate(name, sets);
+async function renderUncached(valuesName: string, sets: readonly string[]): Promise<Rendered> {
+  const { code, output } = await runHelmTemplate(valuesName, sets);
   if (code !== 0) throw new Error(output);
   return { manifests: parseManifests(output) };
 }

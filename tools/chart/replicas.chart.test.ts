@@ -6,12 +6,13 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { runHelmTemplate } from "./render.ts";
 
 /**
- * The Deployment parley-edge by state. Each is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to the fields
+ * The Deployment parley-edge by state. Each value is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to the fields
  * that the chart reads. The states:
  * - "fixed": the values set the replicas;
- * - "autoscaled": an upgrade turned autoscaling on, and "autoscaled from the start": the installation did;
+ * - "autoscaled": an upgrade turned autoscaling on;
+ * - "autoscaled from the start": autoscaling was on in the first installation;
  * - "stopped": "fixed", after `kubectl scale --replicas 0`;
- * - "fixed by Helm 3" and "autoscaled by Helm 3": the same with Helm 3, which has no server-side apply.
+ * - "fixed by Helm 3" and "autoscaled by Helm 3": like "fixed" and "autoscaled", but installed with Helm 3, which has no server-side apply.
  */
 const live = JSON.parse(await readFile(new URL("./live-deployments.json", import.meta.url), "utf8")) as Record<
   string,

@@ -165,7 +165,7 @@ the configuration does not name has the label value \`_OTHER\`. Each series has 
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
 providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. One metric has a label for the
-workspace, and only for the 200 workspaces that have used the highest shares of their caps, from 80 % on.
+workspace: only workspaces that have used at least 80 % of their cap have a series, and at most the 200 with the highest shares.
 
 [operations/dashboards.md](operations/dashboards.md) describes the dashboards and alerts that use these metrics.
 

@@ -9,7 +9,7 @@ import { type Digests, IMAGES } from "./images.ts";
 const values = await readFile(join(ROOT, "charts/parley/values.yaml"), "utf8");
 const digests = Object.fromEntries(IMAGES.map((image) => [image, `sha256:${image}`])) as Digests;
 
-test("pinImages sets the digest of every image and the registry, and keeps the comments", () => {
+test("pinImages sets the registry and every image's digest, and keeps the comments", () => {
   const pinned = pinImages(values, "registry.example.com", digests);
   const components = Object.values(parse(pinned) as Record<string, unknown>).filter(hasImage);
   expect(components.map(({ image }) => image.digest).sort()).toEqual(Object.values(digests).sort());

@@ -8,7 +8,7 @@ import { type Digests, IMAGES } from "./images.ts";
 
 const CHART = "charts/parley";
 
-/** Sets the registry and the digest of every image in the text of a values file. Returns the new text, with the comments. */
+/** Sets the registry, and the digest of every image, in the text of a values file. Returns the new text. Keeps the comments. */
 export function pinImages(values: string, registry: string, digests: Digests): string {
   const document = parseDocument(values);
   document.setIn(["image", "registry"], registry);

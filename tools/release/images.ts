@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The targets of deploy/docker/Dockerfile that a release publishes. It omits the target `development-sso`, which only docker-compose.yml uses. */
+/** The targets of deploy/docker/Dockerfile that a release publishes: all images except `development-sso`, which only docker-compose.yml uses. */
 export const IMAGES = ["edge", "conversation", "quota", "llm-proxy", "console", "cli"] as const;
 
 export type Image = (typeof IMAGES)[number];

@@ -11,8 +11,8 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-/** The most times that the connection of one export is cut. */
-const CUTS = 10;
+/** How many times the connection of one export is cut at most. */
+const MAX_CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
 const LINE_FEED = 10;
@@ -105,7 +105,7 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   for (let isComplete = false; !isComplete; ) {
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
     const linesOfPart =
-      parts < CUTS ? Math.ceil((Math.random() * 2 * expectedLines) / (CUTS + 1)) : Number.POSITIVE_INFINITY;
+      parts < MAX_CUTS ? Math.ceil((Math.random() * 2 * expectedLines) / (MAX_CUTS + 1)) : Number.POSITIVE_INFINITY;
     let [incompleteLine, lines] = ["", 0];
     const decoder = new TextDecoder();
     await download(bench, {

@@ -9,7 +9,7 @@ import { atLeast, type Benchmark } from "./benchmark.ts";
 const CONNECTIONS = 32;
 /** Duration of a measurement. */
 const SECONDS = 5;
-/** For the edge's throughput ÷ the bare route's. */
+/** Goal for the edge's throughput ÷ the bare route's. */
 const GOAL = 0.8;
 
 const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));

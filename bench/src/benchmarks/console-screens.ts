@@ -42,7 +42,7 @@ const screensOf = (sessionId: string) => [
 const CALLS = /^\/(?:api|auth)\//;
 const LOADS_PER_ROUND = 10;
 const MAX_REQUESTS_PER_SCREEN = 2;
-/** The limit of the slowest screen's p95 of its requests' durations. */
+/** Goal for the slowest screen: the p95 of the durations of its requests. */
 const MAX_REQUEST_P95_MS = 100;
 
 /** Opens each screen of the console in a browser, and measures its requests. */

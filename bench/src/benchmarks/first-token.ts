@@ -13,7 +13,7 @@ const VARIANTS: Variant[] = [
     shape: { callers: 200, turns: 400, warmUpTurns: 200, rampMs: 4_000 },
   },
 ];
-/** For Parley's time ÷ the bare relay's. */
+/** Goal for Parley's time ÷ the bare relay's. */
 const GOAL = 2;
 
 /** Time to the first token, compared with the bare relay. */

@@ -4,7 +4,7 @@ import { startTestbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const MODEL = "tokens-100-every-50";
-/** For Parley's p99 − the bare relay's. */
+/** Goal for Parley's p99 − the bare relay's. */
 const GOAL_MS = 20;
 
 /** Time between tokens, compared with the bare relay. */

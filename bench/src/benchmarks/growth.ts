@@ -15,9 +15,9 @@ import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmar
  */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
-/** For a turn's CPU time with the large database ÷ with the small one. */
+/** Goal for a turn's CPU time with the large database ÷ with the small one. */
 const GOAL = 1.1;
-/** For the durations of audits and sweeps, with the large database ÷ with the small one. Higher than GOAL: a large index is slower to read. */
+/** Goal for the durations of audits and sweeps with the large database ÷ with the small one. It exceeds GOAL: reading a large index is slow. */
 const DURATION_GOAL = 1.5;
 /** Turns that warm up each of the two testbeds. */
 const WARM_UP_TURNS = 2_000;

@@ -24,14 +24,14 @@ const OWNER_INDEXES = [
 ];
 const MESSAGES = 1_000_000;
 const WORKSPACES = 1_000;
-/** For the CPU time with ÷ without the indexes. */
+/** Goal for the CPU time with ÷ without the indexes. */
 const GOAL = 1.03;
 const WARM_UP_TURNS = 2_000;
 const TURNS = 600;
 /** Pairs of measurements in a round. Their ratios differ by several percent, so the median needs many. */
 const PAIRS_PER_ROUND = 8;
 
-/** Compares a turn's cost with that on a database without the owners' indexes. */
+/** CPU time of a turn with the owners' indexes, compared with a database without these indexes. */
 export const ownerIndexes: Benchmark = {
   name: "owner-indexes",
   description: `CPU of a turn, of the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,

@@ -11,7 +11,7 @@ const COPIES = 13;
 const CHUNKS_PER_COPY = 770;
 const CHUNKS_FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
-/** The parts in the order of the report. */
+/** The name of each part, in the order of the report. */
 const PARTS: Record<Part, string> = {
   dev: "development half",
   holdout: "holdout half",
@@ -45,7 +45,7 @@ export const retrieval: Benchmark = {
           `${formatMrr(hybrid.all.meanReciprocalRank)}; embeddings from hashes, which have no semantic quality`,
         ),
         shareFigure("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
-        shareFigure("answer contains the passage", GOALS.answered, answered, "builtin:extractive"),
+        shareFigure("answer contains a quotation", GOALS.answered, answered, "builtin:extractive"),
         shareFigure("refusals", GOALS.refused, refused, "builtin:extractive"),
         atMost(GOALS.searchMs, {
           what: `search, ${CHUNKS_FORMAT.format(copies * CHUNKS_PER_COPY)} chunks, p99`,
@@ -81,7 +81,7 @@ function printScores(search: string, measured: RelevanceScores, progress: (line:
   for (const [part, name] of Object.entries(PARTS) as [Part, string][]) {
     const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
     progress(
-      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains the passage ${formatPercent(answered)}, refusals ${formatPercent(refused)}, near misses refused ${formatPercent(nearMissesRefused)}`,
+      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answered)}, refusals ${formatPercent(refused)}, near misses refused ${formatPercent(nearMissesRefused)}`,
     );
   }
 }

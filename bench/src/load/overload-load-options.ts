@@ -26,13 +26,13 @@ export type OverloadResult = {
   refused: number;
   failed: number;
   /**
-   * The number of failures by cause: an error's code or message, such as `ECONNRESET` or `timeout`; the same after `after the headers: ` if
-   * the response broke; or the status and code of the response.
+   * The number of failures by cause. If the request failed, the cause is the error's code or message, such as `ECONNRESET` or `timeout`. If the
+   * response failed after its headers, the cause is `after the headers: ` and the error. If the response ended, it is its status and code.
    */
   failures: Record<string, number>;
   /**
-   * Seconds from the end of the overload until the system recovered: until the end of the last incomplete chat among those sent after the
-   * overload; 0 if they were all complete.
+   * Seconds from the end of the overload until the system recovered. It has recovered when the last incomplete chat ends, among the chats that
+   * were sent after the overload. 0 if they were all complete.
    */
   secondsUntilRecovered: number;
 };

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 /** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
 /** A question with quotations from the documents, each of which answers it. `file` contains at least one of them. */
-export type Question = { id: string; split: Split; kind: string; question: string; file: string; passages: string[] };
+export type Question = { id: string; split: Split; kind: string; question: string; file: string; quotations: string[] };
 /** A question that the documents do not answer. */
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
@@ -37,7 +37,7 @@ export function readRelevanceSet(): RelevanceSet {
   };
 }
 
-/** Returns a text without Markdown markup, on one line and in lower case, for comparing passages. */
+/** Returns a text without Markdown markup, on one line and in lower case, to find quotations in it. */
 export function plainText(text: string): string {
   return text
     .replace(/^\s*>\s?/gm, "")

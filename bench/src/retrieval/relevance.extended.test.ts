@@ -17,14 +17,14 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-test("every passage occurs in a document, and at least one passage of each question in the file that the question names", () => {
+test("every quotation occurs in a document, and at least one quotation of each question in the file that the question names", () => {
   const { documents, questions } = readRelevanceSet();
   const plain = new Map(documents.map(({ name, text }) => [name, plainText(text)]));
   const all = [...plain.values()].join("\n");
-  for (const { id, file, passages } of questions) {
-    for (const passage of passages) expect(all, `${id}: ${passage}`).toContain(plainText(passage).trim());
+  for (const { id, file, quotations } of questions) {
+    for (const quotation of quotations) expect(all, `${id}: ${quotation}`).toContain(plainText(quotation).trim());
     expect(
-      passages.some((passage) => plain.get(file)?.includes(plainText(passage).trim())),
+      quotations.some((quotation) => plain.get(file)?.includes(plainText(quotation).trim())),
       id,
     ).toBe(true);
   }

@@ -1,6 +1,6 @@
 import { plainText, type Question } from "./relevance-set.ts";
 
-/** The passages that were found for a question, and the model's answer. */
+/** The passages that the search found for a question, and the model's answer. */
 export type QuestionResult = {
   /** The passages' texts, best first. */
   passages: string[];
@@ -8,17 +8,17 @@ export type QuestionResult = {
 };
 
 export type Scores = {
-  /** Share of the questions with an answering passage among the first five found. */
+  /** Share of the questions for which one of the first five found passages contains a quotation of the question. */
   hitRateAt5: number;
-  /** Mean over the questions of 1 ÷ the rank of the first answering passage, or 0 if none was found. */
+  /** Mean over the questions of 1 ÷ the rank of the first found passage that contains a quotation, or of 0 if none does. */
   meanReciprocalRank: number;
-  /** Share of the model's replies that contain an answering passage. */
+  /** Share of the model's answers that contain a quotation. */
   answered: number;
 };
 
 export function computeScores(results: readonly { question: Question; result: QuestionResult }[]): Scores {
   const ranks = results.map(({ question, result }) => rankOf(question, result));
-  const answered = results.filter(({ question, result }) => containsPassage(result.answer, question));
+  const answered = results.filter(({ question, result }) => containsQuotation(result.answer, question));
   const share = (count: number) => count / results.length;
   return {
     hitRateAt5: share(ranks.filter((rank) => rank <= 5).length),
@@ -27,15 +27,15 @@ export function computeScores(results: readonly { question: Question; result: Qu
   };
 }
 
-/** Returns the rank of the first answering passage, from 1; Infinity if there is none. */
+/** Returns the rank, from 1, of the first found passage that contains a quotation of the question; Infinity if none does. */
 function rankOf(question: Question, { passages }: QuestionResult): number {
-  const index = passages.findIndex((text) => containsPassage(text, question));
+  const index = passages.findIndex((text) => containsQuotation(text, question));
   return index < 0 ? Number.POSITIVE_INFINITY : index + 1;
 }
 
-function containsPassage(text: string, { passages }: Question): boolean {
+function containsQuotation(text: string, { quotations }: Question): boolean {
   const plain = plainText(text);
-  return passages.some((passage) => plain.includes(plainText(passage).trim()));
+  return quotations.some((quotation) => plain.includes(plainText(quotation).trim()));
 }
 
 /** Returns the share of answers in which the model refuses: it replies that it does not know. */

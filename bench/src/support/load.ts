@@ -71,7 +71,7 @@ export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadO
   };
 }
 
-/** Returns the options of a load that sends the same messages to the bare relay. */
+/** Returns the options of a load that sends the same messages to the bare relay: a minimal service, which Parley is compared with. */
 export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape): LoadOptions {
   return {
     url: relayUrl,

@@ -1,6 +1,6 @@
 import { queryRows } from "../../../tests/system/database.ts";
 
-/** The most turns of a transaction, unless a group of turns is larger. */
+/** Maximum number of turns that one transaction stores. It stores more if one group of turns, which must not be split, is larger. */
 const MAX_BATCH_TURNS = 250_000;
 
 export type StoreTurnsOptions = {
@@ -14,7 +14,7 @@ export type StoreTurnsOptions = {
   turnsPerSession?: number;
 };
 
-/** Returns SQL for the month of a time in UTC. */
+/** Returns an SQL expression for the month of a time, by UTC. */
 const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
 
 // Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, the usage and the call log.
@@ -110,7 +110,7 @@ export async function storeTurns(
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
-  // A batch does not split a session. With `sessionId`, all turns have one session. Otherwise, a group has one whole session of each workspace.
+  // A batch must not split a session. With `sessionId`, all turns are one group. Otherwise, a group is one whole session of each workspace.
   const turnsPerGroup = sessionId === null ? workspaces * turnsPerSession : turns;
   for (const { from, to } of splitIntoBatches(turns, turnsPerGroup)) {
     await queryRows(url, INSERT_BATCH, [

@@ -20,8 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // The benchmarks postpone the reconciliation by five minutes. With the default interval of 60 s, a replica would ignore such a due_at: it
-      // would conclude that the database's clock was set back.
+      // measureExportNeighbour postpones the reconciliations by five minutes. With the default interval of 60 s, a replica would run them before
+      // such a due_at, because it would conclude that the database's clock was set back.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },
@@ -68,12 +68,14 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",
   );
-  const countReplies = `
+  const selectCountedReplies = `
     SELECT least(
       (SELECT coalesce(sum(replies), 0) FROM conversation.reply_counts WHERE workspace_id = $1),
       (SELECT coalesce(sum(replies), 0) FROM conversation.bot_reply_counts WHERE workspace_id = $1)
     )::integer AS count`;
-  while (((await queryRows<{ count: number }>(database.url, countReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns)
+  while (
+    ((await queryRows<{ count: number }>(database.url, selectCountedReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns
+  )
     await sleep(500);
   progress("replies counted");
 }

@@ -11,7 +11,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-/** Returns a 95 % confidence interval of the median (1.96 standard deviations), by the values' ranks. Assumes no distribution. */
+/**
+ * Returns a confidence interval of the median, for values of any distribution: the values whose ranks are 1.96 standard deviations of the
+ * binomial distribution (√n ÷ 2) below and above the middle. This is approximately 95 %: at least 92 % from 5 values on.
+ */
 export function medianInterval(values: readonly number[]): [low: number, high: number] {
   const sorted = [...values].sort((a, b) => a - b);
   const rank = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));

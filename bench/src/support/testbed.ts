@@ -17,7 +17,7 @@ import {
 } from "../../../tests/system/system.ts";
 import { TRUST_FORWARDED_FOR, visit } from "../../../tests/system/visitors.ts";
 
-/** Parley's four services as processes, and the bare relay, to compare both. Both use the same fake provider. */
+/** Parley's four services as processes, and the bare relay that they are compared with. Both use the same fake provider. */
 export type Testbed = {
   system: System;
   tenant: Tenant;

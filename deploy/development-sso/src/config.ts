@@ -6,11 +6,11 @@ export type Config = ReturnType<typeof readConfig>;
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const issuer = environment.text("ISSUER", "http://localhost:8094");
-  const realIssuer = environment.optionalText("JWT_ISSUER");
+  const servicesIssuer = environment.optionalText("JWT_ISSUER");
   if (!URL.canParse(issuer) || !isLoopback(new URL(issuer).hostname))
     environment.addProblem("ISSUER must be an address of this machine: anyone who reaches it can sign in");
   // The services accept the tokens of one issuer. With a real identity provider, they would refuse the tokens of the development sign-in.
-  if (realIssuer !== undefined && realIssuer !== issuer)
+  if (servicesIssuer !== undefined && servicesIssuer !== issuer)
     environment.addProblem("JWT_ISSUER names another identity provider: do not run the development sign-in beside it");
   return environment.finish({
     issuer,

@@ -1,7 +1,7 @@
 import Provider, { type Configuration, type JWK } from "oidc-provider";
 import { type Config, isLoopback } from "./config.ts";
 
-/** The console's client. It is public: PKCE protects its code. */
+/** The console's client. It is a public client: PKCE protects the authorization code. */
 export const CONSOLE_CLIENT = "parley-console";
 
 const SESSION_TTL_SECONDS = 12 * 3_600;

@@ -20,7 +20,7 @@ export type Database = {
  */
 const TIMEOUT_MS = 30_000;
 
-/** Connects to the server of DATABASE_URL. Throws StartError, without the URL's password, when it is unusable. */
+/** Checks that the database of DATABASE_URL accepts a connection, and closes the connection. Throws StartError, without the password, if not. */
 export async function openExternalDatabase(url: string): Promise<Database> {
   const noCleanup = { stop: () => Promise.resolve(), stopNow: () => undefined };
   try {

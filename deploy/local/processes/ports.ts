@@ -90,16 +90,18 @@ async function probePort(host: string, port: number): Promise<string | undefined
 }
 
 function portError(problem: string, port: number, name: keyof Ports, firstPort: number): StartError {
-  const purpose = `port ${port}, for ${PURPOSES[name]},`;
+  const portWithPurpose = `port ${port}, for ${PURPOSES[name]},`;
   switch (problem) {
     case "EADDRINUSE":
       return new StartError(
-        `${purpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (uses ${PORT_COUNT} ports from there)`,
+        `${portWithPurpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (uses ${PORT_COUNT} ports from there)`,
       );
     case "EACCES":
-      return new StartError(`${purpose} may not be opened by this user: take ports above 1023, such as PORT=8080`);
+      return new StartError(
+        `${portWithPurpose} may not be opened by this user: take ports above 1023, such as PORT=8080`,
+      );
     default:
-      return new StartError(`${purpose} cannot be opened (${problem}): see PORT and PUBLIC_HOST`);
+      return new StartError(`${portWithPurpose} cannot be opened (${problem}): see PORT and PUBLIC_HOST`);
   }
 }
 

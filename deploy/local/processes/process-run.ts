@@ -38,8 +38,8 @@ export type ProcessExit = {
 };
 
 /**
- * Starts a process in its own process group, so that it does not receive the terminal's signals. An IPC channel lets it notice when
- * this process is gone. Its output goes to `log`, and parsed lines to `onLine`.
+ * Starts a child process in its own process group, so that it does not receive the terminal's signals. An IPC channel lets the child
+ * notice when this process is gone. The child's output goes to `log`, and its parsed lines to `onLine`.
  */
 export function startProcess(spec: ProcessSpec, log: Writable, onLine: (line: LogLine) => void): ProcessRun {
   const child = spawn(process.execPath, spec.args, {

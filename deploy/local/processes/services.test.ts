@@ -41,7 +41,7 @@ const findServicesWith = (all: Record<string, Record<string, string>>, text: str
   Object.keys(all).filter((name) => JSON.stringify(all[name]).includes(text));
 
 describe("buildServiceSpecs", () => {
-  it("passes each secret only to the service that needs it", async () => {
+  it("passes each secret only to the services that need it", async () => {
     const all = await environments({
       OPENAI_API_KEY: "openai-secret",
       REDIS_URL: "redis://:redis-secret@h",
@@ -58,7 +58,7 @@ describe("buildServiceSpecs", () => {
     expect(findServicesWith(all, "OTHER")).toEqual([]);
   });
 
-  it("passes RPC_MULTIPLEX to the services that call others", async () => {
+  it("passes RPC_MULTIPLEX to the services that call others over gRPC", async () => {
     const all = await environments({ RPC_MULTIPLEX: "off" });
     expect(findServicesWith(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
   });
@@ -90,7 +90,7 @@ describe("buildServiceSpecs", () => {
     expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
   });
 
-  it("passes llm-proxy only the variables that LLM_CONFIG names", async () => {
+  it("passes a variable that LLM_CONFIG names to llm-proxy alone, and any other variable to no service", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await environments({
       LLM_CONFIG: "llm.yaml",

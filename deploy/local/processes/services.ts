@@ -19,7 +19,7 @@ export type ServiceInputs = {
   secrets: Secrets;
   /** An administrator's URL. */
   databaseUrl: string;
-  /** Issues the access tokens of owners. The internal and the admin token are in `secrets`. */
+  /** Describes the issuer of owners' access tokens. The internal and the admin token are in `secrets`. */
   tokenIssuer: TokenIssuer;
   /** The directory of the built widget. */
   widgetDir: string;
@@ -86,7 +86,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       WIDGET_DIR: widgetDir,
       ...targets,
     }),
-    // Owners sign in with their browser on this machine, so the console's page listens on loopback only. HOST is the address of the ops port.
+    // The console's page listens on PUBLIC_HOST: on loopback only, because owners use a browser on this machine. Its ops port listens on HOST.
     console: spec("console", ports.consoleOps, {
       PUBLIC_HOST: LOOPBACK,
       PORT: String(ports.console),

@@ -178,7 +178,7 @@ describe("a supervising process", () => {
     return parent;
   };
 
-  it("ends its child too when it is killed", async () => {
+  it("leaves no child when it is killed", async () => {
     const parent = await startSupervisorProcess();
     const child = await fetchPid();
     await parent.kill9();

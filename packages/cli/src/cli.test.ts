@@ -56,7 +56,7 @@ describe("a usage error", () => {
       "tool add t --workspace w --bot b --url http://a --only x",
       /'--url <url>' cannot be used with option '--only <tool>'/,
     ],
-    // The next six lines end with a space, so their last argument is empty, as with an unset shell variable.
+    // The next six commands end with a space, so their last argument is empty, as with an unset shell variable.
     ["audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley audit --help$/],
     ["usage --workspace ", /^parley: option '--workspace <id>' .*empty; run parley usage --help$/],
     ["token --workspace ", /^parley: option '--workspace <id>' .*empty; run parley token --help$/],

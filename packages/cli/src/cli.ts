@@ -89,7 +89,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     }
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    // Commander has already written the help that replaces a missing subcommand.
+    // If the subcommand is missing, Commander has already written the help.
     if (error.code !== "commander.help")
       stderr.write(`parley: ${formatUsageProblem(error)}; run ${findHelpCommand(program, args)}\n`);
     return 2;

@@ -13,7 +13,7 @@ import {
 import { SendWindow } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/** Below the 16 MiB that a client accepts (packages/rpc/src/channel.ts): a larger message ends the stream and all its calls. */
+/** Below the 16 MiB that a client accepts (packages/rpc/src/channel.ts). A message above 16 MiB would end the stream and all its calls. */
 const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 
 /**
@@ -28,7 +28,7 @@ export function serveMultiplexed(
   const methodsByName = new Map(methods.map((method) => [method.name, method]));
   const refused = new RpcError(status.UNAUTHENTICATED, "unauthenticated", "the stream is not authorized");
   const Carry = (stream: CarryStream) => {
-    if (isAuthorized(stream.metadata)) new ServerStream(stream, methodsByName);
+    if (isAuthorized(stream.metadata)) new MultiplexedStreamHandler(stream, methodsByName);
     else stream.emit("error", refused.toStatus());
   };
   server.addService({ Carry: toMethodDefinition(CallsService.method.carry) }, { Carry });
@@ -40,7 +40,7 @@ type PendingCall = { controller: AbortController; window: SendWindow; timer: Nod
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
 
 /** The server side of one stream, with the calls on the stream. */
-class ServerStream {
+class MultiplexedStreamHandler {
   readonly #stream: CarryStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #batcher: FrameBatcher<AnswerFrame, CarryResponse>;

@@ -53,7 +53,7 @@ class ResponseQueue implements PendingCall {
     this.#push(error);
   }
 
-  /** Resolves when an item has arrived since the last call. */
+  /** Resolves when an item has arrived since this method last resolved. */
   async waitForItem(): Promise<void> {
     await this.#arrival.promise;
     this.#arrival = Promise.withResolvers();

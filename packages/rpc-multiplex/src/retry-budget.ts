@@ -3,7 +3,7 @@ const RETRIES_PER_CALL = 0.1;
 /** The most retries that the budget can hold. It covers the calls in flight when a replica dies. */
 const MAX_RETRIES = 50;
 
-/** Limits retries to a share of the calls, so that a peer that refuses calls does not get a multiple of them. */
+/** Limits retries to a share of the calls, so that retries do not multiply the load of a peer that refuses calls. */
 export class RetryBudget {
   #retries = MAX_RETRIES;
 

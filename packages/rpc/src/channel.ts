@@ -16,15 +16,15 @@ export type ChannelOptions = {
   tlsServerName?: string | undefined;
 };
 
-// The sum is below 15 s, the limit for detecting a dead peer. The timeout is the longer of the two, because a live peer can be busy for
-// some seconds.
+// Keepalive detects a dead peer within the sum of these two, which must stay below 15 s. The timeout is the longer of the two, because a
+// live peer can be busy for some seconds.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /**
  * How many unread bytes a peer may send on one HTTP/2 stream before it must pause. Each multiplexed call has a smaller window of its own, so
  * that a slow reader does not pause the other calls on the stream.
  */
-const FLOW_CONTROL_WINDOW_BYTES = 64 * 1024;
+const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -59,7 +59,7 @@ export function openChannel(options: ChannelOptions): Channel {
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
     "grpc.keepalive_permit_without_calls": 1,
-    "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW_BYTES,
+    "grpc-node.flow_control_window": HTTP2_STREAM_WINDOW_BYTES,
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.min_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 1_000,

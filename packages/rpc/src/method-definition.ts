@@ -37,7 +37,7 @@ export function fullMethodName(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-// toBinary returns a buffer that nothing else uses, so the Buffer can be a view of it: grpc-js copies it when it frames the message.
+// The Buffer shares the memory of toBinary's result, because nothing else uses that memory. grpc-js copies the bytes when it frames the message.
 function createEncoder<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
   return (message) => {
     const bytes = toBinary<S>(schema, message);

@@ -39,7 +39,7 @@ async function startPeer(host: string, port = 0): Promise<string> {
 
 type Callback = (error: null, value: Buffer) => void;
 
-/** Returns a port on which nothing listens. */
+/** Returns a port on which nothing listens at 127.0.0.1. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

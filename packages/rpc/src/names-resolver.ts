@@ -47,7 +47,8 @@ class NamesResolver implements experimental.Resolver {
     else this.#failed.add(index);
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
     if (endpoints.length > 0) {
-      // grpc-js resolves again after an error only if the error is reported, so this asks again. The DNS resolver itself spaces its lookups.
+      // grpc-js repeats a failed lookup only if its error is reported. Here addresses are reported instead, so this repeats the failed
+      // lookups. The DNS resolver itself limits how often it looks a name up.
       for (const failed of this.#failed) this.#resolvers[failed]?.updateResolution();
       return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
     }

@@ -5,7 +5,7 @@ import { RpcError, status } from "@parley/rpc";
  * `quota.Reserve.after=kill@3 conversation.CloseTurn.after=lose%20`:
  *   kill@N   kills the process with SIGKILL when the failpoint is reached for the Nth time
  *   lose%P   fails in P percent of cases, as if the connection were lost; at an `.after` failpoint, a completed call loses its response
- * In images, failpoint.absent.ts replaces this file.
+ * In container images, failpoint.absent.ts replaces this file.
  */
 type Failure = { action: "kill" | "lose"; argument: number; hits: number };
 
@@ -13,7 +13,7 @@ const armed = new Map<string, Failure>();
 
 const ENTRY = /^([\w.-]+)=(kill@|lose%)(\d+)$/;
 
-/** Arms the failpoints of a list. Throws if the list is malformed. Otherwise a test could pass although its fault was never injected. */
+/** Arms the failpoints of a list. Throws if the list is malformed, because a test could otherwise pass without its fault. */
 export function armFailpoints(list: string | undefined): void {
   if (!list) return;
   for (const entry of list.split(/\s+/)) {

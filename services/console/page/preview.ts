@@ -4,14 +4,14 @@ import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import type { PreviewMessage } from "./components/preview-message.ts";
 import { readTheme } from "./components/theme.ts";
 
-// Runs the real widget in a frame of the console. The console sends the widget's configuration. The visitor's messages go to the bot's
-// playground with the owner's session.
+// Runs the real widget in a frame of the console. The console sends the widget's configuration. The messages that the owner types into the
+// widget go to the bot's playground, authenticated by the owner's sign-in.
 
 const RESTART_DELAY_MS = 200;
 /** With these headers, a request after a lost connection resumes the reply and does not send the message again. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
-let message: PreviewMessage | undefined;
+let configuration: PreviewMessage | undefined;
 let restartTimer: ReturnType<typeof setTimeout> | undefined;
 let startCount = 0;
 const fetchFromServer = window.fetch.bind(window);
@@ -27,7 +27,7 @@ window.fetch = (input, init) => {
   const { pathname } = new URL(String(input), location.href);
   switch (pathname) {
     case "/api/widget/config/":
-      return Promise.resolve(Response.json({ bot: message?.display }));
+      return Promise.resolve(Response.json({ bot: configuration?.display }));
     case "/api/chat/":
       return fetchFromPlayground("", init, ["session_id", "message"]);
     case "/api/chat/stop/":
@@ -40,7 +40,7 @@ window.fetch = (input, init) => {
   }
 };
 
-/** Sends a request of the widget to the bot's playground. Keeps only the named fields of its body. */
+/** Sends a request of the widget to the bot's playground. Copies only the named fields of the request's body. */
 async function fetchFromPlayground(
   path: string,
   init: RequestInit | undefined,
@@ -54,7 +54,7 @@ async function fetchFromPlayground(
   }
   const fields = JSON.parse(String(init?.body)) as Readonly<Record<string, unknown>>;
   const body = JSON.stringify({
-    bot_slug: message?.botSlug,
+    bot_slug: configuration?.botSlug,
     ...Object.fromEntries(fieldNames.map((name) => [name, fields[name]])),
   });
   const { signal = null, keepalive = false } = init ?? {};
@@ -69,7 +69,7 @@ async function fetchFromPlayground(
 
 window.addEventListener("message", ({ origin, source, data }: MessageEvent<PreviewMessage>) => {
   if (origin !== location.origin || source !== window.parent) return;
-  message = data;
+  configuration = data;
   clearTimeout(restartTimer);
   restartTimer = setTimeout(() => void restart(), startCount === 0 ? 0 : RESTART_DELAY_MS);
 });
@@ -79,8 +79,8 @@ window.parent.postMessage("ready", location.origin);
 async function restart(): Promise<void> {
   (window as { Parley?: { destroy(): void } }).Parley?.destroy();
   const options = document.querySelector<HTMLElement>("script[data-public-key]");
-  // The widget stores its session under this key. A key for each bot keeps the bots' sessions apart.
-  if (options && message) options.dataset.publicKey = `preview:${message.botSlug}`;
+  // The widget stores its chat session under its public key. So the previews of two bots need different keys.
+  if (options && configuration) options.dataset.publicKey = `preview:${configuration.botSlug}`;
   const url = `/widget.js?${++startCount}`;
   await import(/* @vite-ignore */ url);
 }

@@ -165,7 +165,7 @@ export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPendingComponent: ScreenLoading,
-  // Keeps every value as text. The default reads a visitor's ID of 20 digits as a number and loses digits.
+  // Reads every value as text. The default would read a visitor's ID of 20 digits as a number and lose digits.
   parseSearch: parseSearchWith((value) => value),
   stringifySearch: stringifySearchWith(JSON.stringify),
 });

@@ -36,7 +36,7 @@ export function Shell() {
   const shownPath = useRef(path);
   useEffect(() => {
     setMenuOpen(false);
-    // Moves the focus to a new screen, so that a screen reader reads it as it reads a new page.
+    // Moves the focus to the new screen, so that a screen reader announces the screen like a new page.
     if (shownPath.current !== path) main.current?.focus();
     shownPath.current = path;
   }, [path]);
@@ -111,7 +111,7 @@ function Navigation() {
   );
 }
 
-/** Replaces every screen for a member without a role, because the services would refuse all of its calls. */
+/** Replaces every screen for a member without a role, because the services would refuse all calls of this member. */
 function NoRole() {
   const onSignOut = useSignOut();
   return (
@@ -132,7 +132,7 @@ function NoRole() {
   );
 }
 
-/** Returns a function that signs out. If that fails, it shows the reason. */
+/** Returns a function that signs out, and announces the error if the sign-out fails. */
 function useSignOut(): () => void {
   const announce = useAnnounce();
   return () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));

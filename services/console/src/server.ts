@@ -21,7 +21,7 @@ import { createProviderClient } from "./sign-in/provider.client.ts";
 
 const IDLE_CHECK_MS = 100;
 
-/** Starts the console. Its shutdown runs in the reverse order, so it first waits for the open requests. */
+/** Starts the console. At shutdown the parts stop in the reverse order of their start: first the HTTP server, after its open requests. */
 export async function start(
   config: Config,
   log: Logger,

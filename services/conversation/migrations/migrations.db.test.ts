@@ -65,8 +65,8 @@ async function fill() {
   await storeDeletion(db.database, workspaceId);
   await storeErasure(db.database, { workspaceId, requestId: turn.turnId, visitorId: "v" });
   await storeClosedMonths(db.database, [{ month: "2024-03", closedAt: "2024-04-09T00:00:00Z" }]);
-  const counted = newTurn(bot);
-  await runTurn(db.database, counted, { month: "2024-03" });
+  const pruned = newTurn(bot);
+  await runTurn(db.database, pruned, { month: "2024-03" });
   await pruneTurns(db.database, { workspaceId, month: "2024-03", limit: 10 });
   await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60, everySeconds: 60 });
 }
@@ -104,7 +104,7 @@ test("every migration can be reverted with rows in its tables, one by one, and a
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("no statistics contain texts of messages, including messages stored before the migration", async () => {
+test("the planner's statistics contain no content of sessions and messages, not even of those stored before the migration", async () => {
   const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;

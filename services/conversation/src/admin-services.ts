@@ -26,7 +26,7 @@ import { createToolAdmin } from "./bot-rules/tools.admin.ts";
 import { createBotAdmin } from "./bots/bots.admin.ts";
 import type { Config } from "./config.ts";
 import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
-import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { createEvaluationAdmin } from "./evaluations/evaluations.admin.ts";
 import { createKeyAdmin } from "./keys/keys.admin.ts";
 import { createPublicKey } from "./keys/public-key.ts";
@@ -44,7 +44,7 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReads"
   patternThreads: PatternThreadPool;
   embeddings: EmbeddingWorker;
   questionSearch: QuestionSearch;
-  visitorErasure: VisitorErasure;
+  visitorEraser: VisitorEraser;
   changes: ChangeLog;
   repairDeps: RepairDeps;
   config: Config;
@@ -72,7 +72,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
       database,
       ownerReads,
       notifySettler: deps.notifySettler,
-      eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorErasure, { workspaceId, visitorId }),
+      eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorEraser, { workspaceId, visitorId }),
     }),
   );
   router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
@@ -87,9 +87,9 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
  */
 async function eraseVisitor(
   database: Database,
-  visitorErasure: VisitorErasure,
+  visitorEraser: VisitorEraser,
   visitor: { workspaceId: string; visitorId: string },
 ): Promise<bigint> {
   const request = create(EraseVisitorRequestSchema, { ...visitor, requestId: randomUUID() });
-  return (await handleEraseVisitor(database, visitorErasure, request)).sessions;
+  return (await handleEraseVisitor(database, visitorEraser, request)).sessions;
 }

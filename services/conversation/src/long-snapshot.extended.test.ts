@@ -13,8 +13,8 @@ import { createBot } from "./testing/turns.ts";
 
 const CLOSED_TURNS = quickOrFull(30_000, 500_000);
 /**
- * If the outbox is empty, or no turn is open, a read descends an index and reads a few pages. It starts at the position before which an earlier
- * read found nothing (QueueMark).
+ * The limit for a read of an empty outbox, and for a sweep without open turns. Each starts at its QueueMark instead of the start of the index,
+ * so it reads a few pages.
  */
 const MAX_BUFFERS = 50;
 
@@ -75,13 +75,13 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
      SELECT workspace_id, turn_id, 'void', NULL, now() - interval '30 seconds' FROM conversation.turns`,
   );
   await holdSnapshot(db);
-  const readDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox LIMIT 1")).rowCount;
+  const countFirstRow = async () => (await db.admin.query("SELECT FROM conversation.outbox LIMIT 1")).rowCount;
   const statements = await recordStatements(db.database, async (database: Database) => {
     const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
     const settler = new Settler(database, client, new Registry(), log);
     settler.start();
-    await expect.poll(readDepth, { timeout: 25_000 + CLOSED_TURNS / 2, interval: 200 }).toBe(0);
-    // Two further polls.
+    await expect.poll(countFirstRow, { timeout: 25_000 + CLOSED_TURNS / 2, interval: 200 }).toBe(0);
+    // Leaves time for at least two further polls.
     await sleep(3_500);
     await settler.stop();
   });

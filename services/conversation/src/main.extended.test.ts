@@ -62,7 +62,7 @@ test("the service serves calls, exits with code 0 on SIGTERM, and settles its cl
   expect(service.process.output()).not.toContain("Hello?");
 });
 
-test("the service stops accepting calls at once on SIGTERM, although background tasks wait for a lock", async () => {
+test("the service stops accepting calls within 3 s of SIGTERM, even if its tasks wait for a lock", async () => {
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   // In the default pool, only four of the tasks could wait at the same time.

@@ -4,7 +4,7 @@ import type { QuotaService } from "@parley/rpc/quota";
 import type { Logger, PeriodicTask } from "@parley/service-kit";
 import { createAuditTask } from "./audit/audit.worker.ts";
 import type { Config } from "./config.ts";
-import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import type { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { createCloseMonthsTask, createPruneTurnsTask, type PruneTurnsDeps } from "./months/index.ts";
@@ -37,7 +37,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   quota: RpcClient<typeof QuotaService>;
   llm: RpcClient<typeof LlmService>;
   sweeper: Sweeper;
-  visitorErasure: VisitorErasure;
+  visitorEraser: VisitorEraser;
   keyUses: KeyUses;
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
@@ -53,7 +53,7 @@ export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
 ): PeriodicTask[] {
-  const { database, quota, reportErased, log, sweeper, visitorErasure, keyUses, deletedWorkspaces, embeddings } = deps;
+  const { database, quota, reportErased, log, sweeper, visitorEraser, keyUses, deletedWorkspaces, embeddings } = deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   return [
     {
@@ -100,7 +100,7 @@ export function createPeriodicTasks(
           signal,
         ),
     },
-    { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: () => visitorErasure.run() },
+    { name: "erase visitors", intervalMs: ERASE_VISITORS_INTERVAL_MS, run: () => visitorEraser.run() },
     {
       name: "read deleted workspaces",
       intervalMs: READ_DELETED_INTERVAL_MS,

@@ -4,7 +4,7 @@ import type { CallPool, Database } from "@parley/service-kit";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
-import type { VisitorErasure } from "./erasures/erasures.worker.ts";
+import type { VisitorEraser } from "./erasures/erasures.worker.ts";
 import type { KeyUses } from "./keys/key-uses.worker.ts";
 import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
@@ -25,14 +25,14 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;
   ownerReads: OwnerReads;
-  visitorErasure: VisitorErasure;
+  visitorEraser: VisitorEraser;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
 };
 
 /** Returns the handlers of the data plane. */
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
-  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReads, visitorErasure } = deps;
+  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReads, visitorEraser } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   return {
@@ -70,6 +70,6 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     searchSessions: (request, { signal }) => handleSearchSessions(ownerReads, request, signal),
     exportSessions: (request, { signal }) => handleExportSessions(ownerReads, request, signal),
     softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
-    eraseVisitor: (request) => handleEraseVisitor(database, visitorErasure, request),
+    eraseVisitor: (request) => handleEraseVisitor(database, visitorEraser, request),
   };
 }

@@ -32,7 +32,7 @@ import { registerAdminServices } from "./admin-services.ts";
 import { registerAuditGauge } from "./audit/audit.worker.ts";
 import { createBotConfigCache } from "./bots/bot-configs.service.ts";
 import type { Config } from "./config.ts";
-import { VisitorErasure } from "./erasures/erasures.worker.ts";
+import { VisitorEraser } from "./erasures/erasures.worker.ts";
 import { KeyUses } from "./keys/key-uses.worker.ts";
 import { EmbeddingWorker } from "./knowledge/embeddings.worker.ts";
 import { SemanticSearch } from "./knowledge/semantic-search.service.ts";
@@ -99,7 +99,7 @@ export async function start(
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const keyUses = new KeyUses(database);
   const { closingSignal } = lifecycle;
-  const visitorErasure = new VisitorErasure({ database, notifySettler: reportErased, closingSignal, log });
+  const visitorEraser = new VisitorEraser({ database, notifySettler: reportErased, closingSignal, log });
   const deletedWorkspaces = new DeletedWorkspaces(database);
   const onRepaired = createRepairReporter(registry, log);
   registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
@@ -116,7 +116,7 @@ export async function start(
       questionSearch,
       ownerReads,
       notifySettler: reportErased,
-      visitorErasure,
+      visitorEraser,
       changes,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
       config,
@@ -151,7 +151,7 @@ export async function start(
       reportErased,
       onRepaired,
       sweeper,
-      visitorErasure,
+      visitorEraser,
       keyUses,
       deletedWorkspaces,
       embeddings,
@@ -181,7 +181,7 @@ export async function start(
       semanticSearch,
       keyUses,
       ownerReads,
-      visitorErasure,
+      visitorEraser,
       closedTurnCounter,
       notifySettler,
     }),

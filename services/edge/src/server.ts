@@ -45,14 +45,15 @@ import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
  * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. A complete
- * reply that cannot be stored needs 14 s (see TurnCloser.close). Its `error` and `done` then follow while the edge waits for the last CloseTurns.
+ * reply that cannot be stored needs 14 s (see TurnCloser.close). The edge sends its `error` and `done` during CLOSE_DRAIN_MS.
  */
 const STREAM_END_MS = 12_000;
+/** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurns. */
 const CLOSE_DRAIN_MS = 10_000;
 /** During shutdown: how long calls of other edges may take after the last turn has ended. */
 const EDGE_CALLS_DRAIN_MS = 1_000;
 
-/** Starts the edge. It stops in the opposite order: first the connections with their streams, then their dependencies. */
+/** Starts the edge. Shutdown runs in the reverse order: it closes the connections with their streams first, then their dependencies. */
 export async function start(
   config: Config,
   log: Logger,
@@ -103,11 +104,11 @@ export async function start(
   const isReady = () => lease.isConnected() && peers.hasReachedAll && !isStopping();
 
   const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
-  const startLimiter = new TurnStartLimiter(
+  const turnStartLimiter = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
-  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, startLimiter, edgeId, newTurnId: uuidv7 };
+  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, edgeId, newTurnId: uuidv7 };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,

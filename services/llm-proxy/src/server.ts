@@ -115,7 +115,7 @@ export async function start(
     lifecycle,
   );
 
-  // Started before the gRPC server, so that a running deletion ends while the gRPC server drains its calls (see runPeriodically).
+  // Starts before the gRPC server, so that at shutdown a running deletion ends while the gRPC server drains its calls (see runPeriodically).
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
@@ -144,8 +144,8 @@ export async function start(
   );
   await grpc.listen();
   isServing = true;
-  // The lifecycle runs this before it closes the gRPC server, which waits up to drainMs for running calls. Shortly before that wait ends,
-  // the remaining generations are failed, so that their callers receive an end message.
+  // The lifecycle closes the last registered part first, so it runs this before it closes the gRPC server, which waits up to drainMs for running
+  // calls. Shortly before drainMs has passed, the timer fails the remaining generations, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {
     isServing = false;
     setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();

@@ -37,11 +37,10 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   "console-audit-log": { context: DESK, path: () => "/audit-log", text: "Added the document" },
 };
 
-/** Pictures that show only the bots of addHistory. */
+/** Pictures that show only the bots of addHistory. They come first in PICTURES, because each of the others adds a bot. */
 const NEEDS_NO_BOT = new Set(["console-overview", "console-usage"]);
 
 describeInBrowser("pictures of the console", (fixture) => {
-  // The pictures of the overview and the usage come first, before the other pictures add bots.
   beforeAll(() => addHistory(fixture.service), 300_000);
 
   it.each(Object.entries(PICTURES))("%s", async (name, { context, path, text, hasPreview }) => {

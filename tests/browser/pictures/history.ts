@@ -48,7 +48,7 @@ export async function addHistory(service: Service): Promise<void> {
   await database.connect();
   try {
     await database.query(SPREAD, [CONSOLE_WORKSPACE, daysAgo]);
-    // The leases also contain the progress of the tasks. Without them, the tasks run at once and count all hours again.
+    // The leases also store the tasks' progress. Without these rows, the tasks run immediately and count all hours again.
     await database.query("DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')");
   } finally {
     await database.end();
@@ -66,7 +66,7 @@ export async function addHistory(service: Service): Promise<void> {
   );
 }
 
-/** Asks a bot, and rates some of the replies. */
+/** Asks a bot a question. Rates the reply if `index` is a multiple of four. */
 async function ask(service: Service, publicKey: string, index: number): Promise<void> {
   const visitor = { public_key: publicKey, session_id: randomUUID() };
   const post = (path: string, body: object) =>

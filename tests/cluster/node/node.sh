@@ -4,7 +4,7 @@
 #
 #   node.sh BINARIES IMAGES STATE CGROUP NODE
 #
-# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`. CGROUP: name of the pods' cgroup. NODE: Node.js.
+# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`. CGROUP: name of the pods' cgroup. NODE: Node.js's path.
 # STATE: an empty folder. The script writes the kubeconfig and the logs to it, and the file `ready` when the node is ready.
 set -euo pipefail
 binaries=$1 images=$2 state=$3 cgroup=$4 node=$5

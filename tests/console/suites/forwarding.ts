@@ -22,7 +22,7 @@ import { call, type Owner } from "../owner.ts";
 
 const CONVERSATIONS = "/api/conversations/";
 
-/** Tests the calls and downloads that the console forwards to the services. They run first, because later tests stop the console. */
+/** Tests the calls and downloads that the console forwards to the services. These tests run first, because later tests stop the console. */
 export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }): void {
   let sso: DevelopmentSso;
   let system: System;
@@ -37,7 +37,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
   });
 
-  /** Sends a message, by default in a new conversation whose id it returns. */
+  /** Sends a message in a new conversation and returns its id. If `fields` has a session id, continues that session: the result is then unused. */
   async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
     const sessionId = randomUUID();
     await chat(
@@ -113,7 +113,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);
   });
 
-  test("the console forwards the edge's owner API unchanged, with the session and with a token", async () => {
+  test("the console forwards the edge's owner API unchanged, with the owner's cookies and with an access token", async () => {
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
     const visitor_id = `visitor-${randomUUID()}`;
     const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];

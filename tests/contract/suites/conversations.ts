@@ -40,7 +40,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token of a user, by default a new one. With the role "none", the token's roles claim contains no role that Parley knows. */
+  /** Signs a token for a user, by default a new user. With the role "none", the token's roles claim contains no role that Parley knows. */
   const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
     system.sso.sign({ ...memberClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
@@ -204,7 +204,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
     });
 
-    test("both select by bot, source, visitor, rating and review, and have the reviews [D40/5] [D40/14]", async () => {
+    test("both formats filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
       const own = await createTenant(system.admin);
       const bot = await addBot(system, own, "second");
       const a = await startConversation({ visitor_id: "v-a" }, own);
@@ -311,7 +311,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
     test("a user may start 10 exports a minute, and a workspace may have two open [D40/8]", async () => {
       const own = await createTenant(system.admin);
-      // The export has 40 MB, more than the connection's buffers, so it stays open while the test does not read it.
+      // The export is 40 MB long, more than the connection's buffers, so it stays open while the test does not read it.
       await queryFirstRow(
         system.database,
         `WITH session AS (

@@ -412,7 +412,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("the playground replays, stops and refuses replies of its own sessions by the caller's own keys, and its errors are {detail} [D37/1]", async () => {
+  test("the playground replays and stops replies of the caller's own sessions by key, and its errors are {detail} [D37/1]", async () => {
     const token = await createMemberToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };

@@ -162,11 +162,11 @@ export function requestSuite(shared: () => ContractSystem): void {
       ["/api/chat/rating/", 8 * KIB, formatError],
       ["/api/doctor/", 8 * KIB, formatError],
     ];
-    for (const [path, bytes, answer] of limits) {
+    for (const [path, bytes, format] of limits) {
       const justFits = "{}".padEnd(bytes, " ");
       const call = { method: "POST", path, headers };
-      expect(formatRefusal(await api.call({ ...call, body: justFits }))).toBe(answer(400, "invalid_message"));
-      expect(formatRefusal(await api.call({ ...call, body: `${justFits} ` }))).toBe(answer(413, "payload_too_large"));
+      expect(formatRefusal(await api.call({ ...call, body: justFits }))).toBe(format(400, "invalid_message"));
+      expect(formatRefusal(await api.call({ ...call, body: `${justFits} ` }))).toBe(format(413, "payload_too_large"));
     }
   });
 
@@ -236,7 +236,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     expect(response.headers.get("ratelimit")).toMatch(/^"chat";r=59;/);
   });
 
-  test("other methods get 405 with Allow [4.1/3] [7.1/8] [D11/5]", async () => {
+  test("a method that the path does not have gets 405 with Allow [4.1/3] [7.1/8] [D11/5]", async () => {
     const methods = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT"];
     const paths = {
       "/api/chat/": "POST, OPTIONS",

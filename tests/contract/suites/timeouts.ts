@@ -26,7 +26,8 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
     slowBody: sendBodySlowly(system),
     killedEdge: killEdgeDuringTurn(system),
   };
-  // The test that awaits the promise reports a failure. Without this, a failure before that would be an unhandled rejection.
+  // The test that awaits a scenario reports its failure. Without this line, a scenario that fails before its test starts would cause an
+  // unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
   return scenarios;
 }
@@ -45,7 +46,7 @@ export function timeoutsSuite(timeouts: () => Timeouts): void {
     expect(commentCount).toBe(0);
   });
 
-  test("a request body sent at one byte a second is closed at the request timeout [H/7]", async () => {
+  test("a connection whose request body arrives at one byte a second is closed at the request timeout [H/7]", async () => {
     const { closedAfterMs } = await timeouts().slowBody;
     expect(closedAfterMs).toBeGreaterThan(29_000);
     expect(closedAfterMs).toBeLessThan(34_000);

@@ -56,7 +56,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
       const item = `/paths/${escapePointer(template)}`;
       const operations = Object.keys(resolvePointer(document, item) ?? {});
       const isDescribed = operations.includes(method.toLowerCase());
-      // The description lists a path's 405 under its described methods. Any of them describes the 405 of an undescribed method.
+      // The description lists a path's 405 only under the methods that it describes. For another method, uses the 405 of the first of them.
       const operation = status === 405 && !isDescribed ? operations[0] : method.toLowerCase();
       const label = `${String(operation).toUpperCase()} ${template} ${status}`;
       const response = follow(`${item}/${operation}/responses/${status}`);
@@ -89,7 +89,10 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
   };
 }
 
-/** Returns the names of all described responses, except 4XX for malformed HTTP. fetch cannot send that, but tests/edge/suites/protocol.ts does. */
+/**
+ * Returns the names of all described responses except 4XX, the response to malformed HTTP. fetch cannot send malformed HTTP, but
+ * tests/edge/suites/protocol.ts does.
+ */
 function responsesOf(document: Json): string[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {}).flatMap(([method, operation]) =>

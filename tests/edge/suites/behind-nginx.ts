@@ -24,8 +24,8 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     const { key } = await fixture.system.admin.keys.createKey({ workspaceId, botSlug, domains });
     const unlisted = "https://unlisted.example";
     const hits = new Map<string, number>();
-    for (let turn = 0; turn < 60; turn++) {
-      const origin = [...origins, unlisted][turn % 3] ?? "";
+    for (let index = 0; index < 60; index++) {
+      const origin = [...origins, unlisted][index % 3] ?? "";
       const response = await fetch(`${nginx.url}/api/widget/config/?public_key=${key?.publicKey}`, {
         headers: { origin, "x-forwarded-for": newClientAddress() },
       });
@@ -38,7 +38,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     }
     // nginx cached one response for each allowed origin, and no refusal.
     expect(new Set(hits.keys())).toEqual(new Set(origins));
-    // Of the origin's 20 requests, only the first was a miss.
+    // Of the 20 requests from the first origin, only the first was a miss.
     expect(hits.get(origins[0] ?? "")).toBe(19);
   });
 

@@ -160,7 +160,8 @@ export function drainSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream that outlasts the edge's drain ends with error and done, and its turn is stored as failed", async () => {
-    // A draining edge keeps a connection that was idle for less than a tenth of the drain. The readiness requests below come more often.
+    // A draining edge closes a connection that has been idle for 400 ms, a tenth of DRAIN_MS. The readiness requests below come more often, so
+    // the edge still serves the first one after SIGTERM.
     const edge = await system.startEdge({ DRAIN_MS: "4000" });
     const endless = await createTenant(system.admin, { model: "openai:tokens-10000-every-50" });
     const url = `http://127.0.0.1:${edge.port}`;

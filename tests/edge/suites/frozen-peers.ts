@@ -43,7 +43,7 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
   peer.process().signal("SIGCONT");
   let hasRecovered = false;
   for (let attempt = 0; attempt < 20 && !hasRecovered; attempt++) {
-    // The edge refuses requests at once until it has connected again.
+    // The edge refuses requests immediately until it has connected again.
     if (attempt > 0) await sleep(250);
     const { events } = await readChatAndFreeze(url, quick, () => undefined);
     hasRecovered = events.at(-1) === "done" && !events.includes("error");
@@ -51,9 +51,9 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
   return { openStream, newRequest, hasRecovered };
 }
 
-/** Reads a chat. Calls `freeze` at the first token if `isFrozenAtFirstToken`, else before sending the request. */
-async function readChatAndFreeze(url: string, tenant: Tenant, freeze: () => void, isFrozenAtFirstToken = false) {
-  if (!isFrozenAtFirstToken) freeze();
+/** Reads a chat. Calls `freeze` at the first token if `freezesAtFirstToken`, else before sending the request. */
+async function readChatAndFreeze(url: string, tenant: Tenant, freeze: () => void, freezesAtFirstToken = false) {
+  if (!freezesAtFirstToken) freeze();
   let frozenAt = performance.now();
   const response = await postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });
   const events: string[] = [];
@@ -63,7 +63,7 @@ async function readChatAndFreeze(url: string, tenant: Tenant, freeze: () => void
       if (!("event" in item)) continue;
       events.push(item.event);
       if (item.event === "token") lastTokenAt = performance.now();
-      if (isFrozenAtFirstToken && events.length === 2) {
+      if (freezesAtFirstToken && events.length === 2) {
         freeze();
         frozenAt = performance.now();
       }

@@ -84,7 +84,7 @@ function body(publicKey: string): fc.Arbitrary<Uint8Array> {
   const text = json.map((value) => new TextEncoder().encode(value));
   return fc.oneof(
     { weight: 8, arbitrary: text },
-    // Truncated, or with one byte replaced.
+    // The next two: a truncated text, and a text with one byte replaced.
     { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
     {
       weight: 1,

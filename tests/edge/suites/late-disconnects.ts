@@ -9,7 +9,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
 
 const VISITS = 12;
-/** Time between the disconnects of two visitors. The first disconnects at once, and all before the provider sends its token counts. */
+/** Visitor n, from 0, disconnects n times STEP_MS after the last token. So all disconnect before the provider sends its token counts. */
 const STEP_MS = 40;
 
 type StoredTurn = { status: string; content: string; tokensOut: number };
@@ -37,7 +37,7 @@ export function lateDisconnectsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   beforeAll(async () => {
     fixture = shared();
-    // The llm-proxy starts its pattern threads at the first moderated reply, which can delay the token counts of other replies.
+    // The llm-proxy starts its pattern threads at the first moderated reply. Their start can delay the token counts of other replies.
     const tenant = await createTenantWithPattern("never");
     expect((await chat(fixture.system.url(), tenant)).done).toMatchObject({ finish_reason: "stop" });
   });

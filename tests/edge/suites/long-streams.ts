@@ -33,7 +33,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     return { name, replica, edge: await system.startEdge({ [target]: `127.0.0.1:${replica.port}` }) };
   };
   const drain = async ({ name, replica, edge }: Awaited<ReturnType<typeof startReplica>>) => {
-    // Other scenarios start at the same time, so opening the stream may take seconds.
+    // Waits until the stream is open, and only then pauses: other scenarios start at the same time, so opening may take seconds.
     const streaming = readOutcome(await openStream(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS));
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);

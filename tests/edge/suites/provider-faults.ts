@@ -39,7 +39,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     return readChat(response);
   }
 
-  test("a stream ends with error and done when the provider is cut, ends early, fails or stalls after any token", async () => {
+  test("a stream ends with error and done when the provider's stream is cut, ends early, fails or stalls after any token", async () => {
     const models = ["cut-after", "end-after", "error-chunk-after", "stall-after"].flatMap((fault) =>
       Array.from({ length: DEFAULT_TOKENS }, (_, tokens) => `${fault}-${tokens}`),
     );

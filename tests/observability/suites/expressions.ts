@@ -8,8 +8,8 @@ import { type Fixture, startVisitors } from "../fixture.ts";
 import {
   fillVariables,
   panelsOf,
-  readAlerts,
   readDashboards,
+  readRuleGroups,
   readsClusterMetrics,
   withoutThreshold,
 } from "../sources.ts";
@@ -18,7 +18,7 @@ import {
 const WINDOW = "15s";
 const TIMEOUT_MS = 60_000;
 
-/** Checks that every panel and alert expression returns data while visitors of every tenant chat. */
+/** Checks that every panel and alert expression returns data while visitors chat, and that docs/metrics.md matches the exported metrics. */
 export function expressionsSuite(shared: () => Fixture): void {
   let fixture: Fixture;
   let visitors: { stop(): Promise<void> };
@@ -49,7 +49,7 @@ export function expressionsSuite(shared: () => Fixture): void {
         ({ expr }, index) => [`${dashboard.title} › ${panel.title} ${index + 1}`, fillVariables(expr, WINDOW)] as const,
       ),
     );
-    const rules = readAlerts().flatMap((group) => group.rules);
+    const rules = readRuleGroups().flatMap((group) => group.rules);
     const alertExpressions = rules.flatMap(({ alert, expr }) =>
       alert === undefined || readsClusterMetrics(expr) ? [] : [[alert, withoutThreshold(expr)] as const],
     );
@@ -88,7 +88,7 @@ export function expressionsSuite(shared: () => Fixture): void {
   });
 }
 
-/** Starts a console that nobody uses, until the end of the test. Returns its ops port. */
+/** Starts a console that nobody uses, and stops it at the end of the test. Returns its ops port. */
 async function startIdleConsole(): Promise<number> {
   const sso = await startDevelopmentSso();
   const unused = "http://127.0.0.1:1";

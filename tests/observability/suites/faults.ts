@@ -54,7 +54,7 @@ export function faultsSuite(shared: () => Fixture): void {
   const groups = isFull ? shuffle(GROUPS.flat()).map((name) => [name]) : GROUPS;
 
   test.each(groups.map((names) => ({ names, title: names.join(", ") })))(
-    "$title: the expected alerts fire, and no alert except their consequences",
+    "$title: the expected alerts fire, and otherwise only alerts for consequences of the faults",
     async ({ names }) => {
       // Without nginx there is no "proxy buffering" fault.
       const injected = names.flatMap((name) => faults.get(name) ?? []);

@@ -5,7 +5,7 @@ import { prometheusCommands } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { root } from "../../system/processes.ts";
-import { ALERTS_FILE, readAlerts } from "../sources.ts";
+import { ALERTS_FILE, readRuleGroups } from "../sources.ts";
 
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
@@ -13,7 +13,6 @@ type PromtoolResult = { isOk: boolean; output: string };
 /** A case of promtool. If `exp_alerts` is missing or empty, the case expects that the alert does not fire. */
 type Case = { alertname: string; exp_alerts?: object[] };
 
-/** Runs promtool. */
 function promtool(...args: string[]): Promise<PromtoolResult> {
   const command = prometheusCommands()?.promtool;
   if (command === undefined) throw new Error("promtool is not on the PATH");
@@ -27,7 +26,7 @@ export function runAlertCases(): Promise<PromtoolResult> {
   return promtool("test", "rules", ...CASES_FILES);
 }
 
-export function rulesSuite(caseResults: () => Promise<PromtoolResult>): void {
+export function rulesSuite(caseResult: () => Promise<PromtoolResult>): void {
   test("Prometheus accepts the rules, and the configuration for docker compose loads them", async () => {
     const rules = await promtool("check", "rules", ALERTS_FILE);
     expect(rules.isOk, rules.output).toBe(true);
@@ -37,8 +36,8 @@ export function rulesSuite(caseResults: () => Promise<PromtoolResult>): void {
   });
 
   test("alerts fire and stay silent as their cases expect", async () => {
-    const cases = await caseResults();
-    expect(cases.isOk, cases.output).toBe(true);
+    const result = await caseResult();
+    expect(result.isOk, result.output).toBe(true);
   });
 
   test("every alert has a case in which it fires and one in which it does not", () => {
@@ -46,7 +45,7 @@ export function rulesSuite(caseResults: () => Promise<PromtoolResult>): void {
       const { tests } = parse(readFileSync(file, "utf8")) as { tests: { alert_rule_test: Case[] }[] };
       return tests.flatMap((each) => each.alert_rule_test);
     });
-    const alerts = readAlerts().flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? []));
+    const alerts = readRuleGroups().flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? []));
     const alertsInCases = (isFiring: boolean) =>
       new Set(
         cases.filter(({ exp_alerts: alerted = [] }) => alerted.length > 0 === isFiring).map((each) => each.alertname),

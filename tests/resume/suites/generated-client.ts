@@ -99,8 +99,8 @@ export function generatedClientSuite(get: Shared): void {
   });
 }
 
-/** A test that changes the examples' setting of the generated client. */
-export function changedSettingSuite(get: Shared): void {
+/** Tests that the documented setting `sseMaxRetryAttempts: 1` is needed: without it, the generated client repeats requests without a limit. */
+export function unlimitedRetriesSuite(get: Shared): void {
   describe(SUITE_NAME, () => {
     const { disconnectOnce } = useProxy(get);
 

@@ -30,7 +30,7 @@ export async function createDatabase(
   { template, serverUrl = inject("postgresUrl") }: CreateDatabaseOptions = {},
 ): Promise<TestDatabase> {
   const source = template === undefined ? EMPTY_DATABASE : `TEMPLATE ${escapeIdentifier(template)}`;
-  // Copying the template's files takes a fraction of the time of logging each of its pages.
+  // FILE_COPY takes a fraction of the time of the default strategy, which writes each page of the template to the WAL.
   await queryRows(serverUrl, `CREATE DATABASE ${escapeIdentifier(name)} ${source} STRATEGY = FILE_COPY`);
   const url = new URL(serverUrl);
   url.pathname = `/${encodeURIComponent(name)}`;

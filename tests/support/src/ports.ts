@@ -28,7 +28,7 @@ const reserved = new Set<number>();
 export async function freePorts(count: number): Promise<number[]> {
   const { from, to } = portRangeOfWorker();
   for (let attempt = 0; attempt < 200; attempt++) {
-    // Half of the attempts may use only new ports.
+    // The first half of the attempts uses only ports that were not returned before.
     if (attempt === 100) reserved.clear();
     const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);

@@ -23,13 +23,13 @@ export interface TestPostgres {
   kill9(): Promise<void>;
   /** Stops the server if it runs, and starts it again on the same port with its data. Rejects for the server of PARLEY_TEST_DATABASE_URL. */
   restart(): Promise<void>;
-  /** Stops the server and removes its data. */
+  /** Stops the server and removes its data. Does nothing for the server of PARLEY_TEST_DATABASE_URL. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL has a superuser's
- * URL, returns that server instead. Most tests call createDatabase, which uses the server of the global setup.
+ * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL is set to a superuser's
+ * URL, returns the existing server at that URL instead. Most tests call createDatabase, which uses the server of the global setup.
  */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;

@@ -80,7 +80,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       } else if (await ready()) {
         return undefined;
       }
-      // Each call of `ready` that sends a refused request costs about 1 ms of CPU time.
+      // The pause is not shorter, because a call of `ready` whose connection is refused costs about 1 ms of CPU time.
       await sleep(50);
     }
     if (isRunning()) throw new Error(`${name} is not ready after ${readyTimeoutMs} ms; output:\n${output.both}`);

@@ -9,7 +9,7 @@ export type Requirement = keyof typeof requirements;
 const requirements = {
   /** A Redis server, started by the test or existing. */
   redis: { isMet: isRedisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
-  /** A Redis process that the test can pause and kill. If PARLEY_TEST_REDIS_URL is set, startRedis returns that server. */
+  /** A Redis process that the test can pause and kill. If PARLEY_TEST_REDIS_URL is set, startRedis may return the server at that URL instead. */
   "redis-server": {
     isMet: () => !process.env.PARLEY_TEST_REDIS_URL && hasRedisServer(),
     remedy: "install redis-server or valkey-server, and unset PARLEY_TEST_REDIS_URL",

@@ -6,7 +6,7 @@ import type { System, Tenant } from "../system.ts";
 import { visit } from "../visitors.ts";
 import {
   backUp,
-  countReplies,
+  countDoneTurns,
   type DatabaseProxies,
   killDatabase,
   makeReadOnly,
@@ -148,10 +148,10 @@ export class FaultInjector {
     const { system, proxies } = this.#target;
     const backup = await backUp(system.database, service, proxies[service]);
     const deadline = performance.now() + REPLIES_BEFORE_RESTORE_TIMEOUT_MS;
-    let done = await countReplies(system.database);
+    let done = await countDoneTurns(system.database);
     while (done - backup.done < REPLIES_BEFORE_RESTORE && performance.now() < deadline) {
       await sleep(100);
-      done = await countReplies(system.database);
+      done = await countDoneTurns(system.database);
     }
     if (done - backup.done < REPLIES_BEFORE_RESTORE) this.shortRestores++;
     this.lostReplies += await backup.restore();

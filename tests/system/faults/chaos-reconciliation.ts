@@ -13,7 +13,7 @@ export type ReconcileOptions = {
   settleTimeoutMs: number;
   /** The conversation service's RECONCILE_MIN_AGE_SECONDS. A repair ignores younger turns. */
   minAgeSeconds: number;
-  /** Whether a database was restored. If so, turns may differ from usage. */
+  /** Whether a database may have been restored. If so, turns may differ from usage, and `reconcile` repairs the differences. */
   hasLostTurns: boolean;
 };
 
@@ -37,12 +37,13 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
     if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_REPAIR_ROUNDS) break;
-    // The next repair compares the turns that this repair put into the outbox only when they are old enough.
+    // The next repair ignores the turns that this repair has settled until they are `minAgeSeconds` old.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   return { ...balance, repairs, differences };
 }
 
+/** Waits until no turn is open and no settlement is unsent. Unlike `waitUntilSettled`, ignores holds. */
 async function waitUntilClosed({ database }: System, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -52,7 +53,7 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
   }
 }
 
-/** Makes all holds 10 minutes older. The reconciler voids a hold of an unknown turn only at this age, for which the run does not wait. */
+/** Makes all holds 10 minutes older. A repair voids the hold of an unknown turn only at that age, and the run does not wait so long. */
 async function ageHolds({ database }: System): Promise<void> {
   await queryFirstRow(
     database,

@@ -184,7 +184,7 @@ export class Restarts {
     return this.#failures.length > 0;
   }
 
-  /** Does not wait for the restart. Returns false if the service is already being started again. */
+  /** Kills a service and starts it again, without waiting. Returns false if the service is already being started again. */
   killAndRestart(service: ServiceProcess): boolean {
     if (this.#running.has(service)) return false;
     const restart = killAndRestart(service).catch((error: unknown) => void this.#failures.push(error));

@@ -3,16 +3,18 @@ import { type Balance, queryRows } from "../database.ts";
 import type { System } from "../system.ts";
 import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sendKeyed } from "./resuming-visitor.ts";
 
-/** A message with a key, and what happened to it. */
+/** A message with an idempotency key, and what its readers and stop requests received. */
 export type KeyedVisit = KeyedMessage & {
   model: string;
   /** How reading ended for each reader. */
   ends: ReplyEnd[];
   /** The outcomes that the stop requests returned. */
   stopStatuses: string[];
+  /** Whether the run tried to erase the session. Readers may then receive no reply. */
   isErasureRequested: boolean;
 };
 
+/** KeyedChaosResult explains the lists. */
 export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
 
 type Problems = Omit<KeyedReplyReport, "turns">;
@@ -23,7 +25,7 @@ const REPLAY_TIMEOUT_MS = 10_000;
 
 /**
  * Compares the replies that the readers received with the stored reply and with the model's text. Checks that:
- * - no session has more turns than keys;
+ * - no session has more turns than idempotency keys;
  * - each done turn has one charge, and each other turn none;
  * - neither a replay nor a reused key adds a turn or a model call.
  */
@@ -74,7 +76,7 @@ async function checkVisit(
     else if ("text" in end) received.push(end);
     else if (!visit.isErasureRequested) lost.push(describeProblem(end));
   }
-  // After an erasure, readers receive no reply. All received replies must be equal.
+  // All received replies must be equal. There may be none, because readers that come after an erasure receive no reply.
   const [first] = received;
   for (const reply of received)
     if (JSON.stringify(reply) !== JSON.stringify(first)) lost.push(describeProblem("replies differ", reply, first));

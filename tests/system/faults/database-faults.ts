@@ -33,7 +33,7 @@ export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: numbe
   await Promise.all(proxies.map((proxy) => proxy.resume()));
 }
 
-/** Makes the server refuse all writes for a time, like a primary that was demoted in place. Sessions stay open. */
+/** Makes the server refuse all writes for a time, like a primary that was demoted in place. Connections stay open. */
 export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
   const setReadOnly = (value: "on" | "off") =>
     // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
@@ -75,7 +75,7 @@ const TABLES = {
 } as const;
 
 export type Backup = {
-  /** Turns that were done just after the backup. */
+  /** The number of done turns, counted just after the backup. */
   done: number;
   /** Closes the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
   restore(): Promise<number>;
@@ -84,7 +84,7 @@ export type Backup = {
 /** Copies a service's tables from one snapshot. */
 export async function backUp(database: TestDatabase, service: keyof typeof TABLES, proxy: TcpProxy): Promise<Backup> {
   const { copies, restoreSql } = await retry(() => copyTables(database, service, TABLES[service]));
-  const done = await countReplies(database);
+  const done = await countDoneTurns(database);
   const countLost = `SELECT count(*)::integer AS lost FROM conversation.turns t WHERE status = 'done'
     AND NOT EXISTS (SELECT FROM ${copies.turns} c WHERE c.turn_id = t.turn_id AND c.status = 'done')`;
   return {
@@ -113,7 +113,7 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
 }
 
 /** Counts the done turns. */
-export async function countReplies(database: TestDatabase): Promise<number> {
+export async function countDoneTurns(database: TestDatabase): Promise<number> {
   const sql = "SELECT count(*)::integer AS done FROM conversation.turns WHERE status = 'done'";
   return (await retry(() => queryFirstRow<{ done: number }>(database, sql))).done;
 }

@@ -22,6 +22,7 @@ export type ReceivedReply = {
  */
 export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
 
+/** A message with its idempotency key. */
 export type KeyedMessage = { tenant: Tenant; sessionId: string; key: string; message: string };
 
 export type ResumingOptions = {
@@ -38,7 +39,10 @@ export type ResumingOptions = {
 
 type Progress = { text: string; lastEventId: string | undefined };
 
-/** Reads a reply with its key. Repeats the request until the reply ends, as the documentation tells clients to do. */
+/**
+ * Sends a message with its idempotency key and reads the reply. Repeats the request until the reply ends, as the documentation tells clients
+ * to do.
+ */
 export async function readUntilEnd(message: KeyedMessage, options: ResumingOptions): Promise<ReplyEnd> {
   const deadline = performance.now() + options.timeoutMs;
   const progress: Progress = { text: "", lastEventId: undefined };

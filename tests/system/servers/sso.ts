@@ -13,7 +13,7 @@ export type SsoClient = {
    * it has no roles.
    */
   token(options: { workspaceId?: string; user?: string; role?: "owner" | "viewer" }): Promise<string>;
-  /** Signs claims with the identity provider's key, including claims that the provider would never issue. */
+  /** Signs any claims with the identity provider's key, even claims that the provider would never issue. */
   sign(claims: JWTPayload): Promise<string>;
 };
 

@@ -28,9 +28,9 @@ export const TRIAL_CALLS: readonly string[] = [
 ];
 
 /**
- * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values have no proxy. The policies of other
- * components allow only the ports of the systems that they need. If the values name no peers for a system, they allow its port at any address.
- * The policies of the doctor and of the setup of a trial allow all egress.
+ * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values set no egress proxy. The policies of
+ * other components allow only the ports of the systems that these components need. If the values name no peers for a system, the policies
+ * allow its port at any address. The policies of the doctor and of a trial's setup Job allow all egress.
  */
 export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
@@ -60,7 +60,7 @@ export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<stri
   return { egress, ingress };
 }
 
-/** Returns the components whose policy has an egress rule for 0.0.0.0/0. Ignores rules that name no address. */
+/** Returns the components whose policy has an egress rule for 0.0.0.0/0. Ignores rules without peers, which also allow every address. */
 export function componentsWithInternetRule(manifests: readonly Manifest[]): Set<string> {
   const open = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     ((spec.egress ?? []) as Rule[]).some(({ to = [] }) => to.some(({ ipBlock }) => ipBlock?.cidr === "0.0.0.0/0")),

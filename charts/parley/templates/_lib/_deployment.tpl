@@ -1,6 +1,6 @@
 {{/* A service's Deployment. The service defines its environment in "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* The time for closing after the drain. A service closes within 30 s; 5 s more ensure that the kubelet does not kill it before. */}}
+{{- /* The seconds for closing after the drain: a service needs at most 30 s. The other 5 s ensure that the kubelet does not kill it earlier. */}}
 {{- $closeSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment

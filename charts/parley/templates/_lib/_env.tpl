@@ -1,4 +1,4 @@
-{{/* The name of the Secret that holds a key: `secret`, or if that is empty, "parley.secretName". Arguments as for "parley.secretEnv". */}}
+{{/* Returns the name of the Secret with a key: "secret", or "parley.secretName" if "secret" is empty. Takes the arguments of "parley.secretEnv". */}}
 {{- define "parley.secretNameFor" -}}
 {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
 {{- end -}}
@@ -14,7 +14,10 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
       key: {{ default .env .key }}
 {{- end -}}
 
-{{/* Environment variables of every container. Node reads only one file of additional certificate authorities, so `caBundle` comes first. */}}
+{{/*
+Environment variables of every container. Node reads only one file of additional certificate authorities. So with `caBundle`, the cli pod does not
+read the ops ports' authority from its own file: the bundle must contain it.
+*/}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
 - name: NODE_EXTRA_CA_CERTS
@@ -119,7 +122,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- end -}}
 {{- end -}}
 
-{{/* The variables of "parley.ssoEnv" for a service with admin services. None without roles: no access token then gives access to them. */}}
+{{/* "parley.ssoEnv" for a component with admin services. Empty without `sso.roleClaim`, because then no access token gives access to them. */}}
 {{- define "parley.adminSsoEnv" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.ssoEnv" . }}

@@ -152,7 +152,7 @@ if it opens that kind directly.
 {{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.sso "port" (include "parley.urlPort" (include "parley.sso" . | fromJson).jwksUrl)) }}
 {{- end -}}
 
-{{/* Egress of a service with admin services to the identity provider's keys. None without roles. */}}
+{{/* Egress to the identity provider's keys, for a component with admin services. Empty without `sso.roleClaim`: see "parley.adminSsoEnv". */}}
 {{- define "parley.adminToSso" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.toSso" . }}

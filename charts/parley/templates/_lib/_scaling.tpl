@@ -88,7 +88,7 @@ spec:
   maxReplicaCount: {{ .values.autoscaling.maxReplicas }}
   advanced:
     horizontalPodAutoscalerConfig:
-      # The name of the chart's own HorizontalPodAutoscaler, which the alerts and the upgrades read.
+      # KEDA's HorizontalPodAutoscaler gets the name of the chart's own, because the alerts and "parley.replicas" look for this name.
       name: {{ include "parley.name" . }}
       behavior:
         {{- include "parley.scalingBehavior" . | nindent 8 }}

@@ -15,7 +15,7 @@
 {{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
 {{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
-{{- /* Node reads only one file of additional authorities. */ -}}
+{{- /* Node reads only one file of additional authorities. For the setup Job, it is the file with the Kubernetes API's authority. */ -}}
 {{- if and .Values.mtls.opsPorts .Values.trial.enabled -}}
 {{- fail "mtls.opsPorts cannot be used in a trial: the setup Job does not trust the ops ports' certificates. Set mtls.opsPorts to false, or install without trial.enabled." -}}
 {{- end -}}
@@ -74,10 +74,10 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Fails if the NetworkPolicies block Prometheus or a provider of the values. */}}
+{{/* Fails if the NetworkPolicies block Prometheus, or a model provider whose URL is in the values. */}}
 {{- define "parley.validate.networkPolicy" -}}
 {{- if and (or .Values.podMonitor.enabled .Values.prometheusRule.enabled) (not .Values.networkPolicy.prometheus) -}}
-{{- fail "networkPolicy.prometheus is empty: the network policies block your Prometheus, which podMonitor and prometheusRule need. Name its peers; see docs/install/networks.md." -}}
+{{- fail "networkPolicy.prometheus is empty, so the network policies block Prometheus and there are no metrics for podMonitor and prometheusRule. Set it to the NetworkPolicy peers of your Prometheus; see docs/install/networks.md." -}}
 {{- end -}}
 {{- $urls := dict -}}
 {{- if .Values.llmProxy.config -}}
@@ -100,9 +100,13 @@
 {{- end -}}
 
 {{/*
-Returns "true" if the llm-proxy's NetworkPolicy permits a URL, as far as the values show: (dict "root" $ "url" …). A policy applies to the port
-of a pod, which may differ from the port of its Service. So for a URL inside the cluster, a rule of networkPolicy.providers may permit any port.
-A rule of networkPolicy.extraEgress may serve another purpose, so it must permit the URL's own port.
+Returns "true" if the llm-proxy's NetworkPolicy may permit a URL: (dict "root" $ "url" …). Checks the ports of the rules, but not their peers.
+- For a public host, a rule of networkPolicy.providers or networkPolicy.extraEgress must permit the URL's port, unless the port is 443.
+- For a host in the cluster or a private network, a rule of networkPolicy.providers may permit another port: a policy applies to the pod's port,
+  which may differ from the Service's port in the URL. A rule of networkPolicy.extraEgress must permit the URL's port, because it may be meant for
+  another peer.
+  With an empty networkPolicy.privateRanges, port 443 needs no rule.
+- An https URL behind llmProxy.providerProxy, and a loopback address, need no rule.
 */}}
 {{- define "parley.reachesProvider" -}}
 {{- $policy := .root.Values.networkPolicy -}}
@@ -121,7 +125,10 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* Returns "true" if one of the egress rules permits a TCP port: (dict "rules" … "port" …). Port 0 stands for any port. */}}
+{{/*
+Returns a text that is not empty if one of the egress rules permits a TCP port: (dict "rules" … "port" …). With port 0, any
+rule for TCP counts. A rule with a port name or without ports counts for every port.
+*/}}
 {{- define "parley.permitsPort" -}}
 {{- $port := int .port -}}
 {{- range .rules -}}

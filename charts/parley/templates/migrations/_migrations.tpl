@@ -5,8 +5,8 @@
 
 {{/*
 The annotations of a hook. Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too.
-`helm uninstall` does not delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so it
-keeps a failed Job until the next sync. If a hook had only Helm's annotations, Argo CD would apply those.
+`helm uninstall` does not delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so its own
+annotations keep a failed Job until the next sync. Without them, Argo CD would follow Helm's annotations and delete a failed Job with its log.
 */}}
 {{- define "parley.hook" -}}
 {{- if include "parley.migrations.isHook" .root }}

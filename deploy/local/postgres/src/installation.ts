@@ -17,9 +17,12 @@ export interface Installation {
 const SHARED_DIR = "/var/lib/parley";
 
 /**
- * Returns the files and the user of a server. Creates missing parent directories and, as root, the shared copy of the binaries and the
- * server's user. An ordinary user's data is in `dataDir`. The server cannot run as root, and its user may not be able to enter root's `dataDir`, so root's data and binaries are in `/var/lib/parley`. If root starts a server on an ordinary
- * user's data, the data stays in `dataDir` and the server runs as that user.
+ * Returns the files of a server and the user that runs it. Creates missing parent directories.
+ * - If this process is an ordinary user's, the server runs as that user, with the data in `dataDir`.
+ * - If it is root's, the server runs as an unprivileged user, because PostgreSQL refuses to run as root. That user may not be able to enter
+ *   root's `dataDir`, so the data and a copy of the binaries are in `/var/lib/parley`. Creates the user and the copy if they are missing.
+ * - If it is root's but `dataDir` has the data of an ordinary user, the data stays there, and the server runs as that user with
+ *   the copied binaries.
  */
 export async function resolveInstallation(dataDir: string, uid = process.getuid?.()): Promise<Installation> {
   const requestedDir = resolve(dataDir);

@@ -16,9 +16,9 @@ export async function findPostmaster(dataDir: string): Promise<Postmaster | unde
 }
 
 /**
- * Cleans up after a killed server. Call it only if findPostmaster found no running server. Returns whether there was a lock
- * file. The file usually stays: the next server reads it to check that no process still uses the old shared memory. If its PID
- * belongs to another program or to a zombie, this function removes it, because PostgreSQL would mistake that process for the server.
+ * Removes a killed server's lock file if its PID now belongs to another program or to a zombie, because PostgreSQL would mistake that
+ * process for the server. Otherwise keeps the file: the next server reads it to check that no process still uses the old shared memory.
+ * Returns whether there was a lock file. Call it only if findPostmaster found no running server.
  */
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLockFile(dataDir);

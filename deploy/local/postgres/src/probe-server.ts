@@ -12,7 +12,7 @@ export type ServerState = "ready" | "rejected" | "foreign" | "unreachable";
 /** Probes the server once. Waits up to 2 s for the connection, and up to 2 s for the query. */
 export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
-  // The failing call reports a lost connection.
+  // Ignores a lost connection here, because the current call then fails and reports it.
   client.on("error", () => undefined);
   try {
     await client.connect();

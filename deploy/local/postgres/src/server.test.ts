@@ -26,7 +26,7 @@ async function failWith(script: string): Promise<string> {
 /** During recovery, the server refuses each probe of a start with such a line. */
 const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
 
-it("reports why the server exited, although its log has thousands of refused connections before that line", async () => {
+it("finds the reason of the exit in a log, although thousands of lines about refused connections precede it", async () => {
   const message = await failWith(`
     yes '${REFUSED_PROBE}' | head -n 5000
     echo '2026-01-01 12:02:00.000 UTC [60] PANIC:  could not write to file: No space left on device'
@@ -34,7 +34,7 @@ it("reports why the server exited, although its log has thousands of refused con
   expect(message).toContain("PostgreSQL did not start: could not write to file: No space left on device; see ");
 });
 
-it("reports that the server is starting up if it has no other reason", async () => {
+it("reports that the server is starting up if the log has no other reason", async () => {
   expect(await failWith(`echo '${REFUSED_PROBE}'`)).toContain(
     "did not start: the database system is starting up; see ",
   );

@@ -111,7 +111,7 @@ describe("a start that fails", () => {
     other.close();
   });
 
-  it("reports a password other than that of the data, and leaves no server running", async () => {
+  it("reports a wrong password for existing data, and leaves no server running", async () => {
     await (await start()).stop();
     await expect(start({ password: "other" })).rejects.toThrow(expect.objectContaining({ code: "password_rejected" }));
     expect((await start()).isReused).toBe(false);

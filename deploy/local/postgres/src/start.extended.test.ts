@@ -41,11 +41,11 @@ describe("a server that was killed", () => {
 describe.runIf(isRoot)("a start by root", () => {
   shareDataDir();
 
-  it("uses the data directory of an ordinary user whose start was killed", async () => {
+  it("uses the data directory that an ordinary user's start has created", async () => {
     const owner = await ensureUnprivilegedUser();
     await chown(local.dir, owner.uid, owner.gid);
-    const killedStart = await startInChildProcess(owner);
-    await killedStart.kill("SIGKILL");
+    const ordinaryStart = await startInChildProcess(owner);
+    await ordinaryStart.kill("SIGKILL");
     expect((await stat(join(local.dataDir, "PG_VERSION"))).uid).toBe(owner.uid);
     expect(await start()).toMatchObject({ dataDir: local.dataDir, isReused: false });
   });

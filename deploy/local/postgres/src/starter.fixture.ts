@@ -1,7 +1,10 @@
 import { ensureSharedBinaries, findPackagedBinaries } from "./binaries.ts";
 import { startLocalPostgres, startServer } from "./start.ts";
 
-/** The JSON argument of this script, which starts a server in a separate process for the tests. */
+/**
+ * The JSON argument of this script, which starts a server in a separate process for the tests. Without `uid` and `gid`, the server keeps
+ * running. With them, the script stops the server again, and only the data directory remains.
+ */
 interface StarterArguments {
   dataDir: string;
   port: number;

@@ -2,7 +2,7 @@ import { GOODS, TERMS } from "./goods.ts";
 import { Html, html } from "./html.ts";
 import { OPTIONS, type Settings, settingsQuery, widgetAttributes } from "./settings.ts";
 
-/** The widget's origin and public key. */
+/** The values with which a page embeds the widget. */
 export interface Embed {
   /** The edge's origin. */
   readonly edgeUrl: string;

@@ -10,7 +10,7 @@ import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
  * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
- * much longer. The limit is below MAX_JOB_MS, because a match job must compile the stored patterns within that time.
+ * much longer. The limit is below MAX_JOB_MS, because a match job must compile the stored patterns within MAX_JOB_MS.
  */
 const MAX_COMPILE_MS = 1_000;
 

@@ -4,7 +4,7 @@ const JOB_OUTCOMES = ["ok", "queue_full", "wait_timeout", "match_timeout", "fail
 
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
-/** `match`: a chat's message or reply. `check`: an owner's pattern or text. The alerts subtract refused matches from failed turns. */
+/** `match`: a chat's message or reply. `check`: an owner's pattern or text. The alerts subtract refused `match` jobs from failed turns. */
 const JOB_KINDS = ["match", "check"] as const;
 
 export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {

@@ -3,7 +3,7 @@ import { compilePattern, type Matcher, toSource } from "./pattern.ts";
 
 /**
  * Largest total size of a group of several patterns. One pass over the text matches a group. The automaton of a larger group would have more
- * states than fit into AUTOMATON_BYTES. A larger pattern, of up to MAX_PATTERN_SIZE, is a group of its own.
+ * states than fit into AUTOMATON_BYTES. A single pattern that is larger than this, up to MAX_PATTERN_SIZE, is a group of its own.
  */
 const MAX_GROUP_SIZE = 250;
 /**

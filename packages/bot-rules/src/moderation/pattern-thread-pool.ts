@@ -25,7 +25,7 @@ const START_RETRY_DELAY_MS = 1_000;
 const MAX_QUEUED_CHARACTERS = 1_000_000;
 /** A workspace's share of the time of one thread, from 0 to 1. */
 const WORKSPACE_SHARE = 0.1;
-/** Thread time that an idle workspace may use at once. */
+/** Thread time that a workspace may use in one burst if it has been idle. */
 const BURST_MS = 250;
 
 const OVERLOADED = "the workspace's moderation patterns take too long to match; try again later";

@@ -50,7 +50,7 @@ describe("a schema that does not forbid other fields", () => {
     ["a field of an item", { properties: { l: { items: { properties: {} } } } }, { l: [{ admin: 1 }] }, "admin"],
     ["a field of a referenced schema", { $defs, properties: { o: reference } }, { o: unknown }, "admin"],
     [
-      "a field in a referenced schema",
+      "a nested field in a referenced schema",
       { $defs, properties: { o: { $ref: "#/$defs/order" } } },
       { o: { to: unknown } },
       "admin",
@@ -68,7 +68,7 @@ describe("a schema that does not forbid other fields", () => {
       "admin",
     ],
     [
-      "a field in an alternative",
+      "a nested field in an alternative",
       { properties: { o: { oneOf: [{ properties: { to: address } }] } } },
       { o: { to: unknown } },
       "admin",
@@ -93,7 +93,12 @@ describe("a schema that does not forbid other fields", () => {
       { o: unknown },
       "admin",
     ],
-    ["an argument beside combined schemas", { allOf: [{ properties: { id: text } }] }, { id: "1", admin: 1 }, "admin"],
+    [
+      "an argument of a tool whose arguments are described by combined schemas",
+      { allOf: [{ properties: { id: text } }] },
+      { id: "1", admin: 1 },
+      "admin",
+    ],
   ])("refuses %s that it does not describe", (_, parameters, values, name) =>
     expect(problem(parameters, values)).toContain(`: ${name}`),
   );
@@ -227,7 +232,7 @@ describe("a schema that is costly to check", () => {
       "duplicate",
     ],
     [false, [1, 1], undefined],
-  ])("with uniqueItems %j, compares the items of %j by value", (uniqueItems, x, problem) => {
+  ])("with uniqueItems %j, the problem of the items %j is %j", (uniqueItems, x, problem) => {
     if (problem === undefined) expect(parse({ uniqueItems }).findProblem({ x })).toBeUndefined();
     else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
   });

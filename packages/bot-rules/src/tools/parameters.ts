@@ -27,8 +27,8 @@ export type ToolParameters = {
 };
 
 /**
- * Parses the JSON Schema of a tool's arguments. An object accepts only the fields that the schema describes, unless the schema permits
- * other fields, because a visitor can make a model send any field. Throws an Error whose message is shown to the author of the tool.
+ * Parses the JSON Schema of a tool's arguments. A visitor can make a model send any field, so an object accepts only the fields that the
+ * schema describes, unless the schema permits other fields. Throws an Error whose message is shown to the author of the tool.
  */
 export function parseParameters(text: string): ToolParameters {
   if (isLongerThan(text, MAX_SCHEMA_CHARACTERS))
@@ -44,7 +44,7 @@ export function parseParameters(text: string): ToolParameters {
     inlineRefs: false,
     code: { regExp: createRegExp() },
   });
-  // Ajv's own check compares each item with each other one.
+  // Ajv's own check compares every pair of items, which takes quadratic time.
   ajv.removeKeyword("uniqueItems").addKeyword({
     keyword: "uniqueItems",
     type: "array",
@@ -67,8 +67,8 @@ export function parseParameters(text: string): ToolParameters {
 }
 
 /**
- * Throws unless a schema stays small when its references are expanded. Otherwise each level of a schema could refer twice to the next one,
- * and checking the arguments would take exponential time.
+ * Throws if a schema is recursive or too large when its references are expanded. Without this limit, each level of a schema could refer
+ * twice to the next one, and checking the arguments would take exponential time.
  */
 function requireBoundedReferences(root: Record<string, unknown>): void {
   const pending: { part: object; kind: PartKind }[] = [{ part: root, kind: "schema" }];
@@ -132,7 +132,10 @@ const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples"]);
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
 /** Keywords that hold lists of further schemas for the value that the surrounding schema describes. */
 const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
-/** Keywords that hold one further schema for that value. `if` and `not` are absent: a stricter schema would change what they mean. */
+/**
+ * Keywords that hold one further schema for the value that the surrounding schema describes. `if` and `not` are absent: a stricter schema
+ * would change what they mean.
+ */
 const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
 
 /**

@@ -72,8 +72,8 @@ const DOT_SEGMENT = /^[.\s]*(;|$)/;
 
 /**
  * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
- * expanded path must have as many segments. A server must not treat a changed segment as empty, "." or "..", and the segment must have no
- * control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
+ * expanded path must have the same number of segments. A server must not treat a changed segment as empty, "." or "..", and the segment must
+ * have no control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
  * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
  */
 function keepsPathStructure(reference: string, expanded: string): boolean {

@@ -29,7 +29,7 @@ export class AdminError extends CliError {
   }
 }
 
-/** Long enough for a document, the slowest admin call. It waits for at most 60 s, is fetched in at most 20 s and is read in at most 60 s. */
+/** Long enough to add a document, the slowest admin call: it takes at most 60 s in the queue, 20 s to fetch a URL and 60 s to read. */
 const TIMEOUT_MS = 150_000;
 
 /** Returns a function that calls the admin services of a target with its token. */

@@ -83,7 +83,7 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
       : []),
     ...(totals.estimated_calls > 0
       ? [
-          `${formatCount(totals.estimated_calls, "call has", "calls have")} no token count from the provider. Parley estimated the tokens.`,
+          `${formatCount(totals.estimated_calls, "call has", "calls have")} no token count from the provider. Parley counted or estimated the tokens.`,
         ]
       : []),
   ];

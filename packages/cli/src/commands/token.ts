@@ -25,10 +25,10 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
 
 async function createToken({ config }: Context, request: Omit<TokenRequest, "nowSeconds">): Promise<Result> {
   if (Object.values(config.adminUrls).some((url) => url !== undefined)) throw new CliError(NO_DEVELOPMENT_TOKENS);
-  const { tokens } = await requireInstance(config.dataDir);
-  if (!tokens) throw new CliError(NO_DEVELOPMENT_TOKENS);
+  const { tokens: issuerSettings } = await requireInstance(config.dataDir);
+  if (!issuerSettings) throw new CliError(NO_DEVELOPMENT_TOKENS);
   const nowSeconds = Math.floor(Date.now() / 1_000);
-  const token = await signToken(config.dataDir, tokens, { ...request, nowSeconds });
+  const token = await signToken(config.dataDir, issuerSettings, { ...request, nowSeconds });
   return { json: { access_token: token, expires_in: request.ttlSeconds }, text: `${token}\n` };
 }
 

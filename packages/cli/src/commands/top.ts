@@ -22,9 +22,10 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .addHelpText(
       "after",
       `
-If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. For
-this command, PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL replace them. Otherwise the
-URLs are those of the installation on this machine. The options replace all of these. If a host name has several addresses, each address is one replica.
+If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. If none of
+the three is set, the URLs are those of the installation on this machine. For this command, PARLEY_CONVERSATION_REPLICAS_URL,
+PARLEY_QUOTA_REPLICAS_URL and PARLEY_LLM_REPLICAS_URL take precedence over the three. The options take precedence over all of these.
+If a host name has several addresses, each address is one replica.
 NO_COLOR turns colours off.`,
     )
     .action(async ({ once = false, workspaces, ...options }) => {

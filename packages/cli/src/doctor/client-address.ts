@@ -3,8 +3,8 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { LostRun, PacedRun } from "./paced-run.ts";
 
 /**
- * Documentation addresses (RFC 5737). If a trusted proxy forwards the header unchanged, the edge uses the right address, or the left one if it
- * trusts every address.
+ * Documentation addresses (RFC 5737). If a trusted proxy forwards the header unchanged, the edge uses the rightmost address, or the leftmost
+ * one if it trusts every address.
  */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
@@ -89,10 +89,11 @@ export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRu
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = unforged.meta.client;
-  // The edge trusts this machine itself if the machine connects directly, or if a proxy appended its private address.
-  const isTrustedItself =
+  // The edge used the forged address. So it trusts this machine as a proxy if this machine connects directly, or if a proxy appended this
+  // machine's private address.
+  const isThisMachineTrusted =
     own.from === "connection" ? own.address === unmapIpv4(unforged.localAddress) : isPrivate(own.address);
-  if (isTrustedItself)
+  if (isThisMachineTrusted)
     return warn(
       "forged_address",
       `not conclusive: this machine (${own.address}) is a trusted proxy itself, so the edge accepts its forged header`,

@@ -102,7 +102,7 @@ function checkAccess(
   if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
   const code = plain.lostWith;
   if (unforged !== undefined || !("lostWith" in forged)) {
-    // If only the request with the forged address got a response, the later checks were not made.
+    // If only the request with the forged address got a response, the later checks were not made, so this check fails.
     const report = unforged === undefined ? fail : warn;
     return report("access", `one request got no response (${code}), another one did`, {
       fix: "run the command again; if the result is the same, check each of the proxy's backends",

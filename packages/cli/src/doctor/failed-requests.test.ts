@@ -70,7 +70,7 @@ test("a stream that is cut during the silence fails only the check of the silenc
   expect(checkBuffering({ ...run, silenceMs: 0 }).result).toBe("fail");
 });
 
-test("the buffering check counts the events of all batches that arrived together with the previous event", async () => {
+test("the buffering check counts, over all batches, the events that arrived together with the previous event", async () => {
   const endpoint = await startServer((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');

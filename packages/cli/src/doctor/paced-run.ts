@@ -24,7 +24,7 @@ export type PacedRun = {
   localAddress: string;
   /** Whether the response was an event stream with status 200. */
   isStream: boolean;
-  /** The start of a response that is not an event stream; otherwise empty. */
+  /** The first characters of the body if it is not an event stream; otherwise empty. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
@@ -33,7 +33,7 @@ export type PacedRun = {
   endedMs: number;
 };
 
-/** A request without a response. The code is that of the system error, or TIMEOUT. */
+/** A request without a response. `lostWith` is the error's code, from codeOf. */
 export type LostRun = { lostWith: string };
 
 export type PacedRequest = {

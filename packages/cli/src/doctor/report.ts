@@ -19,10 +19,11 @@ export function reportDiagnosis({ findings, proxies, pace }: Diagnosis, { url, o
       origin,
       verdict,
       proxies,
+      // `largest_delay_ms` is a published key of --json.
       pace:
         pace === undefined
           ? null
-          : { pairs: pace.pairs, together: pace.together, largest_delay_ms: pace.largestDelayMs },
+          : { pairs: pace.pairs, together: pace.together, largest_delay_ms: pace.delaySpreadMs },
       findings: findings.map(({ check, result, message, ...finding }) => ({
         ...{ check, result, message },
         // `mends` and `mend` are published keys of --json.

@@ -16,8 +16,8 @@ export type Pace = {
   pairs: number;
   /** The pairs that arrived together. */
   together: number;
-  /** The largest difference in delay between two events. */
-  largestDelayMs: number;
+  /** The difference between the largest and the smallest delay of an event. */
+  delaySpreadMs: number;
 };
 
 /** Measures how paced events arrived. */
@@ -32,26 +32,26 @@ export function measurePace(ticks: readonly Tick[]): Pace {
   return {
     pairs: pairs.length,
     together: pairs.filter((gapMs) => gapMs < MAX_TOGETHER_GAP_MS).length,
-    largestDelayMs: delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays),
+    delaySpreadMs: delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays),
   };
 }
 
 /** Checks whether all events arrive, and one by one. */
 export function checkBuffering(run: PacedRun): Finding {
-  const { pairs, together, largestDelayMs } = measurePace(run.ticks);
+  const { pairs, together, delaySpreadMs } = measurePace(run.ticks);
   if (run.ticks.length === 0)
     return fail("buffering", "no event arrived: the response was cut off or is buffered", { cause: "buffering" });
   const batched = `${together} of ${run.ticks.length} events arrived together with the previous one`;
   if (together > pairs * FAILING_SHARE) {
-    const seconds = (largestDelayMs / 1_000).toFixed(1);
+    const seconds = (delaySpreadMs / 1_000).toFixed(1);
     const problem = `${batched}, and their delays differed by up to ${seconds} s`;
     return fail("buffering", `${problem}: a proxy buffers them`, { cause: "buffering" });
   }
-  // If all events arrived, checkSilence reports a stream that was cut off later.
+  // If all events arrived and a silence follows them, checkSilence reports that the stream was cut off.
   if (run.done === undefined && (run.ticks.length < TICKS || run.silenceMs === 0))
     return fail("buffering", describeCut(run), { cause: "timeout" });
   if (together > pairs * WARNING_SHARE) return warn("buffering", batched, { cause: "buffering" });
-  const delays = `their delays differed by at most ${largestDelayMs} ms`;
+  const delays = `their delays differed by at most ${delaySpreadMs} ms`;
   return pass("buffering", `${run.ticks.length} events arrived one by one, and ${delays}`);
 }
 
@@ -72,7 +72,7 @@ export function checkSilence(run: PacedRun | LostRun): Finding {
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);
   const last = run.ticks.at(-1)?.arrivedMs;
-  // The silence begins after the last event.
+  // The silence begins after the last event. A stream without this event was cut off before the silence.
   if (last === undefined || run.ticks.length < TICKS)
     return fail("idle_timeout", describeCut(run), { cause: "timeout" });
   const after = ((run.endedMs - last) / 1_000).toFixed(1);

@@ -44,7 +44,7 @@ describe("the development issuer", () => {
     expect(await readKeys(await ensureIssuer(dir))).toEqual(first);
   });
 
-  it("publishes only public fields, and lets only the owner of the private key's file read it", async () => {
+  it("publishes only the key's public fields, and writes the private key to a file that only its owner can read", async () => {
     const { keys } = await readKeys(await ensureIssuer(dir));
     expect(new Set(Object.keys(keys[0] ?? {}))).toEqual(new Set(["alg", "crv", "kid", "kty", "use", "x", "y"]));
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);

@@ -14,7 +14,7 @@ test("the reason contains every problem that the migration printed", () => {
   expect(findReason(stderr)).toBe("quota: cannot migrate: A is not set; quota: cannot migrate: B is invalid");
 });
 
-test("the reason of other output is its last line, and output without a line has none", () => {
+test("the reason in other output is its last line, and empty output has no reason", () => {
   expect(findReason("one\ntwo\n\n")).toBe("two");
   expect(findReason("\n")).toBeUndefined();
 });

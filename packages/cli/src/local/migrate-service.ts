@@ -8,7 +8,7 @@ export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
-  /** The connection URL, with a role that may create schemas and, with `rolePassword`, roles. */
+  /** The connection URL of an administrator: a role that may create schemas, and also roles if `rolePassword` is set. */
   databaseUrl: string;
   /** The password to set for the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
@@ -19,7 +19,7 @@ export type MigrateRequest = {
 export type ServiceMigration = {
   /** The names of the applied migrations. */
   applied: string[];
-  /** The newest migration in the schema, if a newer version of Parley applied it. Nothing was applied then. */
+  /** The newest migration in the schema, if a newer version of Parley applied it. `applied` is then empty. */
   newerMigration?: string;
 };
 

@@ -37,22 +37,22 @@ async function startHolder(): Promise<ChildProcess> {
   return started;
 }
 
-test("commands take over the lock of a killed command at once, one after the other", async () => {
+test("when the command that holds the lock is killed, the waiting commands soon get the lock, one after the other", async () => {
   holder = await startHolder();
   let running = 0;
-  let most = 0;
+  let maxRunning = 0;
   const work = async () => {
-    most = Math.max(most, ++running);
+    maxRunning = Math.max(maxRunning, ++running);
     await sleep(100);
     running--;
   };
   const commands = Promise.all(Array.from({ length: 4 }, () => withLoginLock(path, ignore, work)));
   await sleep(200);
-  expect(most).toBe(0);
+  expect(maxRunning).toBe(0);
   const killedAt = performance.now();
   holder.kill("SIGKILL");
   await commands;
-  expect(most).toBe(1);
+  expect(maxRunning).toBe(1);
   expect(performance.now() - killedAt).toBeLessThan(5_000);
 });
 

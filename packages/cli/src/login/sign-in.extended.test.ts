@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
 
-/** Takes until the client's timeout. */
+/** The client detects these only by its timeout. */
 const SLOW_FAULTS: Record<string, RequestListener> = { "no response": () => undefined };
 
 describe.concurrent("a sign-in", () => {

@@ -14,10 +14,10 @@ export function respond(response: ServerResponse, status: number, body: object):
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** Starts an identity provider with the device flow. `token` responds to the polls. Returns its URL. */
-export async function startProvider({ onTestFinished }: TestContext, token: RequestListener): Promise<string> {
+/** Starts an identity provider with the device flow. `handleToken` responds to the polls and to refreshes. Returns the provider's URL. */
+export async function startProvider({ onTestFinished }: TestContext, handleToken: RequestListener): Promise<string> {
   const server = createServer((request, response) => {
-    if (request.url === "/token") return token(request, response);
+    if (request.url === "/token") return handleToken(request, response);
     if (request.url === "/device") {
       const codes = { device_code: "d", user_code: "u", verification_uri: `${issuer}/verify` };
       return respond(response, 200, { ...codes, expires_in: 60, interval: 1 });

@@ -51,7 +51,7 @@ describe("draw", () => {
     expect(lines.join("\n")).toContain("outbox        1 turn to settle, the oldest 2 s");
   });
 
-  test("says that the rate limiter's last decision used the fallback, because an idle edge makes no newer decision", () => {
+  test("reports the fallback as an edge's last rate limit decision, because an idle edge makes no newer decision", () => {
     expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
       "! an edge made its last rate limit decision on its own: Redis did not respond",
     );

@@ -22,8 +22,8 @@ const TIMEOUT_MS = 2_000;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Reads `/metrics` of every replica. If a host name has several addresses, as that of a headless Service has, each address is one replica. An
- * unreachable replica does not fail the call.
+ * Reads `/metrics` of every replica. If a host name resolves to several addresses, such as the name of a headless Service, each address is one
+ * replica. An unreachable replica does not fail the call.
  */
 export async function scrapeReplicas(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
   const endpoints = await Promise.all(

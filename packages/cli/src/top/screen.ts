@@ -33,7 +33,7 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.once(signal, stop);
   stdout.write(ALTERNATE_ON);
-  let resized: (() => void) | undefined;
+  let resizeListener: (() => void) | undefined;
   return {
     size: () => ({ width: stdout.columns || 80, height: stdout.rows || 24 }),
     show(lines) {
@@ -41,11 +41,11 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
     },
     ended: end.signal,
     onResize(redraw) {
-      resized = redraw;
+      resizeListener = redraw;
       stdout.on("resize", redraw);
     },
     close() {
-      if (resized) stdout.off("resize", resized);
+      if (resizeListener) stdout.off("resize", resizeListener);
       for (const signal of signals) process.off(signal, stop);
       if (isKeyboard) stdin.off("data", onKey).setRawMode(false).pause();
       stdout.write(ALTERNATE_OFF);

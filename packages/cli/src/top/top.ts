@@ -11,7 +11,7 @@ import { openScreen, pause, untilEnded } from "./screen.ts";
 export type TopDeps = {
   callAdmin: CallAdmin;
   urls: Readonly<Record<Service, readonly string[]>>;
-  /** How many of the workspaces nearest their cap to show. */
+  /** The number of workspaces to show: those that are nearest to their cap. */
   workspaceLimit: number;
 };
 

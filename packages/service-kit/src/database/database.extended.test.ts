@@ -100,10 +100,10 @@ test.concurrent(
     const { pool, proxy } = await openProxied();
     const work = () => transaction(pool, (connection) => connection.query("SELECT pg_sleep(0.1)"));
     await fill(pool);
-    const first = Array.from({ length: 3 * POOL_SIZE }, () => retryUntilSuccess(work));
+    const runs = Array.from({ length: 3 * POOL_SIZE }, () => retryUntilSuccess(work));
     await sleep(50);
     proxy.stallOpen();
-    const results = await Promise.all(first);
+    const results = await Promise.all(runs);
     expect(new Set(results.flatMap(({ failures }) => statusesOf(failures)))).toEqual(new Set(["unavailable"]));
     for (const { ms } of results) {
       expect(ms).toBeLessThan(RECOVERY_LIMIT_MS);

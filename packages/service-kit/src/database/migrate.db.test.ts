@@ -15,7 +15,7 @@ type TestDatabase = {
   /** A role that may create roles and schemas but is not a superuser. */
   admin: string;
   role: string;
-  /** Migrates as `admin`, without a password for the role. */
+  /** Options that connect as `admin` and set no password for the role. */
   target: Omit<MigrateOptions, "rolePassword">;
 };
 

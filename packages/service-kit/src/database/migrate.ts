@@ -3,7 +3,7 @@ import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
 import { createScramVerifier } from "./scram-verifier.ts";
-import { addRemedy, grantAccess, prepareRole, type RoleTimeouts } from "./service-role.ts";
+import { grantAccess, prepareRole, type RoleTimeouts, withRemedy } from "./service-role.ts";
 
 export type { Knex };
 
@@ -24,7 +24,7 @@ export type Migration = {
 };
 
 export type MigrateOptions = {
-  /** The URL of a role that may create schemas and, with `rolePassword`, roles. */
+  /** The connection URL of an administrator: a role that may create schemas, and also roles if `rolePassword` is set. */
   url: string;
   schema: string;
   /** The service's login role. */
@@ -41,7 +41,7 @@ export type MigrateOptions = {
 export type MigrateResult = {
   /** The names of the applied migrations. */
   applied: string[];
-  /** If a newer, compatible version has migrated the schema: its newest migration. Nothing was applied then. */
+  /** The schema's newest migration, if a newer, compatible version has applied it. `applied` is then empty. */
   newerMigration?: string;
 };
 
@@ -188,7 +188,7 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
   // Checked first, because CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
   if (rowCount === 0) {
     const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
-    await addRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
+    await withRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
     });
   }
@@ -200,7 +200,8 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Knex itself would refuse every unknown migration. With that check off, it would apply missing migrations on top of the newer schema.
+ * Runs before knex's own check, which would refuse every unknown migration. Disabling that check instead would let knex apply missing
+ * migrations on top of the newer schema.
  */
 async function findNewerMigration(
   client: pg.Client,

@@ -31,7 +31,7 @@ async function defineRole(client: pg.Client, role: string, verifier: string, tim
   const name = pg.escapeIdentifier(role);
   // Does not reset attributes such as SUPERUSER: PostgreSQL accepts even NOSUPERUSER from superusers only.
   const verb = (await hasUnprivilegedRole(client, role)) ? "ALTER" : "CREATE";
-  await addRemedy(await buildRoleRemedy(client, role), async () => {
+  await withRemedy(await buildRoleRemedy(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
     for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
   });
@@ -194,7 +194,7 @@ async function findExcessGrants(
 }
 
 /** Runs `work`. If PostgreSQL denies permission, adds `remedy` to the error: the role to use and the statement to run. */
-export async function addRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
+export async function withRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {

@@ -20,8 +20,8 @@ export type GuardedAgentOptions = {
 /**
  * Returns an undici dispatcher that connects to permitted addresses only. For each connection it resolves the name, checks the addresses,
  * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. If there is a proxy, connects
- * through it to public addresses, and directly to addresses in EGRESS_ALLOW. If a name has addresses of both kinds, connects only to the
- * listed ones. A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
+ * directly to addresses in EGRESS_ALLOW, and through the proxy to public addresses. If a name has addresses of both kinds, uses only the
+ * addresses in EGRESS_ALLOW. A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;

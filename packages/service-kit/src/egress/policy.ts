@@ -71,7 +71,7 @@ export function addressRefusedError(host: string): EgressError {
 function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {
   try {
     const [address, bits] = text.includes("/") ? ipaddr.parseCIDR(text) : parseSingleAddress(text);
-    // Checked addresses are converted in the same way.
+    // Converts an IPv4-mapped range to an IPv4 range, because parseAddress converts IPv4-mapped addresses to IPv4.
     return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
       ? [address.toIPv4Address(), bits - 96]
       : [address, bits];

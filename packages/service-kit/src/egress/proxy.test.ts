@@ -176,7 +176,7 @@ it("connects to the networks of EGRESS_ALLOW directly, without the proxy", async
   expect(proxy.authorities).toEqual([]);
 });
 
-it("connects directly to no public address, even if the name also has an address in EGRESS_ALLOW", async () => {
+it("never connects directly to a public address, even if the name also has an address in EGRESS_ALLOW", async () => {
   // 127.0.0.2 acts as a public address.
   const { port, requests } = await startServer(undefined, "127.0.0.2");
   const policy = new EgressPolicy(["127.0.0.1"]);

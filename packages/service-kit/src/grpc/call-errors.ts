@@ -13,7 +13,7 @@ const STATUS_BY_KIND: Record<ErrorKind, status> = {
   unavailable: status.UNAVAILABLE,
 };
 
-/** While the database is unavailable, every call fails. Only one failure in this time is logged. */
+/** While the database is unavailable, every call fails. At most one failure per interval is logged. */
 const UNAVAILABLE_LOG_INTERVAL_MS = 10_000;
 
 /**

@@ -46,8 +46,8 @@ export function readRpcMultiplex(environment: Environment): boolean {
 }
 
 /**
- * Returns a client of a data-plane service. Its channel closes when the process stops. gRPC retries unary calls when the peer is
- * unavailable, within a retry budget, so every unary method must be idempotent.
+ * Returns a client of a data-plane service. Its channel closes when the process stops. When the peer is unavailable, MultiplexClient and gRPC
+ * retry unary calls, each within a retry budget of its own. So every unary method must be idempotent.
  */
 export function connectPeer<S extends DescService>(
   service: S,

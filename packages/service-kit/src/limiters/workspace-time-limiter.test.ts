@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { WorkspaceTimeLimiter } from "./workspace-time-limiter.ts";
 
-test("an idle workspace may use its burst at once, and then waits", () => {
+test("an idle workspace uses its burst without waiting, and then waits", () => {
   const limiter = new WorkspaceTimeLimiter({ share: 0.25, burstMs: 250 });
   limiter.charge("a", 250, 10_000);
   expect(limiter.waitMs("a", 10_000)).toBe(0);

@@ -5,7 +5,7 @@ const MAX_WORKSPACES = 10_000;
 export type WorkspaceTimeLimiterOptions = {
   /** The share of the time that a workspace may use, more than 0 and at most 1. */
   share: number;
-  /** The token bucket's burst: time that an idle workspace may use at once. */
+  /** The token bucket's burst: time that an idle workspace may use without waiting. */
   burstMs: number;
 };
 
@@ -21,7 +21,7 @@ export class WorkspaceTimeLimiter {
     this.#burstMs = burstMs;
   }
 
-  /** Subtracts time that a workspace has used from its bucket. */
+  /** Subtracts the time that a workspace has used, `workMs`, from the workspace's bucket. */
   charge(workspaceId: string, workMs: number, nowMs: number): void {
     const fullAtMs = Math.max(this.#fullAtMs.get(workspaceId) ?? 0, nowMs);
     this.#fullAtMs.set(workspaceId, fullAtMs + workMs / this.#share);

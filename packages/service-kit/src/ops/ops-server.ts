@@ -128,7 +128,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
     changeLog: changes,
     isDeleted,
   });
-  const members = new MemberCallLimiter();
+  const memberLimiter = new MemberCallLimiter();
   const logError = createCallErrorLog(log, "admin call");
   return {
     routes: register,
@@ -137,7 +137,8 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
       try {
         await guard.authorize(context);
         const caller = adminCallerOf(context);
-        if (caller !== "operator") await members.enter(caller.workspaceId, declaredBodyOf(context), context.signal);
+        if (caller !== "operator")
+          await memberLimiter.enter(caller.workspaceId, declaredBodyOf(context), context.signal);
       } catch (error) {
         throw toConnectError(error, methodName(context), logError);
       }

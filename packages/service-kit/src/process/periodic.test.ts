@@ -5,7 +5,7 @@ import { pause, runPeriodically } from "./periodic.ts";
 
 const silent = createLogger("test", "silent");
 
-test("runs a task at once and after each pause, and logs a failure and continues", async () => {
+test("runs a task immediately and after each pause, and logs a failure and continues", async () => {
   const lifecycle = new Lifecycle(silent);
   const warn = vi.fn();
   let runs = 0;

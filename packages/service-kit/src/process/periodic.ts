@@ -12,8 +12,8 @@ export type PeriodicTask = {
 };
 
 /**
- * Runs a task at once, and again after each pause, until the process stops. Logs a failed run and continues. When the process starts to stop,
- * the signals of all tasks are aborted at once. The lifecycle then waits for their runs, the last started task first. So start tasks before
+ * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process starts to
+ * stop, the signals of all tasks are aborted together. The lifecycle then waits for their runs, the last started task first. So start tasks before
  * the gRPC server listens: their runs then end while the server drains its calls.
  */
 export function runPeriodically(

@@ -45,12 +45,12 @@ export function createTracer(service: string, { endpoint, ratio, headers }: Trac
     ],
   });
   api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  const spans = provider.getTracer("parley");
+  const otelTracer = provider.getTracer("parley");
   const propagator = new W3CTraceContextPropagator();
 
   function openSpan(parent: api.Context, name: string, { kind, attributes }: SpanOptions): OpenSpan {
     const options = { kind: kind ? KINDS[kind] : api.SpanKind.INTERNAL, attributes: withoutUndefined(attributes) };
-    const span = spans.startSpan(name, options, parent);
+    const span = otelTracer.startSpan(name, options, parent);
     const context = api.trace.setSpan(parent, span);
     return {
       context,

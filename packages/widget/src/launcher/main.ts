@@ -9,8 +9,8 @@ const running = window.Parley;
 if (!script?.dataset.publicKey) {
   console.warn("Parley: the script element has no data-public-key attribute");
 } else if (script.isConnected && running?.publicKey !== script.dataset.publicKey) {
-  // A framework may have removed the script element before it ran; then nothing starts.
-  // A single-page framework may insert the script again on navigation; a second start for the same key is ignored.
+  // Does not start if a framework removed the script element before it ran, or if a widget with the same key is running.
+  // A single-page framework may insert the script again on navigation.
   running?.destroy();
   window.Parley = startWidget(readOptions(script));
 }

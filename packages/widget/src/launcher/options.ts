@@ -29,7 +29,7 @@ export function readOptions(script: HTMLScriptElement): Options {
     publicKey,
     nonce: script.nonce ?? "",
     lang: language,
-    // The list is for a data-lang that differs from the page's language. Without data-lang, the page's direction counts too.
+    // The pattern is for a data-lang that differs from the page's language. Without data-lang, the page's direction counts too.
     isRightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
     position,
     theme,

@@ -65,8 +65,8 @@ export class ChatSession {
   retry({ id }: Entry): void {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
-      const { failed: _, ...unsent } = question;
-      void this.#runTurn(unsent);
+      const { failed: _, ...pending } = question;
+      void this.#runTurn(pending);
     }
   }
 
@@ -94,15 +94,15 @@ export class ChatSession {
   }
 
   /** Runs one turn to its end. Never rejects. */
-  async #runTurn(unsent: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
+  async #runTurn(pending: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
     const { session, entries } = this.#store.read();
     const turn = new AbortController();
     const signal = AbortSignal.any([turn.signal, this.#context.signal]);
-    const key = unsent.key ?? this.#newId();
-    const id = `${unsent.id}:a`;
-    let question = { ...unsent, key, expires: Date.now() + UNSENT_TTL_MS };
+    const key = pending.key ?? this.#newId();
+    const id = `${pending.id}:a`;
+    let question = { ...pending, key, expires: Date.now() + UNSENT_TTL_MS };
     // If the message is sent again, the text shown so far stays until the repeated reply is at least as long.
-    const shownReply = entries.find((entry) => unsent.key && entry.id === id);
+    const shownReply = entries.find((entry) => pending.key && entry.id === id);
     let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };
     let received: Reply = reply;
     let failure: Failure | undefined;

@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** The last rendering: the Markdown of each box, and the tag and value, or the text, of each node inside a box. */
+/** What each node shows: for a box its Markdown, for an element inside a box its tag and value, for a text node its text. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */
@@ -16,7 +16,7 @@ function updateChildren(parent: Node, trees: readonly (Tree | string)[]): void {
   for (const [at, tree] of trees.entries()) {
     const [tag, children, value = ""] = typeof tree === "string" ? ([undefined, [], tree] as const) : tree;
     const key = tag + value;
-    // Null after the last child, although its type does not say so.
+    // `item` returns null after the last child, although its type is Node.
     let node: Node = parent.childNodes.item(at);
     if (rendered.get(node) !== key) {
       const attributes: Partial<Record<string, Record<string, string>>> = {

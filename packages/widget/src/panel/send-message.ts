@@ -17,10 +17,12 @@ export interface KeyedMessage {
 
 /**
  * Sends a visitor's message and calls `onReply` with the whole reply so far, after each event. With the key of a
- * message that was sent before, receives the same reply again. Returns the code of the reason if the reply is incomplete,
- * "stopped" if it was cancelled, "empty" if it has no text, otherwise undefined. Throws a Failure if the service refuses
- * the message, or if the connection is lost too often. After a lost connection the reply may still be running. Throws the
- * signal's reason if the signal is aborted.
+ * message that was sent before, receives the same reply again.
+ *
+ * Returns undefined if the reply is complete or blocked. Otherwise returns the code of its `error` event, "stopped" if it was
+ * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message. Also throws a Failure if
+ * the browser is offline or the connection is lost too often; the service may then still be generating the reply. Throws
+ * the signal's reason if the signal is aborted.
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,

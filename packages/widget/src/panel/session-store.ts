@@ -18,12 +18,12 @@ export interface Entry {
   readonly expires?: number;
 }
 
-/** How long a message that the service may not have received is sent again automatically, also after the visitor opens another page. */
+/** How long the widget resends a message that the service may not have received, even after the visitor opens another page. */
 export const UNSENT_TTL_MS = 300_000;
-/** How long the reply to a received message is fetched automatically. */
+/** How long the widget fetches the reply to a message that the service has received. */
 export const UNREAD_TTL_MS = 86_400_000;
 
-/** Matches the failures of the connection, after which a message keeps its key and is continued later: see findUnanswered. */
+/** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
 /**

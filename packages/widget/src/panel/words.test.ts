@@ -59,7 +59,7 @@ describe("the language files", () => {
     }
   });
 
-  it.each(LANGUAGES)("in %s have the texts of the launcher", (lang) => {
+  it.each(LANGUAGES)("in %s have a counterpart in the launcher's texts", (lang) => {
     expect(selectLauncherWords(lang)).not.toBe(selectLauncherWords("en"));
   });
 });

@@ -53,8 +53,8 @@ const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
 };
 
 /**
- * The texts without a button to try again. The same message would fail again, except with `ended`: the widget has already sent it again, in a
- * new session.
+ * The texts that are shown without a button to try again. For `ended`, the widget has already sent the message again in a new session. For the
+ * others, the same message would fail again.
  */
 const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 
@@ -71,7 +71,7 @@ export function fillPlaceholders(text: string, values: Readonly<Record<string, s
   return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
-/** Returns the offered language that fits a tag best (`pt-br` → `pt`). Returns undefined if none fits, which includes English. */
+/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined if none fits. English is built in and never offered. */
 export function pickLanguage(tag: string, offered: readonly string[]): string | undefined {
   return offered.find((lang) => lang === tag) ?? offered.find((lang) => lang === tag.split("-")[0]);
 }

@@ -8,7 +8,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   message_too_long: "A message can have at most 4,000 characters.",
   rate_limited: "The playground accepts 120 requests and 30 exports per minute.",
   unavailable: "The service is starting, or a part of it is unavailable.",
-  overloaded: "Too many replies are running, or their requests wait for the database. Try again in a few seconds.",
+  overloaded: "Too many replies are running or waiting to start. Try again in a few seconds.",
   quota_exceeded: "The workspace has used up its messages of this month.",
   provider_auth: "The model provider rejected the API key. Check the provider’s configuration.",
   provider_rate_limited: "The model provider’s rate limit is exceeded.",

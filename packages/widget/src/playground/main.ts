@@ -28,7 +28,7 @@ const download = byId("download");
 const timeline = new Timeline(byId("events"), byId("metering"), () => performance.now());
 
 const openedAt = Date.now();
-/** Error codes that do not mean that the reply is lost. A request with the same key may still get it later. */
+/** Error codes after which a later request with the same key may still get the reply. */
 const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overloaded|rate_limited)$/;
 
 const TOKEN_NEEDED = "A reply is not complete. Enter the access token to continue it.";
@@ -120,9 +120,9 @@ function resume(): void {
 }
 
 /** Sends a message. Receives the same reply again if the message has a key. */
-async function runTurn(unsent: Entry): Promise<void> {
+async function runTurn(pending: Entry): Promise<void> {
   const { session, entries } = store.read();
-  const key = unsent.key ?? createUuid();
+  const key = pending.key ?? createUuid();
   const headers = { Authorization: `Bearer ${token.value.trim()}` };
   const target = { bot_slug: bot.value.trim(), session_id: session };
   const ownTurn = new AbortController();
@@ -135,8 +135,8 @@ async function runTurn(unsent: Entry): Promise<void> {
       body: JSON.stringify({ ...target, idempotency_key: key }),
       keepalive: true,
     }).catch(() => undefined);
-  let question: Entry = { expires: Date.now() + UNSENT_TTL_MS, ...unsent, key };
-  const id = `${unsent.id}:a`;
+  let question: Entry = { expires: Date.now() + UNSENT_TTL_MS, ...pending, key };
+  const id = `${pending.id}:a`;
   // If the message is sent again, the text that is shown stays until the reply starts from the beginning.
   const shownText = entries.find((entry) => entry.id === id)?.text ?? "";
   let reply: Entry = { id, role: "assistant", text: shownText };
@@ -181,8 +181,8 @@ async function runTurn(unsent: Entry): Promise<void> {
     return;
   }
   endTurn();
-  // Another token, or the same request later, may still get the reply.
-  const canResume = failure && (CONNECTION_FAILURE.test(failure.code) || (unsent.key && RETRYABLE.test(failure.code)));
+  // A request with another token, or the same request later, may still get the reply.
+  const canResume = failure && (CONNECTION_FAILURE.test(failure.code) || (pending.key && RETRYABLE.test(failure.code)));
   store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);
   if (failure) {

@@ -1,6 +1,6 @@
 /**
  * A request or turn that failed. The code is one of the service's, or one of the widget's own: `network`, `offline`,
- * `interrupted`, `stopped`, `empty`, `failed`, `refused` and `unavailable`.
+ * `interrupted`, `stopped`, `failed`, `refused` and `unavailable`.
  */
 export class Failure extends Error {
   declare readonly code: string;

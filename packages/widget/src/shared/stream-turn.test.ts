@@ -93,7 +93,7 @@ describe("streamTurn", () => {
     await writeEvent(response, "token", "7-5");
     response.destroy();
     const second = await waitForResponse(2);
-    // The service opens every response with meta. Only the first one starts a reply.
+    // The service opens every response with meta. streamTurn passes on only the meta of the first response.
     second.write("id: 7-5\nevent: meta\ndata: {}\n\n");
     await writeEvent(second, "token", "7-9");
     second.end("id: 7-9\nevent: done\ndata: {}\n\n");

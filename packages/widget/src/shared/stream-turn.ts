@@ -5,7 +5,7 @@ import { createSseParser } from "./sse.ts";
 /** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
-/** The waits before a lost connection is opened again: 0.5 s, 1 s, 2 s, up to 16 s. They restart after each `token`. */
+/** The waits before reconnecting: 0.5 s, 1 s, 2 s, up to 16 s. Each `token` resets the wait and the number of reconnections. */
 const FIRST_WAIT_MS = 500;
 const MAX_RECONNECTIONS = 6;
 
@@ -20,7 +20,7 @@ export interface TurnRequest {
   /** The idempotency key. A request with the key of an earlier one receives the same reply again. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Receives each event. A `meta` event means that the reply's text starts from the beginning. A resumed reply has none. */
+  /** Receives each event. `meta` means that the reply's text starts from the beginning, so the service's `meta` on resumption is left out. */
   onEvent(name: string, data: Record<string, unknown>): void;
 }
 

@@ -6,11 +6,11 @@ import { NoResponseError, SignedOutError } from "./session-fetch.ts";
 test.each([
   ["a request", new SignedOutError()],
   ["a call, whose error Connect wraps", ConnectError.from(new SignedOutError(), Code.Unknown)],
-])("names the end of the session, not the connection, as the problem of %s", (_, error) => {
+])("reports that the session has ended, not that the connection failed, after the error of %s", (_, error) => {
   expect(errorText(error)).toBe("Your session has ended. Reload the page to sign in again.");
 });
 
-test("names the connection as the problem if no response arrived", () => {
+test("reports that the connection failed if no response arrived", () => {
   const text = "The console cannot be reached. Check your connection.";
   const noResponse = new NoResponseError(new TypeError("Failed to fetch"));
   expect(errorText(noResponse)).toBe(text);

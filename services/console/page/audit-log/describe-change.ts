@@ -31,7 +31,7 @@ const NAMES = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug
 
 export type DescribedChange = {
   action: string;
-  /** The name of what was changed; may be empty. */
+  /** The name that completes `action`, such as the bot's slug after "Created a key of"; may be empty. */
   name: string;
   /** The bot or the key that was affected, and the changed fields. */
   details: string[];

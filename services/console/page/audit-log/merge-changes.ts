@@ -3,7 +3,7 @@ export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolea
 
 /**
  * Merges the services' audit logs, newest first. Leaves out changes that are older than the last loaded change of an incomplete log, because
- * its next page may contain changes that belong before them.
+ * that log's next page may contain newer ones.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
   const oldestLoaded = logs

@@ -35,12 +35,12 @@ function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
 
 /** A screen about one bot, which the owner chooses at its top. */
 export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
-  const wantedSlug = useBotSlug();
+  const botSlug = useBotSlug();
   const mayCreate = useMayCall(BotAdminService.method.createBot);
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();
   if (bots === undefined && !error) return <ScreenLoading />;
-  const bot = bots && findBot(bots, wantedSlug);
+  const bot = bots && findBot(bots, botSlug);
   const choose = (slug: string) => void navigate({ to: path, search: { bot: slug } });
   return (
     <div className={isWide ? "screen wide" : "screen"}>

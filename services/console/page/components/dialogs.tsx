@@ -18,7 +18,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
         <Dialog.Overlay className="overlay" />
         <Dialog.Content
           className="modal"
-          // Escape that cancels the characters of an IME has the keyCode 229.
+          // When Escape cancels the input of an IME, its event has the keyCode 229. The dialog then stays open.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
           // Keeps the dialog open when the owner clicks an error message, which is outside it. `closest` finds the message even after its close
           // button has removed it from the page.

@@ -24,13 +24,13 @@ export function MutationForm(props: MutationFormProps) {
   const { mutation, action, pendingAction, isDangerous = false, isDisabled = false, onClose, children } = props;
   const focused = useRef<HTMLElement>(null);
   useEffect(() => {
-    // A disabled element loses the focus.
+    // While the mutation runs, the focused element is disabled and loses the focus.
     if (!mutation.isPending) focused.current?.focus();
   }, [mutation.isPending]);
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // If the owner has cancelled, the dialog is unmounted and onClose is not called: another dialog may be open.
+    // If the owner closes the dialog before the mutation succeeds, the query library does not call onSuccess. By then, another dialog may be open.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

@@ -12,7 +12,7 @@ const FORMATS = [
   ["ndjson", "For programs", "NDJSON"],
 ] as const;
 
-/** `number` is the frame's key. A new key loads the URL, even if it has not changed. */
+/** `number` is the frame's key. With a new key, the frame loads its URL again, even if the URL is the same. */
 type Export = { number: number; url: string };
 
 /** Downloads the conversations that the list's filters select. */
@@ -50,7 +50,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
           ))}
         </Menu.Content>
       </Menu.Root>
-      {/* The frame loads only errors, because the browser saves an export as a file. With a link, an error would replace the console. */}
+      {/* The browser saves an export as a file, so the frame calls onLoad for errors only. With a link, an error would replace the console. */}
       {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
     </>
   );
@@ -59,7 +59,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
 function describeSelection({ q, from, to }: ConversationFilters): string {
   const selected =
     from || to
-      ? "The conversations that match these filters and started on these days. The list compares the day of the last message."
+      ? "The conversations that match these filters and started on these days. The list uses the day of the last message instead."
       : "The conversations that match these filters.";
   return q === undefined ? selected : `${selected} The search does not apply to the export.`;
 }

@@ -54,7 +54,7 @@ export function Review({ sessionId, messageId, review }: ReviewProps) {
 
 const TEXTS: Readonly<Record<string, string>> = { good: "Reviewed as good", bad: "Reviewed as bad" };
 
-/** Shows the review of a reply or of a conversation, or nothing without a review. A conversation is bad if one of its replies is. */
+/** Shows the review of a reply or of a conversation, or nothing without a review. A conversation is bad if one of its replies was reviewed as bad. */
 export function ReviewBadge({ review }: { review: string }) {
   const text = TEXTS[review];
   return text === undefined ? null : <span className={review === "bad" ? "badge" : "badge neutral"}>{text}</span>;

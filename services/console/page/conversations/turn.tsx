@@ -29,7 +29,7 @@ type TurnProps = {
 export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   if (turn === undefined) return null;
-  const problem = STATUSES[turn.status];
+  const statusText = STATUSES[turn.status];
   const reason = turn.errorCode || turn.blockedReason;
   return (
     <article className="turn" aria-label={formatDateTime(turn.openedAt)}>
@@ -43,9 +43,9 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
           {reply || "No answer"}
         </p>
         <p className="reply-facts">
-          {problem && (
+          {statusText && (
             <span className="badge">
-              {problem}
+              {statusText}
               {reason && `: ${reason}`}
             </span>
           )}

@@ -29,12 +29,12 @@ export type Upload = {
 
 let nextUploadId = 1;
 
-/** Resolves when the last upload so far has ended. */
+/** Resolves when the most recently added upload has ended. */
 let lastUpload: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs an upload when the earlier ones have ended, including those of other bots. The console and the service accept one large upload of a
- * workspace at a time.
+ * Starts an upload after all earlier ones have ended, including those for other bots. The servers process one large upload per workspace at a
+ * time, and refuse an upload that waits too long for another one.
  */
 function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);
@@ -54,7 +54,7 @@ function describeResult(count: number, problems: readonly string[]): string {
   return [...(count === 1 ? [] : [`${added} of ${count} documents were added.`]), ...problems].join(" ");
 }
 
-/** Returns the uploads of this visit, newest first, and functions that add files and remove the finished uploads from the list. */
+/** Returns the uploads since the screen was opened, newest first, and functions that add files and remove finished uploads from the list. */
 export function useUploads(botSlug: string) {
   const { workspace_id: workspaceId } = useSession();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
@@ -98,6 +98,6 @@ export function useUploads(botSlug: string) {
     announce(describeResult(files.length, problems), { isError: problems.length > 0 });
   };
 
-  const clear = () => setUploads((before) => before.filter(({ state }) => state !== "done"));
-  return { uploads, addFiles, clear };
+  const clearFinished = () => setUploads((before) => before.filter(({ state }) => state !== "done"));
+  return { uploads, addFiles, clearFinished };
 }

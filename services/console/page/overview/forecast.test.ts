@@ -21,6 +21,6 @@ test("the average includes days without replies, and without any reply there is 
   expect(forecast(quota(5, 1_000), new Map([["2026-11-01", 70]]), NOON)).toBeUndefined();
 });
 
-test("the last days end today, also over the end of a month", () => {
+test("the last days end today, and may begin in the previous month", () => {
   expect(lastDays(3, Date.parse("2026-12-01T23:59:59Z"))).toEqual(["2026-11-29", "2026-11-30", "2026-12-01"]);
 });

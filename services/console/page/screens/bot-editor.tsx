@@ -24,7 +24,7 @@ export function BotEditor() {
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(BotAdminService.method.updateBot);
   const { data: bots, error, refetch } = useBots();
-  // Fetched here, so that both calls are in one batch.
+  // Fetched here and not in Editor, so that the calls for the bots and for the models are in one batch.
   const { data: models = [] } = useQuery(modelsQuery(workspaceId));
   if (bots === undefined) {
     if (!error) return <ScreenLoading />;
@@ -55,7 +55,7 @@ export function BotEditor() {
   const stored = toBotSettings(bot);
   if (mayUpdate) return <Editor key={bot.id} bot={bot} stored={stored} models={models} />;
   return (
-    <BotFrame bot={bot} display={toDisplay(bot, stored)} hint="Answers count as messages.">
+    <BotFrame bot={bot} display={toDisplay(bot, stored)} hint="The bot's answers count towards this month's messages.">
       <BotFacts settings={stored} />
     </BotFrame>
   );
@@ -115,7 +115,7 @@ function Editor({ bot, stored, models }: EditorProps) {
     <BotFrame
       bot={bot}
       display={toDisplay(bot, draft)}
-      hint="Looks change as you type. Answers use the saved instructions and count as messages."
+      hint="Looks change as you type. Answers use the saved instructions and count towards this month's messages."
     >
       <form className="form" onSubmit={submit}>
         <section className="panel" aria-labelledby="identity">

@@ -95,7 +95,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
           <Icon name={visitor === "" ? "chat" : "user"} />
         </span>
         <span className="row-text">
-          <span className="key-title">
+          <span className="row-title">
             <strong>{visitor || "Unnamed visitor"}</strong>
             {source === "playground" && <span className="badge neutral">Playground</span>}
             <Rating rating={rating} />

@@ -14,13 +14,13 @@ import "../evaluation/evaluation.css";
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
   const wantedSlug = useBotSlug();
-  // Start at once, so that their calls are in the same batch as the list of bots.
+  // These queries start before the list of bots is loaded, so that one batch contains all three calls.
   useQuery(evaluationQuery(workspaceId, wantedSlug));
   useQuery(sourcesQuery(workspaceId, wantedSlug));
   return (
     <BotScreen
       title="Evaluation"
-      intro="Questions whose document you know. Run them before and after you change the knowledge."
+      intro="Questions for which you know the document with the answer. Run them before and after you change the knowledge."
       path="/evaluation"
     >
       {({ slug }) => <CasesAndRuns key={slug} botSlug={slug} />}

@@ -71,9 +71,9 @@ export function Keys() {
   );
 }
 
-function describeNoKey(mayCreate: boolean, bots: number | undefined): string {
+function describeNoKey(mayCreate: boolean, botCount: number | undefined): string {
   if (!mayCreate) return "A key puts a bot on your site. An owner of the workspace can create one.";
-  return bots === 0 ? "Create a bot first. Then a key puts it on your site." : "A key puts a bot on your site.";
+  return botCount === 0 ? "Create a bot first. Then a key puts it on your site." : "A key puts a bot on your site.";
 }
 
 type KeyRowProps = { apiKey: ApiKey; botName: string; onShow: () => void };
@@ -106,7 +106,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
         <Icon name="key" />
       </span>
       <span className="row-text">
-        <span className="key-title">
+        <span className="row-title">
           <strong>{botName}</strong>
           {isRevoked && <span className="badge">Revoked {formatDate(revokedAt)}</span>}
         </span>

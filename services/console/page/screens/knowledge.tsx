@@ -20,7 +20,7 @@ export function Knowledge() {
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
   const wantedSlug = useBotSlug();
-  // Start at once, so that their calls are in the same batch as the list of bots.
+  // These queries start before the list of bots is loaded, so that one batch contains all three calls.
   useQuery(sourcesQuery(workspaceId, wantedSlug));
   useQuery(checkQuery(workspaceId, wantedSlug, question));
   return (
@@ -34,7 +34,7 @@ export function Knowledge() {
           </div>
           <aside className="preview" aria-label="Try it">
             <h2>Try it</h2>
-            <p className="hint">Ask about a document. Answers count as messages.</p>
+            <p className="hint">Ask about a document. The bot's answers count towards this month's messages.</p>
             {display && <Preview key={slug} botSlug={slug} display={display} />}
           </aside>
         </div>
@@ -44,11 +44,11 @@ export function Knowledge() {
 }
 
 function AddDocuments({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitle: string }) {
-  const { uploads, addFiles, clear } = useUploads(botSlug);
+  const { uploads, addFiles, clearFinished } = useUploads(botSlug);
   return (
     <>
       <DropZone onFiles={(files) => void addFiles(files)} />
-      {uploads.length > 0 && <UploadList uploads={uploads} onClear={clear} />}
+      {uploads.length > 0 && <UploadList uploads={uploads} onClear={clearFinished} />}
       <AddUrl botSlug={botSlug} />
       <AddText key={suggestedTitle} botSlug={botSlug} suggestedTitle={suggestedTitle} />
     </>

@@ -16,7 +16,7 @@ import { TryText } from "../moderation/try-text.tsx";
 
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
-  // Starts at once, so that its call is in the same batch as the list of bots.
+  // Starts before the list of bots is loaded, so that both calls are in one batch.
   useQuery(patternsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen

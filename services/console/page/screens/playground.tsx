@@ -6,7 +6,7 @@ export function Playground() {
   return (
     <BotScreen
       title="Playground"
-      intro="Talk to a bot as a visitor does. Answers count as messages."
+      intro="Talk to a bot as a visitor does. The bot's answers count towards this month's messages."
       path="/playground"
       isWide
     >

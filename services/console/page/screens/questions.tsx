@@ -21,7 +21,7 @@ function usePeriod(): Period {
 export function Questions() {
   const { workspace_id: workspaceId } = useSession();
   const period = usePeriod();
-  // Starts at once, so that its call is in the same batch as the list of bots.
+  // Starts before the list of bots is loaded, so that both calls are in one batch.
   useQuery(unansweredQuery(workspaceId, useBotSlug(), DAYS_OF_PERIOD[period]));
   return (
     <BotScreen
@@ -54,7 +54,7 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
   );
 }
 
-/** Returns the text for a bot without unanswered questions. If the list is partial, answers that were not read may have some. */
+/** Returns the text for an empty list. If the list is partial, there may be unanswered questions among the answers that were not read. */
 function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string {
   if (partial) return "None was found among the answers that were read.";
   return hasKnowledge

@@ -15,12 +15,12 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 
 export function Tools() {
   const { workspace_id: workspaceId } = useSession();
-  // Starts at once, so that its call is in the same batch as the list of bots.
+  // Starts before the list of bots is loaded, so that both calls are in one batch.
   useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen
       title="Tools"
-      intro="What the bot may look up or do while it answers. The operator adds and changes tools, because they may use secrets."
+      intro="What the bot may look up or do while it answers. Only the operator adds and changes tools, because a tool may use secrets."
       path="/tools"
     >
       {({ slug }) => <ToolList key={slug} botSlug={slug} />}
@@ -71,7 +71,7 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
         <Icon name="tool" />
       </span>
       <span className="row-text">
-        <span className="key-title">
+        <span className="row-title">
           <strong>{tool.name}</strong>
           <span className="badge neutral">Approved by the operator</span>
         </span>

@@ -20,7 +20,7 @@ test("the shares of a month add up to its usage, with the messages of no bot las
   expect(sharesOf(month("2026-09", 0), counts, BOTS)).toEqual([]);
 });
 
-test("the CSV has a row for each month and bot, and no cell that a spreadsheet runs", () => {
+test("the CSV has a row for each month and bot, and no cell that a spreadsheet would run as a formula", () => {
   const months = [month("2026-11", 6), month("2026-10", 2)];
   const counts = [usage("2026-11", "a", 6), usage("2026-10", "b", 3)];
   expect(formatCsv(usageRows(months, counts, BOTS))).toBe(

@@ -34,9 +34,9 @@ export const LIMITS_MS = {
   /** Longer than every unary call except AddSource and EraseSession. */
   call: 60_000,
   /**
-   * For AddSource and EraseSession. AddSource: An upload waits for at most 20 s before the service receives it. Each document waits in a queue
-   * for at most 60 s. Then a URL is fetched in at most 20 s, and the document is read in at most 60 s. EraseSession: A session with very many
-   * messages may take longer than this; the service completes its erasure nevertheless.
+   * AddSource takes at most 140 s: 20 s for an upload to wait until the service receives it, or for the service to fetch a URL; 60 s in the
+   * queue for documents; and 60 s to read the document. EraseSession may take longer than 150 s for a session with very many messages. The
+   * service then completes the erasure without the client.
    */
   slowCall: 150_000,
   /** Long enough for a slow reader of a transcript. */

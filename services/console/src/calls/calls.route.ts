@@ -1,7 +1,7 @@
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import type { MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { clientGoneSignal, HttpError } from "../http/index.ts";
+import { HttpError, responseCloseSignal } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
 import type { AdminCalls, AdminResponse } from "./admin-calls.client.ts";
 import { ALLOWED_METHODS, type AllowedMethod } from "./allowed-methods.ts";
@@ -14,7 +14,7 @@ export type CallDeps = {
   listConversations: ListConversations;
 };
 
-/** Fits the largest document as application/proto: 16 MiB and the other fields of AddSource. JSON encodes the same document in base64, in 22 MiB. */
+/** Fits AddSource with the largest document, 16 MiB, as application/proto. As JSON it does not fit, because base64 makes the document 22 MiB. */
 const MAX_CALL_BYTES = 17 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024;
 const MAX_BATCH_CALLS = 20;
@@ -22,7 +22,7 @@ const CONTENT_TYPES = new Set(["application/json", "application/proto"]);
 const STREAM_CONTENT_TYPES = new Set(["application/connect+json", "application/connect+proto"]);
 
 type MethodCall = { method: string; body: Buffer };
-/** The query string of GET /api/conversations/. */
+/** Lists conversations. `conversations` is the query string of GET /api/conversations/. */
 type ListCall = { conversations: string };
 type BatchCall = MethodCall | ListCall;
 
@@ -58,7 +58,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
         contentType,
         body: request.body as Buffer,
         authorization: request.forwardedAuthorization,
-        signal: clientGoneSignal(reply),
+        signal: responseCloseSignal(reply),
       });
       if (response.code !== undefined) reply.header(CODE_METADATA_KEY, response.code);
       return reply
@@ -71,7 +71,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
 
   app.post("/api/batch", { bodyLimit: MAX_BATCH_BYTES, onRequest }, async (request, reply) => {
     const { forwardedAuthorization: authorization } = request;
-    const signal = clientGoneSignal(reply);
+    const signal = responseCloseSignal(reply);
     const calls = parseBatch(request.body as Buffer).map((call) => {
       if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
       const { method, body } = call;

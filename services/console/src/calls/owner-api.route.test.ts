@@ -9,7 +9,7 @@ import { ownerApiRoutes } from "./owner-api.route.ts";
 
 const TIMEOUT_MS = 200;
 
-/** Starts the routes and an edge for them. The edge delays its response if the path contains `slow`. */
+/** Starts the routes and a fake edge. The edge delays its response if the path contains `slow`. */
 async function startRoutes(limiter = new MemberCallLimiter()) {
   const paths: string[] = [];
   const edge = createServer((request, response) => {
@@ -67,7 +67,8 @@ test("limits how long it waits for the edge, except for exports, and counts the 
   ]);
 });
 
-test("refuses an upload with 429 if another upload of the workspace takes too long", async () => {
+test("refuses a compressed body with 429 if another upload of the workspace takes too long", async () => {
+  // The limiter treats a body of unknown length, or a compressed one, as an upload.
   const limiter = new MemberCallLimiter(10);
   const { app, failures, paths } = await startRoutes(limiter);
   await limiter.enter("w", { contentLength: undefined, isCompressed: false }, new AbortController().signal);

@@ -1,6 +1,6 @@
 import { isUuid, type MemberCallLimiter } from "@parley/service-kit";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { clientGoneSignal, HttpError } from "../http/index.ts";
+import { HttpError, responseCloseSignal } from "../http/index.ts";
 import { type Authenticate, createCallHook } from "../sign-in/index.ts";
 import { type CallEdge, CONVERSATIONS_PATH, type EdgeRequest } from "./owner-api.client.ts";
 
@@ -11,7 +11,7 @@ export type OwnerApiDeps = {
   onResponse: OnResponse;
 };
 
-/** Called with the method and the status of each response of the edge, or 503 if the edge did not answer. */
+/** Called with the status of each response of the edge, or 503 if the edge did not answer. `method` is the HTTP method and the route. */
 type OnResponse = (method: string, status: number) => void;
 type RouteOptions = { method: EdgeRequest["method"]; toPath: (sessionId: string) => string; timeoutMs?: number };
 
@@ -26,11 +26,11 @@ const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Forwards the edge's owner API with the owner's token. The browser has no token, but can download an export this way. */
+/** Forwards requests to the edge's owner API with the session's access token. Scripts of the page cannot read it, but can download exports. */
 export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
   const { authenticate, limiter } = deps;
   const forward = createForwarder(deps);
-  // A slow reader can keep an export open for long. So exports do not occupy a workspace's concurrent calls. The edge limits them.
+  // A slow reader can keep an export open for long. So an export is not counted as one of the workspace's concurrent calls. The edge limits exports.
   const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;
@@ -74,7 +74,7 @@ function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge"
         if (value !== undefined) headers[name] = String(value);
       }
       const body = method === "POST" ? { body: (request.body as Buffer | undefined) ?? Buffer.alloc(0) } : {};
-      const clientSignal = clientGoneSignal(reply);
+      const clientSignal = responseCloseSignal(reply);
       const signal =
         timeoutMs === undefined ? clientSignal : AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
       const metricName = `${method} ${request.routeOptions.url}`;

@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { clientGoneSignal, HttpError } from "../http/index.ts";
+import { HttpError, responseCloseSignal } from "../http/index.ts";
 import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
 /** The edge's own limit for a message, which fits 4,000 characters with metadata. The edge's smaller limit for a stop is not repeated here. */
 const MAX_BODY_BYTES = 300 * 1024;
-/** The edge uses these headers to resume a reply after a lost connection, without a second message. */
+/** With these headers, a request after a lost connection resumes the reply and does not send the message again. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
 /** Without `X-Accel-Buffering`, an nginx in front of the console would buffer the stream. */
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
@@ -40,7 +40,7 @@ async function forward(url: URL, request: FastifyRequest, reply: FastifyReply): 
     const value = request.headers[name];
     if (value !== undefined) headers.set(name, String(value));
   }
-  const signal = clientGoneSignal(reply);
+  const signal = responseCloseSignal(reply);
   let response: Response;
   try {
     response = await fetch(url, {

@@ -10,7 +10,7 @@ import { readPageFiles } from "./page-files.client.ts";
 export type PageOptions = { pageDir: string; widgetDir: string; publicEdgeUrl: string };
 export type PageDeps = { readSessionInfo: ReadSessionInfo };
 
-/** Paths of the backend. An unknown path among them is answered with 404, and any other unknown path with the page. */
+/** Paths of the backend. The server responds to an unknown path among them with 404, and to any other unknown path with the page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
 /** Serves the page with a new nonce and the owner's session, its files, and the widget for the preview. */

@@ -1,14 +1,14 @@
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { type DeclaredBody, type MemberCallLimiter, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { clientGoneSignal, HttpError, hasBearerToken } from "../http/index.ts";
+import { HttpError, hasBearerToken, responseCloseSignal } from "../http/index.ts";
 import type { SessionCookies } from "./cookies.ts";
 import { describeSession, type SessionInfo, type TokenOptions } from "./session.ts";
 
 /** A member of a workspace, and the Authorization header to forward. */
 export type Member = { authorization: string; workspaceId: string };
 
-/** Returns the session in a request's cookies; undefined when it has ended or its access token has expired. */
+/** Returns the session in a request's cookies; undefined if there is none, or if it has ended or its access token has expired. */
 export type ReadSessionInfo = (request: FastifyRequest) => Promise<SessionInfo | undefined>;
 
 export function createReadSessionInfo(
@@ -22,12 +22,12 @@ export function createReadSessionInfo(
   };
 }
 
-/** Throws 401 when the request has neither a valid bearer token nor a valid session. */
+/** Authenticates a request by its bearer token or, without one, by its session. Throws 401 if that token or session is not valid. */
 export type Authenticate = (request: FastifyRequest) => Promise<Member>;
 
 /**
- * Creates the function that authenticates a request. Verifies bearer tokens here. Otherwise a request with an invalid token would occupy memory
- * for its body, and would count against the console's address in the edge's rate limit.
+ * Creates the function that authenticates a request. It verifies bearer tokens, although the services verify them again. Otherwise a request
+ * with an invalid token would occupy memory for its body, and would count against the console's address in the edge's rate limit.
  */
 export function createAuthenticate(
   cookies: SessionCookies,
@@ -69,7 +69,7 @@ export function createCallHook(authenticate: Authenticate, limiter: MemberCallLi
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { authorization, workspaceId } = await authenticate(request);
     request.forwardedAuthorization = authorization;
-    await limiter.enter(workspaceId, bodyOf(request), clientGoneSignal(reply)).catch((error: unknown) => {
+    await limiter.enter(workspaceId, bodyOf(request), responseCloseSignal(reply)).catch((error: unknown) => {
       throw toHttpError(error);
     });
   };

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Creates an application that stores the session of a request's body in cookies, and returns the session of a request's cookies. */
+/** Creates an application. Its POST routes store a session or a pending sign-in from the body in cookies. Its GET routes return the stored value. */
 async function createApp(...secrets: string[]): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(cookie);
@@ -116,7 +116,7 @@ describe("session cookies", () => {
     for (const each of [adding, using, removing]) await each.close();
   });
 
-  it("cannot be used as another cookie", async () => {
+  it("are not accepted as the cookie of a pending sign-in, nor the other way round", async () => {
     const pending = { state: "s", nonce: "n", codeVerifier: "v", returnTo: "/" };
     const response = await app.inject({ method: "POST", url: "/pending", payload: pending });
     const [{ name = "", value = "" } = {}] = response.cookies;

@@ -54,7 +54,7 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
     }
     return undefined;
   };
-  /** Each sign-in has its own cookie, so that several tabs can sign in at once. */
+  /** Each sign-in has its own cookie, so that several tabs can sign in at the same time. */
   const pendingName = (state: string) => `${PENDING}.${state}`;
   const chunkName = (index: number) => `${SESSION}.${index}`;
   const writeChunks = (reply: FastifyReply, sealed: string, maxAge: number) => {

@@ -22,7 +22,7 @@ export type Tokens = { accessToken: string; refreshToken: string | undefined };
  * document cannot be read.
  */
 export type ProviderClient = {
-  /** Returns the URL to send the owner to, and the state to store until the identity provider redirects the owner back. */
+  /** Returns the URL to send the owner to, and the pending sign-in to store until the identity provider redirects the owner back. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
   /**
    * Exchanges the authorization code of the callback for tokens. Throws 503 sign_in_unavailable if a request to the

@@ -51,13 +51,13 @@ describe("describeSession", () => {
     expect(describeSession(session(0, token({ roles })), TOKEN_OPTIONS, 0)?.role).toBe(role);
   });
 
-  it("ends with the access token", () => {
+  it("returns undefined when the access token has expired", () => {
     const nowMs = 2_000_000_000_000;
     expect(describeSession(session(nowMs), TOKEN_OPTIONS, nowMs - 1)).toMatchObject({ workspace_id: "acme" });
     expect(describeSession(session(nowMs), TOKEN_OPTIONS, nowMs)).toBeUndefined();
   });
 
-  it("ends 12 hours after the sign-in, even with a valid token", () => {
+  it("returns undefined 12 hours after the sign-in, even with a valid token", () => {
     expect(describeSession(session(0), TOKEN_OPTIONS, MAX_SESSION_MS - 1)?.expires_at).toBe("1970-01-01T12:00:00.000Z");
     expect(describeSession(session(0), TOKEN_OPTIONS, MAX_SESSION_MS)).toBeUndefined();
   });

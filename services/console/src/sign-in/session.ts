@@ -2,12 +2,12 @@ import type { Role } from "@parley/rpc/access";
 import { type AccessTokenOptions, findRole } from "@parley/service-kit";
 import { decodeJwt } from "jose";
 
-/** An owner's session. It is stored in the owner's cookies only. */
+/** An owner's session. The server does not store it: it is in the owner's cookies. */
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
 
 /**
- * The part of a session that the page may read. `role` is absent if the access token gives none. The console does not verify the token: the
- * services do.
+ * The part of a session that the page may read. `role` is absent if the access token gives none. The console does not verify a session's
+ * access token: the services do.
  */
 export type SessionInfo = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
@@ -68,7 +68,7 @@ export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);
   // URL parsing removes dot segments. A path such as /.//evil.example then begins with two slashes, and a browser would read a host after them.
-  // The path of a blob: URL is a whole URL.
+  // A blob: URL can have BASE as its origin. Its pathname is a whole URL, which does not begin with a slash.
   const isSafe = origin === BASE && /^\/(?!\/)/.test(pathname);
   return isSafe && pathname.length + search.length <= MAX_RETURN_PATH_LENGTH ? pathname + search : "/";
 }

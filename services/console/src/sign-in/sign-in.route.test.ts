@@ -73,7 +73,7 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
   return { begin, send, advance, failures, results, jar };
 }
 
-test("two tabs can sign in at once, and each returns to its screen", async () => {
+test("two tabs can sign in at the same time, and each returns to its screen", async () => {
   const { begin, send, results, jar } = await startRoutes();
   const [keys, usage] = [await begin("/keys"), await begin("/usage")];
   expect((await send("GET", keys)).headers.location).toBe("/keys");

@@ -14,7 +14,7 @@ export type SignInDeps = {
   onResult: (result: string) => void;
 };
 
-/** A token that stays valid for longer than this is not refreshed: another tab has just refreshed it. */
+/** A token is refreshed only if it expires within this time. Otherwise another tab has just refreshed it. */
 const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 
 /** Adds the routes that sign in (authorization code flow with PKCE), return the page's session, refresh it and sign out. */

@@ -6,7 +6,7 @@ const NOVEMBER_9 = new Date("2026-11-09T12:00:00Z");
 const fine = (id: string) => ({ id, differences: [] });
 const differs = (id: string) => ({ id, differences: [{ kind: "reply_not_counted" as const, turnId: "1" }] });
 
-/** Audits pages of months until all are complete. Returns the progress and the months in order. */
+/** Audits months, each in one page, until the audit is complete. Returns the progress and the months in the order of the audit. */
 function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: string) => ReturnType<typeof differs>[]) {
   const months: string[] = [];
   for (let current = progress; ; ) {
@@ -45,7 +45,7 @@ test("an audit with differences in several old months audits each of them once",
   expect(new Set(listDiffering(progress))).toEqual(new Set(["2026-09 w", "2026-08 w"]));
 });
 
-test("an audit includes every month with differences, also if they are not on the month's last page", () => {
+test("an audit continues with the next month that has differences, even if the last page of a month has none", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [differs("a")], next: "a" };
   const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));

@@ -58,7 +58,7 @@ export function advanceAudit(
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
     listDiffering(progress).filter((each) => !audited.has(each)),
   ];
-  // The differences of this page come first. So if any page of this audit had a difference, the limit keeps at least one.
+  // The differences of this page come first. So the limit always keeps a difference that this audit found, if there is one.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

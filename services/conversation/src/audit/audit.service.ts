@@ -38,9 +38,12 @@ export async function audit(
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
   if (workspaceId !== "") {
     const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
-    const turns = await countDoneTurns(database, workspaceId, month);
-    const ids = turns.length + workspaces.length > 0 ? [workspaceId] : [];
-    return { month, workspaces: await compareWorkspaces(database, quota, month, { ids, turns, usage: workspaces }) };
+    const turnTotals = await countDoneTurns(database, workspaceId, month);
+    const ids = turnTotals.length + workspaces.length > 0 ? [workspaceId] : [];
+    return {
+      month,
+      workspaces: await compareWorkspaces(database, quota, month, { ids, turnTotals, usage: workspaces }),
+    };
   }
   const page = { after: "", limit: WORKSPACES_PER_PAGE };
   const { month, workspaces, ...first } = await auditPage(database, quota, requestedMonth, page);
@@ -66,17 +69,20 @@ export async function auditPage(
 ): Promise<{ month: string; workspaces: WorkspaceAudit[]; next: string }> {
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
-  const turns = await countDoneTurnsOfPage(database, month, { after, limit });
+  const turnTotals = await countDoneTurnsOfPage(database, month, { after, limit });
   const ids = await sortIds(
     database,
-    [...usage, ...turns].map(({ workspaceId }) => workspaceId),
+    [...usage, ...turnTotals].map(({ workspaceId }) => workspaceId),
   );
   requireOrder(usage, ids);
-  // A list of `limit` workspaces may be incomplete after its last id. So the page ends at that id, or at the lower one if both lists are full.
-  const lastIds = [usage, turns].flatMap((list) => (list.length === limit ? (list.at(-1)?.workspaceId ?? []) : []));
+  // A list with `limit` workspaces may omit workspaces after its last id. So the page ends at that last id. If both lists have `limit`
+  // workspaces, it ends at the lower of their last ids.
+  const lastIds = [usage, turnTotals].flatMap((list) =>
+    list.length === limit ? (list.at(-1)?.workspaceId ?? []) : [],
+  );
   const next = ids.find((id) => lastIds.includes(id)) ?? "";
   const page = next === "" ? ids : ids.slice(0, ids.indexOf(next) + 1);
-  return { month, workspaces: await compareWorkspaces(database, quota, month, { ids: page, turns, usage }), next };
+  return { month, workspaces: await compareWorkspaces(database, quota, month, { ids: page, turnTotals, usage }), next };
 }
 
 /** Throws if the workspaces of quota's page are not in the order of `ids`. Pages of the two services would then omit workspaces. */
@@ -94,13 +100,13 @@ async function compareWorkspaces(
   database: Database,
   quota: AuditedQuota,
   month: string,
-  totals: { ids: readonly string[]; turns: readonly DoneTurns[]; usage: readonly MonthUsage[] },
+  page: { ids: readonly string[]; turnTotals: readonly DoneTurns[]; usage: readonly MonthUsage[] },
 ): Promise<WorkspaceAudit[]> {
-  const turnsById = new Map(totals.turns.map((each) => [each.workspaceId, each]));
-  const usageById = new Map(totals.usage.map((each) => [each.workspaceId, each]));
+  const turnTotalsById = new Map(page.turnTotals.map((each) => [each.workspaceId, each]));
+  const usageById = new Map(page.usage.map((each) => [each.workspaceId, each]));
   const audited: WorkspaceAudit[] = [];
-  for (const id of totals.ids) {
-    const turns = turnsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
+  for (const id of page.ids) {
+    const turnTotals = turnTotalsById.get(id) ?? { workspaceId: id, done: 0, digest: 0n, pruned: 0 };
     const usage = usageById.get(id) ?? {
       workspaceId: id,
       used: 0,
@@ -111,10 +117,10 @@ async function compareWorkspaces(
       pruned: 0,
     };
     const { used, ledger, held, adjusted } = usage;
-    const totalsOnly = { id, doneMessages: turns.done, used, ledger, held, adjusted, waiting: 0 };
-    if (isReconciled(turns, usage)) audited.push({ ...totalsOnly, differences: [] });
-    // The rows of the month are gone, so only the totals can be compared.
-    else if (turns.pruned > 0 || usage.pruned > 0)
+    const totalsOnly = { id, doneMessages: turnTotals.done, used, ledger, held, adjusted, waiting: 0 };
+    if (isReconciled(turnTotals, usage)) audited.push({ ...totalsOnly, differences: [] });
+    // Rows of the month were pruned, so only the totals can be compared.
+    else if (turnTotals.pruned > 0 || usage.pruned > 0)
       audited.push({ ...totalsOnly, differences: [{ kind: "totals_differ", turnId: "" }] });
     else audited.push(await compareTurns(database, quota, id, month));
   }
@@ -136,16 +142,25 @@ async function compareTurns(
     for (const id of page.held) held.add(id);
   }
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
-  const { used = 0, ledger = 0, held: holds = 0, adjusted = 0 } = workspaces[0] ?? {};
+  const { used = 0, ledger = 0, held: heldCount = 0, adjusted = 0 } = workspaces[0] ?? {};
   const after = await listDoneTurnIds(database, workspaceId, month);
-  const { opened, settled } = await findOpenedTurns(database, workspaceId, [...held]);
-  const unsettled = await findHeld(quota, workspaceId, settled);
+  const { opened, leftOutbox } = await findOpenedTurns(database, workspaceId, [...held]);
+  const unsettled = await findHeld(quota, workspaceId, leftOutbox);
   const differences = findDifferences(
     { settled: before.settled, counted, held, done: after.done, opened, unsettled },
     { used, ledger },
   );
   const waiting = after.done.size - after.settled.size;
-  return { id: workspaceId, doneMessages: after.done.size, used, ledger, held: holds, adjusted, waiting, differences };
+  return {
+    id: workspaceId,
+    doneMessages: after.done.size,
+    used,
+    ledger,
+    held: heldCount,
+    adjusted,
+    waiting,
+    differences,
+  };
 }
 
 const TURNS_PER_CALL = 1_000;

@@ -35,7 +35,7 @@ const nextWorkspace = (after: string) => `
      WHERE p.month = to_date($1, 'YYYY-MM') AND p.workspace_id > ${after})
   )`;
 
-// A skip scan: steps from one workspace to the next in the index turns_done and in the totals, and reads only the turns of these workspaces.
+// A skip scan: steps from one workspace to the next in the index turns_done and in turn_totals, and reads only these workspaces' turns.
 const COUNT_DONE_PAGE = `
   WITH RECURSIVE page (workspace_id, number) AS (
     SELECT ${nextWorkspace("$2")}, 1
@@ -95,19 +95,19 @@ export async function listDoneTurnIds(
 const FIND_OPENED = `
   SELECT t.turn_id AS id,
          t.status <> 'streaming'
-         AND NOT EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettled"
+         AND NOT EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "hasLeftOutbox"
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`settled`). */
+/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`leftOutbox`). */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,
   turnIds: readonly string[],
-): Promise<{ opened: Set<string>; settled: string[] }> {
-  const { rows } = await database.query<{ id: string; isSettled: boolean }>(FIND_OPENED, [workspaceId, turnIds]);
+): Promise<{ opened: Set<string>; leftOutbox: string[] }> {
+  const { rows } = await database.query<{ id: string; hasLeftOutbox: boolean }>(FIND_OPENED, [workspaceId, turnIds]);
   return {
     opened: new Set(rows.map((row) => row.id)),
-    settled: rows.filter((row) => row.isSettled).map((row) => row.id),
+    leftOutbox: rows.filter((row) => row.hasLeftOutbox).map((row) => row.id),
   };
 }

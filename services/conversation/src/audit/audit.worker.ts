@@ -6,7 +6,7 @@ import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from ".
 
 const TASK = "audit";
 const LEASE_SECONDS = 300;
-/** Bound a run. With 20 million turns a month, the audit of two months takes about 20 runs. */
+/** The limits of one run. With 20 million turns a month, the audit of two months takes about 20 runs. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 /** After this time without a successful run the metric is NaN. */
@@ -16,11 +16,11 @@ export type AuditTaskOptions = {
   /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
   /**
-   * How many days after a month's end it can become final. A month is final when an audit that began at least this long after its end has found
-   * no difference. Later runs then skip it. Not the same as closed: the quota service closes months.
+   * A month becomes final when an audit that began at least this many days after the month's end finds no difference. Later runs skip a final
+   * month. A final month is not a closed month: the quota service closes months.
    */
   finalAfterDays: number;
-  /** After this many turns or pages a run ends. */
+  /** A run ends after this many turns or pages, whichever comes first. */
   turnsPerRun?: number;
   pagesPerRun?: number;
 };

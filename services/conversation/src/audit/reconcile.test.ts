@@ -38,7 +38,7 @@ const fine = {
 };
 
 test("findDifferences ignores turns in progress", () => {
-  // Turn 3 was settled between the first and the last read, turn 4 is done and in the outbox, turn 5 is open.
+  // Turn 3 was settled after `settled` was read, turn 4 is done and in the outbox, turn 5 is open.
   const turns = {
     ...fine,
     counted: set("1", "2", "3"),

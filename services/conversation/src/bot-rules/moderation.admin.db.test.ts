@@ -24,7 +24,7 @@ describe("moderation patterns", () => {
       });
     const id = pattern?.id ?? 0n;
     expect(await adminFailure(moderation.removePattern({ ...botFields(other), id }))).toMatchObject({
-      stable: "pattern_not_found",
+      parleyCode: "pattern_not_found",
     });
     await moderation.removePattern({ ...botFields(bot), id });
     expect(await list()).toEqual(["two"]);
@@ -55,7 +55,7 @@ describe("moderation patterns", () => {
     });
   });
 
-  test("are changed by two concurrent calls as if one came after the other", async () => {
+  test("keep every change when concurrent calls change different fields of one pattern", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });
@@ -105,7 +105,7 @@ describe("moderation patterns", () => {
     const update = (changes: Changes, of = bot) => moderation.updatePattern({ ...botFields(of), id, changes });
     expect((await update({ pattern: "1+" })).pattern).toMatchObject({ id, pattern: "1+", reason: "r", fallback: "f" });
     expect((await update({ pattern: "one.*" })).pattern).toEqual(pattern);
-    expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ stable: "invalid_argument" });
+    expect(await adminFailure(update({ appliesTo: "reply" }))).toMatchObject({ parleyCode: "invalid_argument" });
     expect((await update({ pattern: "uno", appliesTo: "reply", fallback: "", reason: "" })).pattern).toMatchObject({
       pattern: "uno",
       appliesTo: "reply",
@@ -117,17 +117,19 @@ describe("moderation patterns", () => {
       "two",
     ]);
     for (const bad of ["", "(?=a)", "x".repeat(1_001), "a\0", "["])
-      expect(await adminFailure(update({ pattern: bad })), bad).toMatchObject({ stable: "invalid_argument" });
-    expect(await adminFailure(update({ fallback: "x".repeat(2_001) }))).toMatchObject({ stable: "invalid_argument" });
-    expect(await adminFailure(update({ pattern: ".{0,200}", appliesTo: "message" }))).toMatchObject({
-      stable: "pattern_too_large",
+      expect(await adminFailure(update({ pattern: bad })), bad).toMatchObject({ parleyCode: "invalid_argument" });
+    expect(await adminFailure(update({ fallback: "x".repeat(2_001) }))).toMatchObject({
+      parleyCode: "invalid_argument",
     });
-    expect(await adminFailure(update({ pattern: "p" }, other))).toMatchObject({ stable: "pattern_not_found" });
+    expect(await adminFailure(update({ pattern: ".{0,200}", appliesTo: "message" }))).toMatchObject({
+      parleyCode: "pattern_too_large",
+    });
+    expect(await adminFailure(update({ pattern: "p" }, other))).toMatchObject({ parleyCode: "pattern_not_found" });
     await moderation.removePattern({ ...botFields(bot), id });
-    expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ stable: "pattern_not_found" });
+    expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ parleyCode: "pattern_not_found" });
   });
 
-  test("are changed at the size limit of a bot, which does not count the replaced pattern", async () => {
+  test("can be replaced by one of the same size when the bot is at its size limit", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const added = [];
@@ -137,7 +139,7 @@ describe("moderation patterns", () => {
     expect((await moderation.updatePattern(request)).pattern?.pattern).toBe(largePattern(14));
     const { pattern: small } = await moderation.addPattern({ ...botFields(bot), pattern: "rude" });
     const grown = moderation.updatePattern({ ...request, id: small?.id ?? 0n, changes: { pattern: largePattern(15) } });
-    expect(await adminFailure(grown)).toMatchObject({ stable: "patterns_too_large" });
+    expect(await adminFailure(grown)).toMatchObject({ parleyCode: "patterns_too_large" });
   });
 
   test("for replies are refused if the length of their matches has no upper bound", async () => {
@@ -163,7 +165,7 @@ describe("moderation patterns", () => {
       moderation.addPattern({ ...botFields(bot), pattern, appliesTo });
     expect(await adminFailure(add(".{0,200}"))).toMatchObject({
       code: Code.InvalidArgument,
-      stable: "pattern_too_large",
+      parleyCode: "pattern_too_large",
       message: expect.stringMatching(
         /its size is 40\d, the limit is 300; use fewer or smaller repetition counts such as \{0,20\}$/,
       ),
@@ -172,7 +174,7 @@ describe("moderation patterns", () => {
       await add(largePattern(number), number % 2 === 0 ? "reply" : "message");
     expect(await adminFailure(add(largePattern(14)))).toMatchObject({
       code: Code.ResourceExhausted,
-      stable: "patterns_too_large",
+      parleyCode: "patterns_too_large",
       message: expect.stringMatching(/with this pattern of size 15\d their total size is 2[01]\d\d, the limit is 2000/),
     });
     await add("rude");
@@ -228,15 +230,17 @@ describe("checking a text", () => {
     const refusal = (text: string, unsaved?: { pattern: string; appliesTo?: string }) =>
       adminFailure(check(text, unsaved));
     for (const pattern of ["", "(?=a)", "x".repeat(1_001), "["])
-      expect(await refusal("a", { pattern }), pattern).toMatchObject({ stable: "invalid_argument" });
-    expect(await refusal("a", { pattern: ".{0,200}" })).toMatchObject({ stable: "pattern_too_large" });
-    expect(await refusal("a", { pattern: "a.*", appliesTo: "reply" })).toMatchObject({ stable: "invalid_argument" });
+      expect(await refusal("a", { pattern }), pattern).toMatchObject({ parleyCode: "invalid_argument" });
+    expect(await refusal("a", { pattern: ".{0,200}" })).toMatchObject({ parleyCode: "pattern_too_large" });
+    expect(await refusal("a", { pattern: "a.*", appliesTo: "reply" })).toMatchObject({
+      parleyCode: "invalid_argument",
+    });
     for (const text of ["", "x".repeat(4_001), "a\0"])
-      expect(await refusal(text), text.slice(0, 9)).toMatchObject({ stable: "invalid_argument" });
+      expect(await refusal(text), text.slice(0, 9)).toMatchObject({ parleyCode: "invalid_argument" });
     for (let number = 1; number <= 12; number++)
       await moderation().addPattern({ ...botFields(bot), pattern: largePattern(number) });
     expect(await refusal("a", { pattern: largePattern(13) })).toMatchObject({
-      stable: "patterns_too_large",
+      parleyCode: "patterns_too_large",
     });
   });
 
@@ -253,15 +257,15 @@ describe("checking a text", () => {
       [0n, "ref.nd|return"],
       [expect.any(BigInt), "rude"],
     ]);
-    expect(await adminFailure(check("refund", id + 1_000_000n))).toMatchObject({ stable: "pattern_not_found" });
+    expect(await adminFailure(check("refund", id + 1_000_000n))).toMatchObject({ parleyCode: "pattern_not_found" });
   });
 
-  test("refuses an unsaved pattern beside 100 saved ones", async () => {
+  test("refuses an unsaved pattern if the bot has 100 saved ones", async () => {
     const bot = await createBot(system.database);
     for (let number = 0; number < 100; number++)
       await moderation().addPattern({ ...botFields(bot), pattern: `p${number}` });
     const request = { ...botFields(bot), text: "p1", unsaved: { pattern: "p" } };
-    expect(await adminFailure(moderation().checkText(request))).toMatchObject({ stable: "too_many_patterns" });
+    expect(await adminFailure(moderation().checkText(request))).toMatchObject({ parleyCode: "too_many_patterns" });
     expect((await moderation().checkText({ ...botFields(bot), text: "p99" })).matches).toHaveLength(2);
   });
 });

@@ -15,7 +15,7 @@ import {
 
 const MAX_PATTERNS = 100;
 const DEFAULT_REASON = "blocked_pattern";
-/** The limit of a visitor's message, too. */
+/** Equal to the limit of a visitor's message. */
 const MAX_CHECKED_CHARACTERS = 4_000;
 
 /** Implements the admin service of moderation patterns. */
@@ -27,9 +27,9 @@ export function createModerationAdmin(
   async function requireAcceptable(
     workspaceId: string,
     { pattern, appliesTo }: Expression,
-    stored: readonly StoredPattern[],
+    otherPatterns: readonly StoredPattern[],
   ): Promise<void> {
-    const others = stored.map((each) => each.pattern);
+    const others = otherPatterns.map((each) => each.pattern);
     await patternThreads
       .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others })
       .catch(rethrowRefusal);
@@ -61,7 +61,10 @@ export function createModerationAdmin(
     return [...saved, unsaved];
   }
 
-  /** Calls `attempt` with the bot's saved patterns until it stores its pattern. It stores nothing if a concurrent call has changed the saved ones. */
+  /**
+   * Calls `attempt` with the bot's current patterns until `attempt` returns the stored pattern. If a concurrent call has changed the patterns
+   * meanwhile, `attempt` stores nothing and returns undefined.
+   */
   async function write(
     workspaceId: string,
     botId: string,

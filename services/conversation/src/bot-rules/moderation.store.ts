@@ -12,7 +12,7 @@ export type StoredPattern = NewPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
-/** Stores a pattern of a bot. Returns undefined if the bot's patterns are no longer those that were `read`. */
+/** Stores a pattern of a bot. Stores nothing and returns undefined if the bot's patterns differ from `read`, the patterns that the caller read. */
 export async function insertPattern(
   database: Database,
   { workspaceId, botId }: BotKey,
@@ -31,7 +31,7 @@ export async function insertPattern(
   });
 }
 
-/** Replaces a pattern of a bot. Returns undefined if the bot's patterns are no longer those that were `read`. */
+/** Replaces a pattern of a bot. Changes nothing and returns undefined if the bot's patterns differ from `read`, the patterns that the caller read. */
 export async function updatePattern(
   database: Database,
   { workspaceId, botId }: BotKey,

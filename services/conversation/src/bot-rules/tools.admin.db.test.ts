@@ -31,7 +31,10 @@ describe("tools", () => {
     ]);
     expect(await list(other)).toEqual([]);
     const remove = (of: Bot, name: string) => tools.removeTool({ ...botFields(of), name });
-    expect(await adminFailure(remove(other, "order"))).toMatchObject({ code: Code.NotFound, stable: "tool_not_found" });
+    expect(await adminFailure(remove(other, "order"))).toMatchObject({
+      code: Code.NotFound,
+      parleyCode: "tool_not_found",
+    });
     await remove(bot, "order");
     expect((await list(bot)).map((each) => each.name)).toEqual(["shop"]);
   });
@@ -47,7 +50,7 @@ describe("tools", () => {
       "path or query",
     ],
     ["a schema that is not a JSON object", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
-    ["a server without http", { name: "x", kind: mcp("stdio:server") }, "http://"],
+    ["a server whose URL is not http", { name: "x", kind: mcp("stdio:server") }, "http://"],
   ])("PutTool refuses %s and names the reason", async (_, tool, named) => {
     const bot = await createBot(system.database);
     const put = system.ops(ToolAdminService).putTool({ ...botFields(bot), ...(tool && { tool }) });
@@ -75,7 +78,10 @@ describe("tools", () => {
     const bot = await createBot(system.database);
     const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 20; number++) await put(`t${number}`);
-    expect(await adminFailure(put("more"))).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_tools" });
+    expect(await adminFailure(put("more"))).toMatchObject({
+      code: Code.ResourceExhausted,
+      parleyCode: "too_many_tools",
+    });
     // At the limit, a tool can still be replaced.
     await put("t7");
   });

@@ -18,12 +18,12 @@ export type GetBotConfig = (workspaceId: string, botId: string) => Promise<BotCo
 
 /** Less than 5 s, within which changes must apply everywhere. The age counts from the start of the read. */
 const MAX_AGE_MS = 4_000;
-const MAX_BOTS = 5_000;
+const MAX_CACHED_BOTS = 5_000;
 
 /** Caches each bot's configuration for 4 s. Concurrent calls for a bot share one read. */
 export function createBotConfigCache(database: Database): GetBotConfig {
   const configs = new LRUCache<string, BotConfig>({
-    max: MAX_BOTS,
+    max: MAX_CACHED_BOTS,
     ttl: MAX_AGE_MS,
     fetchMethod: async (key, _stale, { options }) => {
       const startedAt = performance.now();

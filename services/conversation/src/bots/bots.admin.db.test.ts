@@ -32,11 +32,11 @@ describe("bots", () => {
     expect(bot?.fallback).not.toBe("");
     expect(await adminFailure(bots.createBot({ workspaceId: "acme", slug: "help" }))).toMatchObject({
       code: Code.AlreadyExists,
-      stable: "slug_taken",
+      parleyCode: "slug_taken",
     });
     expect(await adminFailure(bots.createBot({ workspaceId: "unknown", slug: "help" }))).toMatchObject({
       code: Code.NotFound,
-      stable: "workspace_not_found",
+      parleyCode: "workspace_not_found",
     });
     for (const slug of ["", "Help", "a b", "x".repeat(65), "ü"])
       expect(await adminFailure(bots.createBot({ workspaceId: "acme", slug }))).toMatchObject({
@@ -55,7 +55,7 @@ describe("bots", () => {
     );
     expect(
       await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "full", slug: "one-more" })),
-    ).toMatchObject({ code: Code.ResourceExhausted, stable: "too_many_bots" });
+    ).toMatchObject({ code: Code.ResourceExhausted, parleyCode: "too_many_bots" });
   });
 
   test("are not created beyond the limit by concurrent calls", async () => {
@@ -78,7 +78,7 @@ describe("bots", () => {
     expect(refused).toMatchObject({ code: Code.Unavailable });
   });
 
-  test("change only the fields that are set, also in concurrent updates", async () => {
+  test("keep the fields that an update does not set, even if updates are concurrent", async () => {
     const bots = system.ops(BotAdminService);
     const { workspaceId, slug } = await createBot(system.database);
     await Promise.all([
@@ -109,7 +109,7 @@ describe("bots", () => {
     expect(cleared.bot).toMatchObject({ model: "", display: { quickReplies: [], customCssVars: {} } });
   });
 
-  test("are listed by slug, and are not found in other workspaces", async () => {
+  test("are listed in the order of their slugs, and are not found in other workspaces", async () => {
     const bots = system.ops(BotAdminService);
     const first = await createBot(system.database, { slug: "zoe" });
     const { workspaceId } = first;
@@ -118,7 +118,7 @@ describe("bots", () => {
     const stranger = await createBot(system.database, { slug: "eve" });
     expect((await bots.listBots({ workspaceId: "\0" })).bots).toEqual([]);
     const missing = await adminFailure(bots.getBot({ workspaceId, slug: "none" }));
-    expect(missing).toMatchObject({ code: Code.NotFound, stable: "bot_not_found" });
+    expect(missing).toMatchObject({ code: Code.NotFound, parleyCode: "bot_not_found" });
     expect(await adminFailure(bots.getBot({ workspaceId, slug: stranger.slug }))).toEqual(missing);
     expect(await adminFailure(bots.updateBot({ workspaceId, slug: stranger.slug, changes: {} }))).toEqual(missing);
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);

@@ -49,7 +49,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
     async createBot({ workspaceId, slug, changes }, context) {
       if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
       const { display, ...patch } = toBotPatch(changes);
-      // Also for an operator, because it throws workspace_not_found for an unknown workspace.
+      // Also called for an operator, because it throws workspace_not_found for an unknown workspace.
       const models = await readPermittedModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
       const created = {

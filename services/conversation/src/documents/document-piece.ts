@@ -4,12 +4,12 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 export const EXIT_CODE_UNREADABLE = 3;
 
 /**
- * A message of the reading process, sent as a line of JSON. All pieces of the document come first. The last message has the words at the
- * document's beginning, from which its language is detected.
+ * A message of the reading process, sent as a line of JSON. The messages with the document's pieces come first. The last message has the
+ * document's first words, from which its language is detected.
  */
-export type DocumentPiece = IndexedPiece | { beginning: string[] };
+export type DocumentPiece = IndexedPiece | { firstWords: string[] };
 
-/** Parses a line from the reading process. Throws unless it is a piece whose texts PostgreSQL can store. */
+/** Parses a line from the reading process. Throws unless it is a valid message whose texts PostgreSQL can store. */
 export function parsePiece(line: Buffer): DocumentPiece {
   const piece = parseJson(line);
   if (isPiece(piece)) return piece;
@@ -27,8 +27,8 @@ function parseJson(line: Buffer): unknown {
 
 function isPiece(value: unknown): value is DocumentPiece {
   if (!isRecord(value) || Object.keys(value).length !== 1) return false;
-  const { chunks, words, beginning } = value;
-  return isArrayOf(chunks, isChunk) || isArrayOf(words, isText) || isArrayOf(beginning, isText);
+  const { chunks, words, firstWords } = value;
+  return isArrayOf(chunks, isChunk) || isArrayOf(words, isText) || isArrayOf(firstWords, isText);
 }
 
 function isChunk(value: unknown): value is IndexedChunk {

@@ -5,8 +5,8 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 const MAX_REMEMBERED_WORKSPACES = 1_000;
 /**
- * Limits the time that a workspace's documents may take if they cannot be fetched or read, or if their caller cancels: `burstMs` at once, then
- * `share` of the elapsed time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
+ * Limits the time that a workspace's documents may take if they cannot be fetched or read, or if their caller cancels: a burst of `burstMs`,
+ * then `share` of the elapsed time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
  */
 const UNREADABLE_TIME_LIMIT = { share: 0.1, burstMs: 5_000 };
 
@@ -41,8 +41,8 @@ export class DocumentQueue {
 
   /**
    * Runs `task` when it is the workspace's turn and no other document is being processed. Waits longer if the workspace has used up its time
-   * for unreadable documents. Throws resource_exhausted after waiting 60 s, or at once if the waiting documents, including this one, would
-   * exceed 16 MiB.
+   * for unreadable documents. Throws resource_exhausted after waiting 60 s, or without waiting if the waiting documents, including this one,
+   * would exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

@@ -49,7 +49,7 @@ class BlockBuilder {
   #skippedDepth = 0;
   #textElement: TextElement | undefined;
   /** Text of the current block. */
-  #line = "";
+  #blockText = "";
   /** Current heading of each level; empty if the document skips the level. */
   #levels: string[] = [];
   #headings: string[] = [];
@@ -77,7 +77,7 @@ class BlockBuilder {
 
   text(text: string): void {
     if (this.#skippedDepth > 0) return;
-    if (this.#textElement === undefined) this.#line += text;
+    if (this.#textElement === undefined) this.#blockText += text;
     else this.#textElement.text += text;
   }
 
@@ -100,8 +100,8 @@ class BlockBuilder {
   }
 
   endBlock(): void {
-    this.#add(toOneLine(this.#line));
-    this.#line = "";
+    this.#add(toOneLine(this.#blockText));
+    this.#blockText = "";
   }
 
   #endTextElement({ name, text }: TextElement): void {

@@ -25,13 +25,13 @@ export type IndexedDocument = {
 };
 
 const CODE = /^(`{3,})\n[\s\S]*?\n\1$/gm;
-const BEGINNING_WORDS = 1_000;
+const MAX_FIRST_WORDS = 1_000;
 const PIECE_CHARACTERS = 100_000;
 
 /** Yields the pieces to store. Returns the document's first words, from which its language is detected. */
 export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, string[]> {
   const words = new Set<string>();
-  const beginning: string[] = [];
+  const firstWords: string[] = [];
   const tokenizeAndCollect = (text: string) => {
     const found = tokenize(text);
     for (const word of found) words.add(word);
@@ -40,7 +40,7 @@ export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, 
   const indexChunk = (chunk: Chunk): IndexedChunk => {
     const headings = chunk.heading.split(" > ");
     const text = tokenizeAndCollect(chunk.text.replace(CODE, " "));
-    beginning.push(...text.slice(0, BEGINNING_WORDS - beginning.length));
+    firstWords.push(...text.slice(0, MAX_FIRST_WORDS - firstWords.length));
     const search = {
       nearest: tokenizeAndCollect(headings.at(-1) ?? "").join(" "),
       above: tokenizeAndCollect(headings.slice(0, -1).join(" ")).join(" "),
@@ -52,7 +52,7 @@ export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, 
   for (const batch of batchByCharacters(chunks, ({ heading, text }) => heading.length + text.length))
     yield { chunks: batch.map(indexChunk) };
   for (const batch of batchByCharacters(words, (word) => word.length)) yield { words: batch };
-  return beginning;
+  return firstWords;
 }
 
 /** Divides items into batches of about 100,000 characters. */

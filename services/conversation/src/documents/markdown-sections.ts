@@ -1,7 +1,7 @@
 const SECTION_CHARACTERS = 64 * 1024;
 
 const LINE = /[^\n]*(?:\n|$)/g;
-// Three backticks before other backticks in their line are inline code.
+// Backticks open inline code, not a fence, if other backticks follow on the same line.
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const HEADING_OR_ITEM = /^(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]/;
 const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
@@ -14,7 +14,7 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
-  // Each section repeats all definitions. If they are longer than a section together, they are left out.
+  // Each section repeats all definitions, unless together they are longer than a section. Then none is repeated.
   const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
   let section = "";
   let fence = "";

@@ -54,7 +54,7 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 }
 
 function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
-  const beginning = yield* indexChunks(toChunks(blocks));
+  const firstWords = yield* indexChunks(toChunks(blocks));
   // The last message. Without it, the parent does not accept the document.
-  yield { beginning };
+  yield { firstWords };
 }

@@ -25,8 +25,8 @@ describe("readDocument", { timeout: 120_000 }, () => {
     expect(new Set(words)).toEqual(
       new Set(["h", "sentence", "of", "some", "length", ...Array.from({ length: 20_000 }, (_, at) => String(at))]),
     );
-    expect(document.beginning.slice(0, 6)).toEqual(["sentence", "0", "of", "some", "length", "sentence"]);
-    expect(document.beginning).toHaveLength(1_000);
+    expect(document.firstWords.slice(0, 6)).toEqual(["sentence", "0", "of", "some", "length", "sentence"]);
+    expect(document.firstWords).toHaveLength(1_000);
   });
 
   const slowDocuments: Record<string, RawDocument> = {

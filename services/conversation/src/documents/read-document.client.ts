@@ -44,7 +44,7 @@ const READER_SCRIPT = path("./read-document.child.ts");
 export type RawDocument = { format: Format; content: Uint8Array };
 
 /** A document with its first words, from which its language is detected. */
-export type ReadDocument = IndexedDocument & { beginning: string[] };
+export type ReadDocument = IndexedDocument & { firstWords: string[] };
 
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
@@ -108,7 +108,7 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
     bytes += line.length;
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const piece = parsePiece(line);
-    if ("beginning" in piece) return { ...piece, chunks, characters, pieces: parsePieces(lines) };
+    if ("firstWords" in piece) return { ...piece, chunks, characters, pieces: parsePieces(lines) };
     lines.push(line);
     if ("words" in piece) continue;
     chunks += piece.chunks.length;
@@ -121,7 +121,7 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
 function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const piece = parsePiece(line);
-    if (!("beginning" in piece)) yield piece;
+    if (!("firstWords" in piece)) yield piece;
   }
 }
 

@@ -6,7 +6,7 @@ const PARTS = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|[\p{L}\p{M}]+|\p{N}+/gu;
 const MAX_WORD_CHARACTERS = 100;
 
 /**
- * Returns the words of a text for indexing and searching, in lower case and in order. Segments scripts without spaces between words, too.
+ * Returns the words of a text for indexing and searching, in lower case and in order. Also segments scripts that have no spaces between words.
  * A compound identifier (`keepAliveTimeout`, `request.body`) is followed by its parts, because people search for either.
  */
 export function tokenize(text: string): string[] {

@@ -11,7 +11,7 @@ import {
   transaction,
 } from "@parley/service-kit";
 import { storeErasure } from "./erasures.store.ts";
-import type { VisitorErasure } from "./erasures.worker.ts";
+import type { VisitorEraser } from "./erasures.worker.ts";
 
 const METHOD = ConversationService.method.eraseVisitor;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;
@@ -22,7 +22,7 @@ const MAX_VISITOR_ID_CHARACTERS = 1_024;
  */
 export async function handleEraseVisitor(
   database: Database,
-  erasure: Pick<VisitorErasure, "start">,
+  eraser: Pick<VisitorEraser, "start">,
   request: EraseVisitorRequest,
 ): Promise<{ sessions: bigint }> {
   const { workspaceId, requestId, visitorId, member } = request;
@@ -37,6 +37,6 @@ export async function handleEraseVisitor(
       await insertChange(connection, "conversation", describeChange(METHOD, member, request, response));
     return stored.sessions;
   });
-  erasure.start();
+  eraser.start();
   return { sessions: BigInt(sessions) };
 }

@@ -6,7 +6,7 @@ import { insertSessions } from "../testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
-import { VisitorErasure } from "./erasures.worker.ts";
+import { VisitorEraser } from "./erasures.worker.ts";
 
 const system = useTestSystem();
 const log = createLogger("test", "silent");
@@ -15,7 +15,7 @@ const erase = (workspaceId: string, visitorId: string, requestId: string = rando
   system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
 const runNow = () =>
-  new VisitorErasure({
+  new VisitorEraser({
     database: system.database,
     notifySettler: () => undefined,
     closingSignal: new AbortController().signal,
@@ -126,7 +126,7 @@ test("another replica continues a request, past sessions that fail, until nothin
   expect(await storedRequests(workspaceId)).toBe(0);
 });
 
-test("sessions that fail do not keep the visitor's other sessions from being erased, however many they are", async () => {
+test("the visitor's other sessions are erased even if more than one batch of sessions fails", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   const ids = await insertSessions(system.admin, bot, { sessions: 180 });

@@ -1,26 +1,26 @@
 import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
-import { VisitorErasure } from "./erasures.worker.ts";
+import { VisitorEraser } from "./erasures.worker.ts";
 
-/** Returns an erasure whose first read of the erasure requests waits for `firstList`. `lists` counts the reads. */
-function createErasure() {
+/** Returns an eraser whose first read of the erasure requests waits for `firstList`. `lists` counts the reads. */
+function createEraser() {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   const lists = { count: 0 };
   const query = () => (++lists.count === 1 ? firstList.promise : Promise.resolve({ rows: [] }));
   const closing = new AbortController();
-  const erasure = new VisitorErasure({
+  const eraser = new VisitorEraser({
     database: { query } as unknown as Database,
     notifySettler: () => undefined,
     closingSignal: closing.signal,
     log: createLogger("test", "silent"),
   });
-  return { erasure, lists, firstList, closing };
+  return { eraser, lists, firstList, closing };
 }
 
 test("start() during a run causes another run, which lists the erasure requests again", async () => {
-  const { erasure, lists, firstList } = createErasure();
-  const running = erasure.run();
-  erasure.start();
+  const { eraser, lists, firstList } = createEraser();
+  const running = eraser.run();
+  eraser.start();
   expect(lists.count).toBe(1);
   firstList.resolve({ rows: [] });
   await running;
@@ -28,12 +28,12 @@ test("start() during a run causes another run, which lists the erasure requests 
 });
 
 test("start() causes no run once the process stops", async () => {
-  const { erasure, lists, firstList, closing } = createErasure();
-  const running = erasure.run();
-  erasure.start();
+  const { eraser, lists, firstList, closing } = createEraser();
+  const running = eraser.run();
+  eraser.start();
   closing.abort();
   firstList.resolve({ rows: [] });
   await running;
-  await erasure.run();
+  await eraser.run();
   expect(lists.count).toBe(1);
 });

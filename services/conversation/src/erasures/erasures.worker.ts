@@ -9,7 +9,7 @@ const REQUESTS_PER_PAGE = 1_000;
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 
-export type ErasureDeps = {
+export type VisitorEraserDeps = {
   database: Database;
   notifySettler: NotifySettler;
   /** Aborted when the process starts to stop. A run then ends early and leaves its work to a later run, here or in another replica. */
@@ -24,11 +24,11 @@ type FailedSessions = Map<string, SessionPosition>;
  * Erases the sessions of the visitors whose erasure was requested, and deletes a request when a run finds no session of it, at the
  * earliest 60 s after the request. If a session cannot be erased, the next run tries again. Replicas may run it concurrently.
  */
-export class VisitorErasure {
-  readonly #deps: ErasureDeps;
+export class VisitorEraser {
+  readonly #deps: VisitorEraserDeps;
   #running: Promise<void> | undefined;
 
-  constructor(deps: ErasureDeps) {
+  constructor(deps: VisitorEraserDeps) {
     this.#deps = deps;
   }
 
@@ -89,7 +89,7 @@ export class VisitorErasure {
     return sessions.length === BATCH_SESSIONS;
   }
 
-  /** Returns whether the session was erased. Logs a failure, so that the other sessions are erased. */
+  /** Erases a session. Logs a failure instead of throwing, so that the run continues with the other sessions. Returns whether it succeeded. */
   async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
     const { database, notifySettler, log } = this.#deps;
     try {

@@ -67,13 +67,13 @@ test("the service keeps the last 20 runs of each bot, and the results of the las
 
 test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
   const bot = await createShop();
-  expect(await adminFailure(evaluations().runEvaluation(botFields(bot)))).toMatchObject({ stable: "no_cases" });
+  expect(await adminFailure(evaluations().runEvaluation(botFields(bot)))).toMatchObject({ parleyCode: "no_cases" });
   await addCase(bot, "When do you deliver?", "delivery.txt");
   expect(await adminFailure(addCase(bot, "When do you deliver?", "prices.txt"))).toMatchObject({
-    stable: "case_exists",
+    parleyCode: "case_exists",
   });
   for (const document of ["", "unknown.txt", "a\0b"])
-    expect(await adminFailure(addCase(bot, "What?", document))).toMatchObject({ stable: "source_not_found" });
+    expect(await adminFailure(addCase(bot, "What?", document))).toMatchObject({ parleyCode: "source_not_found" });
   for (const question of ["", "x".repeat(501), "a\0b"])
     expect(await adminFailure(addCase(bot, question, "delivery.txt"))).toMatchObject({ code: Code.InvalidArgument });
 });
@@ -86,7 +86,9 @@ test("a bot has at most 200 cases", async () => {
     [bot.workspaceId, bot.id],
   );
   await addCase(bot, "Question 200", "delivery.txt");
-  expect(await adminFailure(addCase(bot, "Question 201", "delivery.txt"))).toMatchObject({ stable: "too_many_cases" });
+  expect(await adminFailure(addCase(bot, "Question 201", "delivery.txt"))).toMatchObject({
+    parleyCode: "too_many_cases",
+  });
   const { run } = await evaluations().runEvaluation(botFields(bot));
   expect(run).toMatchObject({ cases: 200, searched: 200 });
 });
@@ -105,13 +107,13 @@ test("concurrent calls add no cases beyond the limit", async () => {
   });
 });
 
-test("a case is removed once, and only by its own bot", async () => {
+test("a case is removed once, and only through its own bot", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   const { id = 0n } = (await addCase(bot, "When do you deliver?", "delivery.txt")) ?? {};
   const remove = (each: Bot) => evaluations().removeCase({ ...botFields(each), id });
-  expect(await adminFailure(remove(other))).toMatchObject({ stable: "case_not_found" });
+  expect(await adminFailure(remove(other))).toMatchObject({ parleyCode: "case_not_found" });
   await remove(bot);
-  expect(await adminFailure(remove(bot))).toMatchObject({ stable: "case_not_found" });
+  expect(await adminFailure(remove(bot))).toMatchObject({ parleyCode: "case_not_found" });
   expect((await evaluations().getEvaluation(botFields(bot))).cases).toEqual([]);
 });
 

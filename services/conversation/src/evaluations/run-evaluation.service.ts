@@ -8,8 +8,8 @@ const MAX_RUN_MS = 40_000;
 const CONCURRENT_SEARCHES = 2;
 
 /**
- * The methods of QuestionSearch that RunEvaluation's handler calls. Before a run, `requireTime` throws if the workspace has no search time left.
- * The run calls the others.
+ * The methods of QuestionSearch that an evaluation needs. RunEvaluation's handler calls `requireTime` before a run: it throws if the workspace
+ * has no search time left. runEvaluation calls the others.
  */
 export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
 

@@ -5,7 +5,8 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 /** A use of a key, `ageSeconds` ago. */
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// Replicas store the same keys. A key that another replica is storing is skipped, because that replica stores the same day, except at midnight.
+// Several replicas may store a use of the same key. SKIP LOCKED skips a key that another replica is storing, because that replica stores the
+// same day, except at midnight.
 const STORE_KEY_USES = `
   WITH unstored AS (
     SELECT k.workspace_id, k.public_key, k.day

@@ -31,7 +31,7 @@ describe("keys", () => {
     expect(await keys.revokeKey({ publicKey })).toEqual(revoked);
     expect(await adminFailure(keys.revokeKey({ publicKey: "svc_pk_x" }))).toMatchObject({
       code: Code.NotFound,
-      stable: "key_not_found",
+      parleyCode: "key_not_found",
     });
     expect(await adminFailure(keys.createKey({ ...botFields(bot), domains: ["*"] }))).toMatchObject({
       code: Code.InvalidArgument,
@@ -39,16 +39,16 @@ describe("keys", () => {
     });
     expect(await adminFailure(keys.updateKey({ publicKey, domains: ["a.example"] }))).toMatchObject({
       code: Code.NotFound,
-      stable: "key_not_found",
+      parleyCode: "key_not_found",
     });
     expect(
       await adminFailure(keys.createKey({ ...botFields(bot), botSlug: "none", domains: ["a.example"] })),
     ).toMatchObject({
-      stable: "bot_not_found",
+      parleyCode: "bot_not_found",
     });
   });
 
-  test("get new domains, but not through another workspace", async () => {
+  test("are updated with new domains, but not through another workspace", async () => {
     const keys = system.ops(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
@@ -59,7 +59,7 @@ describe("keys", () => {
     expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
     expect(await keys.updateKey({ publicKey, domains })).toEqual(updated);
     const refused = keys.updateKey({ publicKey, workspaceId: other.workspaceId, domains: ["c.example"] });
-    expect(await adminFailure(refused)).toMatchObject({ stable: "key_not_found" });
+    expect(await adminFailure(refused)).toMatchObject({ parleyCode: "key_not_found" });
     for (const invalid of [
       [],
       ["*"],
@@ -67,12 +67,12 @@ describe("keys", () => {
       Array.from({ length: 101 }, (_, n) => `${n}.example`),
     ])
       expect(await adminFailure(keys.updateKey({ publicKey, domains: invalid }))).toMatchObject({
-        stable: "invalid_argument",
+        parleyCode: "invalid_argument",
       });
     expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
   });
 
-  test("are limited to 1,000 active ones per workspace; the list adds the 1,000 that were revoked last", async () => {
+  test("are limited to 1,000 active ones per workspace; the list also contains the 1,000 that were revoked last", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
     const insert = (name: string, count: number, revokedAt: string) =>
@@ -86,7 +86,7 @@ describe("keys", () => {
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
     expect(await adminFailure(keys.createKey({ ...botFields(bot), domains: ["a.example"] }))).toMatchObject({
       code: Code.ResourceExhausted,
-      stable: "too_many_keys",
+      parleyCode: "too_many_keys",
       message: expect.stringContaining("at most 1000 keys"),
     });
     const listed = (await keys.listKeys({ workspaceId: bot.workspaceId })).keys.map(({ publicKey }) => publicKey);

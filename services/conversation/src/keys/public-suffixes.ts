@@ -11,8 +11,8 @@ const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = 
 const namesAboveSuffixes = new Set(listSuffixRules().flatMap(listParents));
 
 /**
- * Returns whether strangers can register names below the host, at any depth, by the Public Suffix List. It includes the suffixes of hosting
- * companies, such as github.io and s3.amazonaws.com.
+ * Returns whether strangers can register names below the host, at any depth, according to the Public Suffix List. The list includes the
+ * suffixes of hosting companies, such as github.io and s3.amazonaws.com.
  */
 export function coversPublicSuffix(host: string): boolean {
   // `any.` matches a rule with a wildcard, such as *.ck.
@@ -23,7 +23,10 @@ export function isPublicSuffix(host: string): boolean {
   return getPublicSuffix(host, { allowPrivateDomains: true }) === host;
 }
 
-/** Lists the longest rules of the Public Suffix List: `co.uk` and `*.ck`, but not `uk`. Omits exceptions from rules, such as `!www.ck`. */
+/**
+ * Lists the rules of the Public Suffix List that are not the end of a longer rule: `co.uk` and `*.ck`, but not `uk`. Omits exceptions from
+ * rules, such as `!www.ck`.
+ */
 export function listSuffixRules(): string[] {
   let offset = 0;
   const labels = Array.from(edgeLength, (length) => {

@@ -77,7 +77,10 @@ function suite() {
     const { result } = await withinMemoryLimit(`${name} (${content.length} bytes)`, () =>
       adminFailure(add(name, "pdf", content)),
     );
-    expect(result).toMatchObject({ stable: "unreadable_document", message: expect.stringContaining("cannot be read") });
+    expect(result).toMatchObject({
+      parleyCode: "unreadable_document",
+      message: expect.stringContaining("cannot be read"),
+    });
   });
 
   test("reads the text of a PDF with an image of 10,000 megapixels", async () => {
@@ -161,7 +164,10 @@ function suite() {
     // Between fork and exec the new process still has the service's environment.
     await expect.poll(() => readFileSync(`/proc/${reader}/environ`, "utf8")).toBe("");
     process.kill(reader, "SIGSEGV");
-    expect(await slow).toMatchObject({ stable: "unreadable_document", message: expect.stringContaining("crashed") });
+    expect(await slow).toMatchObject({
+      parleyCode: "unreadable_document",
+      message: expect.stringContaining("crashed"),
+    });
     expect((await add("fine", "txt", "Fine.")).source).toMatchObject({ chunks: 1 });
   });
 

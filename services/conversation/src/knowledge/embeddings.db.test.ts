@@ -209,7 +209,7 @@ describe("with pgvector", () => {
     expect(others).toHaveLength(2);
   });
 
-  test("semantic search finds no passage of another bot, in its workspace or another", async () => {
+  test("semantic search finds no passage of another bot, in the same workspace or another", async () => {
     const neighbour = await createBot(db.database, { workspaceId: bot.workspaceId });
     const stranger = await createBot(db.database);
     await addDocument(db.database, neighbour, "a.md", "# Secret\nDogs are welcome.");

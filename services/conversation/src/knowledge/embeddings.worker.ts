@@ -28,7 +28,7 @@ const BATCH_CHUNKS = 32;
 /** llm-proxy's limit for one text. Only a chunk with a very long heading exceeds it. */
 const MAX_TEXT_CHARACTERS = 8_000;
 const EMBED_TIMEOUT_MS = 60_000;
-const DESCRIBE_TIMEOUT_MS = 5_000;
+const READ_MODEL_TIMEOUT_MS = 5_000;
 /** A source whose embedding failed stays leased for this long, so that other sources are embedded first. */
 const RETRY_SECONDS = 30;
 
@@ -72,8 +72,8 @@ export class EmbeddingWorker {
 
   /** Updates the status and returns the embedding model. Returns undefined unless the state is `on`. */
   async #readModel(signal: AbortSignal): Promise<string | undefined> {
-    // Wait for an llm-proxy that is still starting instead of failing.
-    const { model } = await this.#llm.embed({}, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal, waitForReady: true });
+    // A request without texts returns the model and no vectors. waitForReady: the call waits for an llm-proxy that is still starting.
+    const { model } = await this.#llm.embed({}, { timeoutMs: READ_MODEL_TIMEOUT_MS, signal, waitForReady: true });
     const state = model === "" ? "off" : (await hasPgvector(this.#database)) ? "on" : "no_pgvector";
     const hasChanged = state !== this.#status.state || model !== this.#status.model;
     this.#status = { state, model };

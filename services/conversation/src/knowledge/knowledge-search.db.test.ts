@@ -52,7 +52,7 @@ describe("searchByWords returns the passage that answers a colloquial or misspel
   });
 });
 
-test("searchByWords corrects a word although hundreds of documents have another word with its beginning", async () => {
+test("searchByWords corrects a misspelt word even if hundreds of documents have another word with the same prefix", async () => {
   const owner = await createBot(db.database);
   await db.admin.query(
     `WITH source AS (
@@ -88,7 +88,7 @@ const insertWords = (owner: Bot) =>
     [owner.workspaceId, owner.id],
   );
 
-/** Rebuilds all indexes of the words with mostly empty pages, and one with full pages. That index then costs PostgreSQL the least. */
+/** Rebuilds the indexes of knowledge_words: `index` with full pages, the others with mostly empty pages. PostgreSQL then prefers `index`. */
 async function makeSmallest(index: string) {
   const { rows } = await db.admin.query<{ name: string }>(
     "SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'conversation.knowledge_words'::regclass",
@@ -159,7 +159,7 @@ test("searchByWords finds nothing for unknown words, stop words alone or punctua
   }
 });
 
-test("searchByWords searches for the beginning of a long message", async () => {
+test("searchByWords searches only for the first words of a long message", async () => {
   const filler = "x ".repeat(1_996);
   expect((await search(`refunds ${filler}`))[0]).toMatchObject({ heading: "Refunds" });
   expect(await search(`${filler} refunds`)).toEqual([]);
@@ -226,7 +226,7 @@ test("putSource counts each lexeme's chunks in a document that it stores with se
   expect(stored).toContainEqual({ word: "refunds", lexeme: "refund", chunks: 2 });
 });
 
-test("putSource stores exactly one of several sources that are added at once under the same name", async () => {
+test("putSource keeps exactly one of several sources that are added concurrently under the same name", async () => {
   const owner = await createBot(db.database);
   const animals = ["elephant", "giraffe", "zebra", "ostrich", "leopard", "buffalo", "cheetah", "hyena"];
   for (let round = 0; round < 5; round++) {

@@ -10,7 +10,7 @@ const MAX_PASSAGES = 12;
 const MAX_CANDIDATES = 800;
 /** Only the best candidates, at most this many, are checked for neighbouring words. */
 const MAX_RANKED = 200;
-/** Smallest number of chunks for computing term weights. In a bot of two or three chunks every term would count as frequent. */
+/** Term weights are computed as if a bot had at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
 const MIN_CHUNKS = 10;
 /** If two query words are neighbours in a chunk, this part of their weights is added to the chunk's rank. */
 const PROXIMITY_FACTOR = 0.12;
@@ -58,8 +58,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks. Concatenating '' to
 //   workspace_id rules out knowledge_chunks_source, an index by which PostgreSQL would read all chunks of the workspace.
 // - `ranked`: adds the weight of neighbouring words.
-// - `best`: adds half the higher rank of the previous and the next row of `ranked` with the same source and heading, because long sections
-//   are split into several chunks. The two chunks need not be adjacent in the document.
+// - `best`: adds half of the rank of the previous or the next row of `ranked` with the same source and heading, whichever is higher, because
+//   long sections are split into several chunks. The two chunks need not be adjacent in the document.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
     SELECT input.place, input.word, input.boost, form.lexeme, coalesce((

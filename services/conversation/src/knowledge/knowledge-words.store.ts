@@ -4,9 +4,9 @@ import { prefixAndSuffixOf } from "./spelling.ts";
 
 /** Bounds the distinct words read for one prefix or suffix. Each is a step in the index and takes about 10 µs. */
 const MAX_CANDIDATES = 500;
-/** If a message has more misspelt words, fewer candidates are read for each, so that the total stays the same. */
+/** If a message has more misspelt words than this, fewer candidates are read for each word, so that the total stays the same. */
 const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
-/** Sorts after all other characters in use, so a range of words with a prefix ends at the prefix with this character. */
+/** Sorts after all other characters in use. So the words with a prefix are those from the prefix to the prefix followed by this character. */
 const LAST_CHARACTER = "\u{10fffd}";
 
 /**

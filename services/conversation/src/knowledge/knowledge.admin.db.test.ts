@@ -32,7 +32,7 @@ describe("a knowledge source with content", () => {
     expect((await knowledge.listSources(botFields(bot))).sources.map((each) => each.name)).toEqual(["a.md", "b.html"]);
     await knowledge.removeSource({ ...botFields(bot), name: "a.md" });
     expect(await adminFailure(knowledge.removeSource({ ...botFields(bot), name: "a.md" }))).toMatchObject({
-      stable: "source_not_found",
+      parleyCode: "source_not_found",
     });
   });
 });
@@ -157,20 +157,20 @@ describe("a knowledge source with a URL", () => {
     ])
       expect(await adminFailure(add(bot, url)), url).toMatchObject({
         code: Code.InvalidArgument,
-        stable: "address_refused",
+        parleyCode: "address_refused",
       });
     expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
     expect((await service.ops(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
   });
 
-  test("is refused with a reason if the response is not a document", async () => {
+  test("is refused with a reason if the response is not a document or the request is not valid", async () => {
     const bot = await createBot(system.database);
     pages.set("/png", { headers: { "content-type": "image/png" }, body: "x" });
     pages.set("/none", { headers: {}, body: "x" });
     pages.set("/charset", { headers: { "content-type": "text/html; charset=klingon" }, body: "x" });
     pages.set("/empty", { headers: { "content-type": "text/html" }, body: "<script>x</script>" });
     pages.set("/large", { headers: { "content-type": "text/plain", "content-length": String(17 << 20) }, body: "" });
-    for (const [path, stable] of [
+    for (const [path, parleyCode] of [
       ["/png", "unsupported_document"],
       ["/none", "unsupported_document"],
       ["/charset", "unsupported_document"],
@@ -178,14 +178,17 @@ describe("a knowledge source with a URL", () => {
       ["/empty", "invalid_argument"],
       ["/large", "too_large"],
     ])
-      expect(await adminFailure(add(bot, origin + path)), path).toMatchObject({ code: Code.InvalidArgument, stable });
-    for (const [url, fields, stable] of [
+      expect(await adminFailure(add(bot, origin + path)), path).toMatchObject({
+        code: Code.InvalidArgument,
+        parleyCode,
+      });
+    for (const [url, fields, parleyCode] of [
       ["ftp://example.com/", {}, "url_refused"],
       ["not a url", {}, "url_refused"],
       [`${origin}/a`, { content: new Uint8Array([120]) }, "invalid_argument"],
       [`${origin}/a`, { language: "klingon" }, "invalid_argument"],
       [`${origin}/${"x".repeat(300)}`, {}, "invalid_argument"],
     ] as const)
-      expect(await adminFailure(add(bot, url, fields)), url).toMatchObject({ stable });
+      expect(await adminFailure(add(bot, url, fields)), url).toMatchObject({ parleyCode });
   });
 });

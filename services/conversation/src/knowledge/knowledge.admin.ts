@@ -48,7 +48,7 @@ export function createKnowledgeAdmin({
         const raw = sent ?? (await fetchContent(request, egress, signal));
         const document = await readDocument(raw, { signal });
         if (document.chunks === 0) throw invalidArgument("content holds no text");
-        const language = requestedLanguage ?? (await detectLanguage(database, document.beginning));
+        const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
         const { format } = raw;
         const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
         return { source: toMessage(stored, embeddings.status) };

@@ -41,8 +41,8 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// Returns in how many of the stored chunks each lexeme occurs. The column `language` is for versions without migration 0008: they read the
-// generated column `search`, which supports two languages.
+// Stores chunks. Returns in how many of them each lexeme occurs. Only Parley versions without migration 0008 need the column `language`: they
+// search in the generated column `search`, which supports two languages.
 const INSERT_CHUNKS = `
   WITH stored AS (
     INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)

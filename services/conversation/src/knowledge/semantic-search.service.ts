@@ -12,7 +12,7 @@ export type SemanticSearchResult = (typeof SEMANTIC_SEARCH_RESULTS)[number];
 export type SemanticMatches = {
   /** Nearest first. */
   passages: readonly SimilarPassage[];
-  /** Undefined if there was nothing to search: the bot has no embeddings or too many chunks, or the message is empty. */
+  /** Undefined if the search was skipped: the bot has no embeddings or too many chunks, or the message is empty. */
   result: SemanticSearchResult | undefined;
 };
 

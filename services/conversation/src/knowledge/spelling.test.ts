@@ -40,7 +40,7 @@ test("a misspelling with one edit or swap keeps the word's prefix or suffix", ()
     }
 });
 
-test("editDistance returns the distance, or maxDistance + 1 if it exceeds maxDistance", () => {
+test("editDistance returns the distance, or a number above maxDistance if the distance exceeds maxDistance", () => {
   expect(editDistance("abcdef", "abdcef", 2)).toBe(1);
   expect(editDistance("kitten", "sitting", 3)).toBe(3);
   expect(editDistance("kitten", "sitting", 1)).toBe(2);

@@ -47,8 +47,8 @@ function hasSimilarStart(one: string, other: string): boolean {
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
- * substitution counts as `maxDistance + 1`. If the distance exceeds `maxDistance`, returns some number above `maxDistance`, because it may stop
- * early.
+ * substitution counts as `maxDistance + 1`. If the distance exceeds `maxDistance`, returns some number above `maxDistance`, because the
+ * calculation may stop early.
  */
 export function editDistance(one: string, other: string, maxDistance: number): number {
   if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;

@@ -36,7 +36,7 @@ function toQueryWord(word: string): QueryWord {
   return { word, boost: findWordBoost(word) };
 }
 
-/** Returns the corrections of the query words that occur in no chunk. Words without a correction are absent. */
+/** Returns the corrections of each query word that occurs in no chunk. Leaves out words without a correction. */
 async function readCorrections(
   database: Database,
   bot: BotKnowledge,

@@ -10,7 +10,7 @@ const TASK = "close months";
 const LEASE_SECONDS = 300;
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
-/** A run stops after this many counted turns or this many pages. The next run continues there. */
+/** A run stops after TURNS_PER_RUN counted turns or PAGES_PER_RUN pages. The next run continues where it stopped. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 
@@ -21,7 +21,7 @@ export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Lo
 /** How far the comparison of a month has come: the last compared workspace, and the usage of the workspaces so far. */
 type MonthComparison = { month: string; after: string; used: number };
 
-/** The result of comparing a page. If neither field is set, the month is closed. */
+/** The result of comparing a page. If neither field is set, the month has been closed. */
 type ComparedMonthPage = {
   /** Set if the month has more workspaces to compare. */
   next?: MonthComparison;
@@ -89,8 +89,8 @@ async function comparePage(
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If it changes for another
-  // reason, CloseMonth refuses.
+  // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If the usage changes for
+  // another reason, CloseMonth refuses.
   const refusal = await findUnsettledReason(database, month);
   if (refusal !== undefined) return { refusal };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

@@ -73,7 +73,7 @@ const readClosedMonths = async () =>
     ({ month }) => month,
   );
 
-test("the task closes a month whose turns are settled and match its usage, and not a recent one", async () => {
+test("the task closes a month whose turns are settled and match its usage, but no month that ended recently", async () => {
   await completeTurns(3);
   const month = addMonth(3);
   const recent = addMonth(0, { month: "2026-10", endedSeconds: 6 * DAY_SECONDS });
@@ -89,11 +89,12 @@ test("the task closes a month whose turns are settled and match its usage, and n
   expect(await readClosedMonths()).toEqual([]);
 });
 
-test("the task does not close a month with a streaming turn, a turn in the outbox or a difference, and closes other months", async () => {
+test("the task closes other months, but none with a streaming turn, a turn in the outbox or a difference", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const streaming = newTurn(bot);
   await openTurn(db.database, streaming);
+  // The streaming turn was opened after the month's end, so the month is closed.
   expect(await closeMonths()).toEqual([]);
   month.closedAt = "";
   await db.admin.query("UPDATE conversation.turns SET opened_at = '2024-03-31T23:59:59Z' WHERE turn_id = $1", [
@@ -124,7 +125,7 @@ test("one replica at a time compares, and after a failure the next run continues
   const bots = await Promise.all(Array.from({ length: 25 }, () => createBot(db.database)));
   for (bot of bots) await completeTurns(1);
   const month = addMonth(25);
-  const lastPage = {
+  const savedProgress = {
     month: MONTH,
     after: [...bots.map((each) => each.workspaceId)].sort((a, b) => (a < b ? -1 : 1))[19],
     used: "20",
@@ -148,8 +149,8 @@ test("one replica at a time compares, and after a failure the next run continues
   expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
   expect(month.closedAt).toBe("");
   const { rows } = await db.database.query("SELECT progress FROM conversation.task_leases WHERE task = 'close months'");
-  expect(rows[0]?.progress).toEqual(lastPage);
-  // Any replica may try again at once.
+  expect(rows[0]?.progress).toEqual(savedProgress);
+  // Any replica may try again immediately.
   await task()(signal);
   expect(reasons).toEqual([]);
   expect(pages).toBe(3);

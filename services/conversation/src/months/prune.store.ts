@@ -59,7 +59,7 @@ export async function deleteUncountedTurns(database: Database, month: string, li
   return rowCount ?? 0;
 }
 
-/** Records that a month has no turns left. */
+/** Records that a month has been pruned. */
 export async function finishMonth(database: Database, month: string): Promise<void> {
   await database.query("UPDATE conversation.closed_months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [
     month,

@@ -10,8 +10,8 @@ import {
 import { passagesForPrompt } from "../turns/index.ts";
 
 /**
- * Limits how long a workspace searches outside of turns: up to `burstMs` at once, then a quarter (`share`) of the elapsed time. Each search
- * may need an embedding, which the operator pays for.
+ * Limits how long a workspace searches outside of turns: a quarter (`share`) of the time, with bursts of up to `burstMs`. Each search may need
+ * an embedding, which the operator pays for.
  */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
@@ -22,7 +22,7 @@ export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
   used: readonly FoundPassage[];
 };
 
-/** Searches for owners' questions exactly as OpenTurn searches for visitors' messages. Limits the search time of each workspace. */
+/** Finds passages for an owner's question exactly as OpenTurn does for a visitor's message. Limits the search time of each workspace. */
 export class QuestionSearch {
   readonly #database: Database;
   readonly #semanticSearch: SemanticSearch;

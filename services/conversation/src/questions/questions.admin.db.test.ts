@@ -52,7 +52,7 @@ describe("a question", () => {
     expect(rows.map(({ content }) => content)).toEqual(passages.map(({ text }) => text));
   });
 
-  test("finds a document at once after it was added, and none after it was removed", async () => {
+  test("finds a document immediately after it was added, and no longer after it was removed", async () => {
     const bot = await createBot(system.database);
     const knowledge = system.ops(KnowledgeAdminService);
     expect(await check(bot, "Where is the office?")).toMatchObject({ passages: [], grounded: false });
@@ -81,11 +81,11 @@ describe("a question", () => {
     for (const question of ["", "  ", "x".repeat(501), "a\0b"])
       expect(await adminFailure(check(bot, question))).toMatchObject({ code: Code.InvalidArgument });
     expect(await adminFailure(check({ ...bot, slug: "unknown" }, "Where?"))).toMatchObject({
-      stable: "bot_not_found",
+      parleyCode: "bot_not_found",
     });
   });
 
-  test("is refused when its workspace has used up its search time, and not in another workspace", async () => {
+  test("is refused when its workspace has used up its search time, but not in another workspace", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -108,8 +108,8 @@ describe("a question", () => {
 describe("unanswered questions", () => {
   type AskedFields = Partial<NewTurn> & { rating?: string; daysAgo?: number; toolsCalled?: string };
 
-  /** Creates a bot with knowledge. Returns it with `ask`, which runs a turn and returns it. */
-  async function createAskedBot() {
+  /** Creates a bot with knowledge. Returns the bot, and `ask`, which runs a turn and returns the turn. */
+  async function createBotToAsk() {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
     const ask = async (message: string, fields: AskedFields = {}) => {
@@ -134,7 +134,7 @@ describe("unanswered questions", () => {
   }
 
   test("are grouped by the stems of their words, the most frequent first, with the latest question's session", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     await ask("Do you ship to Norway?", { daysAgo: 2 });
     await ask("Is it possible to ship parcels to Norway?", { daysAgo: 1 });
     await ask("ship to NORWAY!!", { daysAgo: 3 });
@@ -157,7 +157,7 @@ describe("unanswered questions", () => {
   });
 
   test("include replies that were rated down although they had a passage, and count each reply once", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     await ask("What do you charge for gift wrapping?", { rating: "down", chunkIds: [1] });
     await ask("Do you sell gift cards?", { rating: "down" });
     await ask("Are dogs allowed?", { rating: "up", chunkIds: [1] });
@@ -174,7 +174,7 @@ describe("unanswered questions", () => {
   });
 
   test("leave out greetings, replies that called tools, the playground, other bots, and deleted and erased sessions", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     await ask("Hello, please help me?");
     await ask("Where is my order?", { toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });
     await ask("Is this the playground?", { source: "playground" });
@@ -203,7 +203,7 @@ describe("unanswered questions", () => {
   });
 
   test("are compared in one of the knowledge's languages: the one that leaves the fewest words of the question", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was ist mit der Lieferung nach Norwegen?");
     await ask("Lieferungen nach Norwegen?");
@@ -216,7 +216,7 @@ describe("unanswered questions", () => {
   });
 
   test("have the latest question as the example, even if the replies finished within the same millisecond", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     const asked = [];
     for (let n = 0; n < 12; n++) asked.push(await ask(`Parking${"?".repeat(n + 1)}`));
     for (const [microseconds, { turnId }] of asked.entries())
@@ -230,7 +230,7 @@ describe("unanswered questions", () => {
   });
 
   test("are read from the latest 1,000 replies, and `partial` reports that there are more", async () => {
-    const { bot, ask } = await createAskedBot();
+    const { bot, ask } = await createBotToAsk();
     const latest = await ask("Where is the latest?");
     const copy = (table: string, columns: string, change: string) =>
       system.admin.query(

@@ -2,7 +2,7 @@ import type { Database } from "@parley/service-kit";
 
 /** A list reads at most this many replies: the latest ones without a passage, and the latest ones that were rated down. */
 export const MAX_REPLIES = 1_000;
-/** At most this many of them were rated down, so that replies without a passage are always read too. */
+/** The most rated-down replies among the MAX_REPLIES, so that replies without a passage are always read too. */
 const MAX_RATED = MAX_REPLIES / 2;
 const MAX_EXAMPLE_CHARACTERS = 300;
 
@@ -26,6 +26,7 @@ export type UnansweredReply = {
   text: string;
   /** The stems of the question's words in alphabetical order, without stop words and question words. */
   lexemes: string[];
+  /** Whether the reply used neither a passage nor a tool. */
   isUngrounded: boolean;
   isRatedDown: boolean;
 };
@@ -47,7 +48,8 @@ export type UnansweredReplies = {
 //   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low
 //   estimates made the planner read all sessions of the bot, and all messages of each session.
 // - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that leaves the
-//   fewest words, because that language's stop words are in the question. OFFSET 0 keeps the planner from parsing each question twice.
+//   fewest words: the question contains stop words of that language, so it is probably written in it. OFFSET 0 keeps the planner from parsing
+//   each question twice.
 const READ_UNANSWERED = `
   WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at

@@ -30,7 +30,7 @@ export class ReaderLease {
     return this.#isHeld;
   }
 
-  /** Lets another replica take the lease at once. Does nothing if this replica does not hold it. */
+  /** Lets another replica take the lease immediately. Does nothing if this replica does not hold it. */
   async release(): Promise<void> {
     if (!this.#isHeld) return;
     this.#isHeld = false;

@@ -60,8 +60,8 @@ const ADJUSTMENT_REASON = "reconciled";
 
 /**
  * Compares the done turns of a window with quota's reservations. Reads turns before reservations, and skips turns in the outbox. Quota has
- * acknowledged all other turns, so if it has not counted one of them, it has lost the outcome. If quota stored the turn as void, adjusts it;
- * otherwise puts the outcome into the outbox again. Skips turns of closed months, because quota may have pruned them.
+ * acknowledged all other turns, so if it has not counted one of them, it has lost the outcome. Adjusts the turn if quota stored it as void, and
+ * otherwise puts its outcome into the outbox again. Skips turns of closed months, because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
   const { turns, until } = await listDoneTurns(deps.database, window, {

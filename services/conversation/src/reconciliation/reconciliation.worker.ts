@@ -19,6 +19,7 @@ export type ReconciliationSettings = {
   minAgeSeconds: number;
 };
 
+/** A comparison of all turns of a window, page by page, over one or several runs of a task. */
 type Walk = {
   /** The walk's key in the stored progress. Its value is the time up to which the walk has compared turns. */
   key: string;

@@ -46,8 +46,8 @@ export async function claimTask(
 }
 
 /**
- * Runs a task if it is due and no other replica runs it. If `run` fails, any replica may try again at once. When the signal is aborted, `run`
- * should throw its reason, so that another replica takes over at once.
+ * Runs a task if it is due and no other replica runs it. If `run` fails, any replica may try again immediately. When the signal is aborted,
+ * `run` should throw the signal's reason, so that another replica takes over immediately.
  */
 export async function runIfDue(
   database: Database,
@@ -101,7 +101,7 @@ export async function holdLease(database: Database, { task, holder, leaseSeconds
   return rowCount === 1;
 }
 
-/** Ends a lease that holdLease or claimTask took, so that any replica can take it at once. */
+/** Ends a lease that holdLease or claimTask took, so that any replica can take it immediately. */
 export async function releaseLease(database: Database, { task, holder }: QueueLease): Promise<void> {
   await database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = $1 AND holder = $2", [
     task,

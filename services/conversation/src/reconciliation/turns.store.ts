@@ -93,7 +93,7 @@ const ENQUEUE = `
   ON CONFLICT (workspace_id, turn_id) DO NOTHING
   RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month`;
 
-/** Puts the outcomes of closed turns into the outbox again. Returns the outcomes that were not in it. */
+/** Puts the outcomes of closed turns into the outbox again. Returns those that were not in the outbox yet. */
 export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {
   const { rows } = await database.query<Settlement>({
     name: "enqueue_settlements",

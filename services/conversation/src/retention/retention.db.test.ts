@@ -89,7 +89,7 @@ test("eraseExpiredSessions erases several batches in one run, each session once,
   expect(deletions).toHaveLength(60);
 });
 
-test("eraseExpiredSessions erases nothing when the signal is aborted, and the rest in the next run", async () => {
+test("eraseExpiredSessions erases nothing if the signal is aborted, and the next run erases the expired sessions", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
@@ -112,7 +112,7 @@ test("eraseExpiredSessions keeps a session that becomes active between the listi
   const session = await createInactiveSession(2, bot);
   const connection = await system.admin.connect();
   await connection.query("BEGIN");
-  // The uncommitted activity, like OpenTurn's, locks the row that the erasure has listed.
+  // The uncommitted update locks the row, as OpenTurn does. The erasure lists the session as inactive, and then waits for the lock.
   await connection.query("UPDATE conversation.sessions SET last_activity_at = now() WHERE session_id = $1", [
     session.sessionId,
   ]);

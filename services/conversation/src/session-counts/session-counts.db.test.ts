@@ -111,7 +111,7 @@ test("concurrent turns, ratings and recounts of one session lose no count", asyn
   }
 });
 
-test("sessions and turns of a version without migration 0015 are counted in batches, and stay uncounted until then", async () => {
+test("sessions and turns of a version without migration 0015 stay uncounted until a recount, which works in batches", async () => {
   const sessions = Array.from({ length: 210 }, () => newTurn(bot).sessionId);
   for (const sessionId of sessions) await storeUncounted(sessionId);
   const continued = newTurn(bot);

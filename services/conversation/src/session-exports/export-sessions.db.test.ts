@@ -185,7 +185,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
   expect(calls.flat()).toEqual(ids);
 });
 
-test("a call that reaches its time limit in a page ends after a large session", async () => {
+test("a call that reaches its time limit within a page ends after a large session", async () => {
   const own = await createBot(system.database);
   const sessions = await insertSessions(system.admin, own, { sessions: 3, turns: 40 });
   expect(await exportWithoutTime(own)).toEqual([...sessions.toReversed().map((id) => [id]), []]);

@@ -12,7 +12,7 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** A little less than 128 KiB, so that a message with its field headers fits into 128 KiB: protobuf-es doubles its buffer until it fits. */
+/** A little less than 128 KiB, so that a message with its field headers fits into 128 KiB: protobuf-es doubles its buffer until the message fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;
@@ -95,7 +95,7 @@ class SessionWalk {
   readonly #run: RunStatement;
   readonly #runPaced: RunStatement;
   #untilMicroseconds = 0;
-  /** Adapted after each page to the size of the sessions. */
+  /** The number of sessions of the next page. Adapted after each page to the size of its sessions. */
   #limit = FIRST_PAGE_SESSIONS;
 
   constructor(deps: OwnerReads, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
@@ -140,7 +140,7 @@ class SessionWalk {
     });
   }
 
-  /** Returns the id of the last exported message if this session was exported in part; otherwise undefined. */
+  /** Returns the id of the last exported message if the previous call exported a part of this session; otherwise undefined. */
   lastExportedIdOf(sessionId: string): number | undefined {
     return sessionId === this.#start.sessionId ? this.#start.messageId : undefined;
   }

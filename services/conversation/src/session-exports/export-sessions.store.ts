@@ -74,7 +74,7 @@ const PAGES = {
 export type ExportPage = {
   workspaceId: string;
   filters: SessionFilters;
-  /** The start and the id of the session at which the page starts. The page includes that session only if `isInclusive`. */
+  /** The position from which the page is read: a session's start time and id. If `isInclusive`, the page includes that session. */
   startedAt: string;
   sessionId: string;
   isInclusive: boolean;

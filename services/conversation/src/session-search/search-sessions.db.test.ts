@@ -84,7 +84,7 @@ test("sessions that are not counted yet are listed with their true counts", asyn
   expect(sessions).toMatchObject([{ id: sessionId, messageCount: 6, rating: "up" }]);
 });
 
-test("SearchSessions pages through all sessions, newest activity first, also if many have the same time", async () => {
+test("SearchSessions pages through all sessions, newest activity first, even if many have the same time", async () => {
   const own = await createBot(system.database);
   const ids = await insertSessions(system.admin, own, { sessions: 60 });
   await system.admin.query(

@@ -73,8 +73,8 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
 }
 
 /**
- * Plans which messages to read: those of each candidate in turn, up to 2,000 in total. The last range may be only a part of its session. If the
- * previous page ended within a session, the only range is the rest of that session, at most 2,000 messages.
+ * Plans which messages to read: those of one candidate after the other, up to 2,000 in total. The last range may be only a part of its session.
+ * If the previous page ended within a session, the only range is the rest of that session, at most 2,000 messages.
  */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;

@@ -31,7 +31,7 @@ const DELETE_CONTENT = `
 /**
  * Erases a session's content in one transaction, and returns the open turns that the erasure closed. The rows of the session's turns stay
  * without content, so that they still count as usage. Returns undefined if there is no such session or if it was erased before.
- * With `inactiveDays`, also returns undefined if the session's last activity is not more than that many days ago.
+ * With `inactiveDays`, erases the session only if its last activity was more than that many days ago; otherwise returns undefined.
  *
  * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
  * therefore runs before the erasure or stores nothing.

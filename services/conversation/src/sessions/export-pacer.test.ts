@@ -78,7 +78,7 @@ test("a failed statement leaves the pauses of other exports as they are", async 
   expect(await smallestPauseRatio(pacer)).toBeLessThan(2 * PAUSE_RATIO);
 });
 
-test("an aborted export ends its pause at once and no longer lengthens the pauses of other exports", async () => {
+test("an aborted export ends its pause immediately and no longer lengthens the pauses of other exports", async () => {
   const pacer = new ExportPacer();
   const client = new AbortController();
   const run = pacer.pace((statement) => statement(), client.signal);

@@ -27,7 +27,7 @@ async function find({ workspaceId }: Session, filter: string) {
   return sessions.map((session) => session.review);
 }
 
-test("a review is shown with its turn and filters the list of sessions, apart from the visitor's rating", async () => {
+test("a review is shown with its turn and filters the list of sessions, independently of the visitor's rating", async () => {
   const session = await createSession();
   const { bot, workspaceId, sessionId, messageIds } = session;
   const [first = 0n, second = 0n] = messageIds;
@@ -70,11 +70,11 @@ test("concurrent reviews of a reply leave counts that agree with the last one", 
   expect(rows).toEqual([{ good: true, bad: true }]);
 });
 
-test("only replies of a session that is not deleted can be reviewed, as good or bad", async () => {
+test("ReviewMessage refuses unknown values, messages other than replies, and replies of other or deleted sessions", async () => {
   const [session, other] = [await createSession(), await createSession()];
   const [first = 0n] = session.messageIds;
   expect(await adminFailure(review(session, first, "fine"))).toMatchObject({ code: Code.InvalidArgument });
-  const missing = { code: Code.NotFound, stable: "message_not_found" };
+  const missing = { code: Code.NotFound, parleyCode: "message_not_found" };
   for (const messageId of [0n, first - 1n, other.messageIds[0]])
     expect(await adminFailure(review(session, messageId, "good"))).toMatchObject(missing);
   for (const sessionId of [other.sessionId, randomUUID(), "no-uuid"])

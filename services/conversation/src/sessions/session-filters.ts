@@ -1,7 +1,7 @@
 import { invalidArgument } from "@parley/service-kit";
 import { requireRating, requireReview } from "./ratings.ts";
 
-/** The filters of a list or an export of sessions. Empty filters match every session. */
+/** The filters of a list or an export of sessions. An empty filter matches every session. */
 export type SessionFilters = { botSlug: string; source: string; visitorId: string; rating: string; review: string };
 
 const SOURCES = ["", "widget", "playground"];

@@ -43,7 +43,7 @@ describe("sessions", () => {
     for (const sessionId of [second ?? "", randomUUID(), "no-uuid"])
       expect(await adminFailure(sessions.deleteSession({ workspaceId, sessionId }))).toMatchObject({
         code: Code.NotFound,
-        stable: "session_not_found",
+        parleyCode: "session_not_found",
       });
   });
 
@@ -82,7 +82,7 @@ describe("sessions", () => {
     // Below 2 s: the poll of the outbox leaves out younger turns, so only the push can settle a turn within this time.
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_900 }).toBe(SettleOutcome.VOID);
     expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({
-      stable: "session_not_found",
+      parleyCode: "session_not_found",
     });
   });
 

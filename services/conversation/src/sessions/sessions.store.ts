@@ -9,9 +9,9 @@ export type SessionSummary = {
   messages: number;
   startedAt: Date;
   lastActivityAt: Date;
-  /** The visitor's rating: "down" if a reply is rated down, "up" if replies are only rated up, empty if none is rated. */
+  /** The visitor's rating: "down" if any reply is rated down, otherwise "up" if any reply is rated up, otherwise empty. */
   rating: string;
-  /** The owner's review: "bad" if a reply is reviewed as bad, "good" if replies are only reviewed as good, empty if none is reviewed. */
+  /** The owner's review: "bad" if any reply is reviewed as bad, otherwise "good" if any reply is reviewed as good, otherwise empty. */
   review: string;
 };
 

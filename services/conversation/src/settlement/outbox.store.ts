@@ -37,9 +37,9 @@ export async function readOutbox(
 }
 
 /**
- * Returns the mark for QueueMark: the present time less LONGEST_TRANSACTION_SECONDS. No running transaction adds a row with an earlier
- * created_at, except an erasure, which may run longer. But the process that erases settles the turns that it closes, and the next full read of
- * the outbox finds them too.
+ * Returns the mark for QueueMark: the present time less LONGEST_TRANSACTION_SECONDS. No running transaction will add a row with an earlier
+ * created_at, except an erasure, which may run longer. The process that runs the erasure settles the turns that it closes. If that process
+ * dies, the next full read of the outbox finds them.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
@@ -79,8 +79,8 @@ const MAX_DEPTH = 100_000;
 
 /**
  * Returns the number of settlements in the outbox, at most 100,000, and the age of the oldest one. While a long transaction
- * such as a dump is open, PostgreSQL keeps the index entries of deleted rows. The count starts at the oldest settlement, so it does not read
- * these entries again after min().
+ * such as a dump is open, PostgreSQL keeps the index entries of deleted rows. min() reads past these entries to find the oldest settlement. The
+ * count starts at that settlement, so that it does not read them a second time.
  */
 export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(

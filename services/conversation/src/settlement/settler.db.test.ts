@@ -7,7 +7,7 @@ import { measureOutbox } from "./outbox.store.ts";
 const system = useTestSettlement();
 const { newSettler, closeTurns, depth } = system;
 
-test("the settler settles pushed turns at once, in batches, and deletes them from the outbox", async () => {
+test("the settler settles pushed turns immediately, in batches of at most 500, and deletes them from the outbox", async () => {
   const settler = newSettler();
   const closed = await closeTurns(600);
   for (const each of closed) settler.push([each]);
@@ -17,7 +17,7 @@ test("the settler settles pushed turns at once, in batches, and deletes them fro
   expect(system.quota.calls.map((call) => call.length)).toEqual([500, 100]);
 });
 
-test("the settler settles the first turn at once, and turns that close within the batch window in one call", async () => {
+test("the settler settles the first turn immediately, and all turns that close in the next batch window with one call", async () => {
   const window = Promise.withResolvers<void>();
   const settler = newSettler({ waitForMore: () => window.promise });
   const closed = await closeTurns(101);

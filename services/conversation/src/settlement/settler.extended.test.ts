@@ -22,7 +22,7 @@ test("the settler sends a turn again if quota's response does not contain it, an
 
 test("after a failed call, a replica without the outbox lease resumes settling pushed turns immediately", async () => {
   newSettler().start();
-  // Until the first replica holds the lease.
+  // Waits until the first replica holds the lease.
   await sleep(1_500);
   const other = newSettler();
   other.start();
@@ -31,7 +31,7 @@ test("after a failed call, a replica without the outbox lease resumes settling p
   await sleep(1_500);
   system.quota.isSettleUnavailable = false;
   await expect.poll(depth).toBe(0);
-  // Longer than a replica's pause after a failure.
+  // Waits longer than a replica's pause after a failure.
   await sleep(3_000);
   const startedAt = performance.now();
   other.push(await closeTurns(1));

@@ -36,7 +36,7 @@ const POLL_LEASE_SECONDS = 5;
 
 /**
  * Settles closed turns with the quota service, at least once each:
- * - turns that this process closed are settled at once, or in a batch every 50 ms under load;
+ * - turns that this process closed are settled immediately, or in a batch every 50 ms under load;
  * - one replica at a time polls the outbox, settles all other turns and retries failed ones.
  *
  * Settle is idempotent, so two replicas may settle the same turn.
@@ -53,7 +53,7 @@ export class Settler {
   #queue: Settlement[] = [];
   /** The spans of the traced turns in the queue, by turn id. */
   readonly #spans = new Map<string, Span>();
-  #pushing: Promise<void> | undefined;
+  #settlingQueue: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   /** Consecutive failures of Settle calls and of polls. While there are any, pushed turns are left to the poll of the outbox. */
   #failures = 0;
@@ -90,18 +90,18 @@ export class Settler {
       if (span) this.#spans.set(turnId, span);
     }
     // A batch settles many turns, so its call is not part of one turn's trace.
-    this.#pushing ??= currentTracer()?.runOutsideTrace(() => this.#pushAll()) ?? this.#pushAll();
+    this.#settlingQueue ??= currentTracer()?.runOutsideTrace(() => this.#settleQueue()) ?? this.#settleQueue();
   }
 
   /** Settles the queue without a pause and stops the poll. Another process settles the rest of the outbox. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#pushing;
+    await this.#settlingQueue;
     await this.#polling;
     await this.#lease.release().catch((error: unknown) => this.#log.warn({ error }, "outbox lease not released"));
   }
 
-  async #pushAll(): Promise<void> {
+  async #settleQueue(): Promise<void> {
     // Wait one iteration of the event loop, so that turns that commit together are settled together.
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
@@ -112,7 +112,7 @@ export class Settler {
       // After a full batch, send the next one without a pause.
       if (batch.length < BATCH_TURNS) await this.#waitForMore(this.#stop.signal);
     }
-    this.#pushing = undefined;
+    this.#settlingQueue = undefined;
   }
 
   #endSpans(turns: readonly Settlement[], isSettled: boolean): void {

@@ -74,7 +74,7 @@ test("the task counts a turn that was committed after its hour was counted, and 
   expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
 });
 
-test("an aborted run releases its lease, and the next one starts an hour before the aborted run stopped", async () => {
+test("an aborted run releases its lease, and the next run starts with the last hour that the aborted run counted", async () => {
   const stopping = new AbortController();
   const starts: Date[] = [];
   // Aborts the run during its first statement, which counts a day.
@@ -129,7 +129,7 @@ test("the first run counts the replies of 100 days, and the task deletes older c
   expect(await countRows()).toBe(0);
 });
 
-test("GetStatistics counts at most 10,000 rated sessions of each kind", async () => {
+test("GetStatistics counts at most 10,000 sessions of each rating", async () => {
   const bot = await createBot(system.database);
   await insertSessions(system.admin, bot, { sessions: 20_002, turns: 0 });
   await system.admin.query(

@@ -36,7 +36,9 @@ export type DayCounts = {
   /** The day in UTC, "YYYY-MM-DD". */
   day: string;
   replies: number;
+  /** Replies whose prompt had passages. Replies of versions that did not record this are in neither `grounded` nor `ungrounded`. */
   grounded: number;
+  /** Replies whose prompt had no passage. */
   ungrounded: number;
 };
 
@@ -70,7 +72,7 @@ export type RatedSessions = { up: number; down: number };
 /** Bounds the time of the query for a workspace with many rated sessions. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the rated sessions of the last days: at most the latest 10,000 of each rating. Each rating has an index. */
+/** Counts the rated sessions of the last days: at most the latest 10,000 of each rating. Each of the two counts uses an index of its own. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,

@@ -38,8 +38,8 @@ export async function renewEdge(
 }
 
 /**
- * Deletes leases that lapsed more than an hour ago; the turns of these edges are closed. Also deletes the records of closed turns that no edge
- * reads any more.
+ * Deletes leases that lapsed more than an hour ago. A sweep treats an edge without a lease like an edge whose lease has lapsed. Also deletes the
+ * records of closed turns that no edge reads any more.
  */
 export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");

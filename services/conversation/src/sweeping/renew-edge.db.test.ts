@@ -22,9 +22,9 @@ test("RenewEdge renews an edge's lease for at least 30 s", async () => {
 });
 
 test.each([
-  ["a shutdown", { code: "lease_not_stored" }, "57P01"],
-  ["a missing privilege", { message: "from the database" }, "42501"],
-])("RenewEdge fails after %s of the database with %j", async (_, expected, code) => {
+  ["the database shuts down", { code: "lease_not_stored" }, "57P01"],
+  ["the role lacks a privilege", { message: "from the database" }, "42501"],
+])("if %s, RenewEdge fails with %j", async (_, expected, code) => {
   const query = async () => {
     throw Object.assign(new Error("from the database"), { code });
   };

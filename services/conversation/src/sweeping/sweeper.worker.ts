@@ -8,7 +8,7 @@ const BATCH_TURNS = 200;
 
 /**
  * Closes the turns of edges whose lease has lapsed. The caller runs sweepIfSafe() six times per lease. After its start and after a database
- * outage, the sweeper waits for one lease before it sweeps, so that every running edge can renew its lease. One replica at a time sweeps.
+ * outage, the sweeper waits for one lease before it sweeps, so that every running edge can renew its lease. Only one replica at a time sweeps.
  */
 export class Sweeper {
   readonly #database: Database;

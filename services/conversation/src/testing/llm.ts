@@ -25,7 +25,7 @@ export type TestLlm = {
   close(): void;
 };
 
-/** Starts a fake llm-proxy on a real gRPC server. It only embeds, by hashing words. */
+/** Starts a fake llm-proxy on a real gRPC server. It computes embeddings from hashes of words, and generates no replies. */
 export async function startTestLlm(): Promise<TestLlm> {
   const server = new Server();
   let channel: Channel | undefined;

@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
 import type { Bot } from "../bots/bots.store.ts";
 
-/** Inserts sessions as a superuser, each with finished turns. Session n started and was last active n minutes before now. */
+/**
+ * Inserts sessions as a superuser, each with the messages of `turns` finished turns, but without rows in conversation.turns. Session n started
+ * and was last active n minutes before now.
+ */
 export async function insertSessions(
   admin: Database,
   bot: Bot,
@@ -30,7 +33,7 @@ export async function insertSessions(
   return ids;
 }
 
-/** Makes every statement that changes sessions or the other tables wait. Returns a function that ends the wait. */
+/** Locks conversation.sessions and the tables `others`, so that every statement that changes them waits. Returns a function that unlocks them. */
 export async function lockSessions(admin: Database, ...others: string[]): Promise<() => Promise<void>> {
   const locker = await admin.connect();
   await locker.query(`BEGIN; LOCK TABLE ${["conversation.sessions", ...others].join()} IN EXCLUSIVE MODE`);

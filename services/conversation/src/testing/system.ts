@@ -71,10 +71,10 @@ export async function rpcFailure(call: Promise<unknown>) {
   return { status, code, message };
 }
 
-/** Returns the error of a failed admin call as its caller receives it; `stable` is Parley's error code. Throws if the call succeeds. */
+/** Returns the error of a failed admin call as its caller receives it, with its status in `code`. Throws if the call succeeds. */
 export async function adminFailure(call: Promise<unknown>) {
   const { code, rawMessage, metadata } = await errorOf<ConnectError>(call);
-  return { code, stable: metadata.get("parley-code"), message: rawMessage };
+  return { code, parleyCode: metadata.get("parley-code"), message: rawMessage };
 }
 
 /** Returns how many turns the service has closed with an outcome, by its metrics. */

@@ -36,7 +36,7 @@ export type Closing = TurnResult & {
   toolsCalled: readonly ToolUse[];
   /** Set only if the reply was blocked. */
   blockedReason: string | undefined;
-  /** After this time the turn is not closed. By the database's clock, in microseconds since 1970; undefined for no limit. */
+  /** If this time has passed, closeTurn does nothing. By the database's clock, in microseconds since 1970; undefined for no limit. */
   deadlineMicroseconds: number | undefined;
   /** Set only if the workspace had reached its cap. */
   quota: QuotaUsage | undefined;
@@ -44,7 +44,7 @@ export type Closing = TurnResult & {
   reconnects: number;
 };
 
-/** Longer than a statement may run (10 s). A statement that began longer ago, to open or close a turn, is committed by now or never will be. */
+/** Longer than a statement that opens or closes a turn may run (10 s). If such a statement began longer ago, it is committed or has failed. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */
@@ -52,8 +52,8 @@ export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**
  * CTEs that store the reply and the settlement of closed turns, for every statement that closes turns. The statement must define the CTE
- * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must only close turns with
- * status `streaming`, so that the first outcome wins.
+ * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must close only turns
+ * with status `streaming`, so that the first outcome wins.
  */
 export const RECORD_CLOSED = `
   message AS (
@@ -83,7 +83,7 @@ export const SELECT_CLOSED = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
-// A turn is streaming exactly if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
+// A turn is streaming if and only if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
 // streaming turns, and read all streaming turns of the workspace.
 const CLOSE_TURN = `
   WITH closed AS (

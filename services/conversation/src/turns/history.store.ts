@@ -1,4 +1,7 @@
-/** At most this many turns are read. Only finished turns count towards `maxCharacters`, so without this limit a session with many failed turns would be read whole. */
+/**
+ * How many turns the query reads at most. Only finished turns count towards `maxCharacters`. Without this limit, the query would read all of
+ * a session's failed turns.
+ */
 const MAX_TURNS = 50;
 
 /** The SQL expressions from which historySql builds its query. */

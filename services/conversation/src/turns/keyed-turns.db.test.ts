@@ -58,7 +58,7 @@ describe("OpenTurn with a key", () => {
     expect(existing?.end).toMatchObject({ outcome: TurnOutcome.DONE, content: "Hi!", model: bot.model, latencyMs: 9 });
   });
 
-  test("opens one turn when thirty calls with one key run at once", async () => {
+  test("opens one turn when thirty calls with one key run concurrently", async () => {
     const turn = keyed();
     const responses = await Promise.all(Array.from({ length: 30 }, () => openAgain(turn)));
     expect(responses.filter(({ existing }) => existing === undefined)).toHaveLength(1);

@@ -152,7 +152,7 @@ describe("beside the previous release, message ids", () => {
     }
   });
 
-  test("rise in sessions from before the migration, and after it was reverted and applied again", async () => {
+  test("rise in sessions from before the migration, and after the migration was reverted and applied again", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const revertedCount = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
     const [before, between] = [randomUUID(), randomUUID()];

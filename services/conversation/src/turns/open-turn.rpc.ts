@@ -30,12 +30,13 @@ const MAX_ATTEMPTS = 2;
  * - If the bot has knowledge: one for the word search. If the message has a word that the knowledge lacks: also a transaction of two statements
  *   that reads similar words, and a second word search if one of them is a likely correction.
  * - If the knowledge has embeddings: one for the semantic search, which also calls llm-proxy.
- * - If the turn was not opened: one that reads the turn with the idempotency key, if the request has a key. Unless the key belongs to another
- *   turn, also one that reads this turn.
- * - If the call is repeated: one that reads this turn's passages, and those of the word search again.
- * - If no turn was opened and no earlier turn exists: all of these again, except the searches.
+ * - If the first statement did not open the turn: one that reads the turn with the idempotency key, if the request has a key. Unless the key
+ *   belongs to another turn, also one that reads the request's own turn.
+ * - If the request's own turn exists, because the call is repeated: one that reads the turn's passages, and the word search again.
+ * - If neither turn exists: the statements that open and read turns again, without the searches.
  *
- * A repeated call returns the turn as it was stored the first time.
+ * A repeated call returns the message id, model, message, passages and history of the first call. The rest of the prompt comes from the bot's
+ * current configuration.
  */
 export async function handleOpenTurn(
   { database, botConfigs, patternThreads, semanticSearch, counter }: OpenTurnDeps,
@@ -108,7 +109,7 @@ async function readExisting(
   return readRepeatedTurn(database, request, bot);
 }
 
-/** Returns this turn as it was first stored; undefined if it does not exist or its session is gone. */
+/** Returns the request's own turn with its first passages and history; undefined if it does not exist, or its session was deleted or erased. */
 async function readRepeatedTurn(
   database: Database,
   request: OpenTurnRequest,

@@ -96,7 +96,7 @@ describe("openTurn", () => {
     expect(sessions).toHaveLength(1);
   });
 
-  test("gives concurrent turns of a session ids and times in the same order", async () => {
+  test("orders the messages of a session's concurrent turns the same way by id and by time", async () => {
     const sessionId = randomUUID();
     await Promise.all(Array.from({ length: 40 }, () => openTurn(db.database, newTurn(bot, { sessionId }))));
     const messages = await messagesOf(sessionId);

@@ -44,9 +44,10 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 
 // The upsert locks the session's row, which holds the session's last message id. The statement reads the clock after it has the lock, so that
 // within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than
-// that column. It then takes the random start, or an id of the sequence if one of its messages already has an id of at least MIN_COMPUTED_ID.
-// message_count and the ratings are up to date exactly if counted_at equals last_activity_at. If the two times were equal before, the statement
-// sets both to the new time. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
+// that column. The statement then takes the random start, or an id of the sequence if a message of the session already has an id of at least
+// MIN_COMPUTED_ID.
+// message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
+// statement sets both to the new time. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
 // The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
 // statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is rolled back.
 const OPEN_TURN = `
@@ -161,7 +162,8 @@ export async function openTurn(
   } catch (error) {
     const state = sqlState(error);
     if (state === UNIQUE_VIOLATION) {
-      // By chance, another session of the workspace has the id: choose another one. Otherwise a concurrent call has opened the turn.
+      // If the id is taken, another session of the workspace has it by chance: choose another id. If another unique index is violated, a
+      // concurrent call has opened the turn, or another turn with its key.
       const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
       return isIdTaken ? openTurn(database, turn, choose) : undefined;
     }

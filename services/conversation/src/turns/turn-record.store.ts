@@ -96,7 +96,7 @@ const LIST_TURN_RECORDS = `
   ${JOINS}
   ORDER BY reply.message_id`;
 
-/** Returns up to `limit` turns of a session whose reply comes after a message, oldest first. Includes streaming turns. */
+/** Lists up to `limit` turns of a session, oldest first: those with a reply id above `afterMessageId`. Includes streaming turns. */
 export async function listTurnRecords(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },

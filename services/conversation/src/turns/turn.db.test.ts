@@ -167,7 +167,8 @@ describe("a blocked message", () => {
     expect((await close(turn)).outcome).toBe(TurnOutcome.BLOCKED);
     const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toEqual([]);
-    // An outcome of the blocked turn would have reached quota before that of a turn that is closed later.
+    // The process settles turns in the order in which they close. So once this later turn is settled, a settlement of the blocked turn would
+    // have reached quota too.
     const later = openRequest(guarded);
     await open(later);
     await close(later);

@@ -8,7 +8,7 @@ import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
 
-test("ListTurns returns a session with its turns, oldest first, and the passages of their replies once", async () => {
+test("ListTurns returns a session with its turns, oldest first, and each passage of their replies once", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await system.ops(KnowledgeAdminService).addSource({
@@ -83,7 +83,7 @@ test("ListTurns returns a session with its turns, oldest first, and the passages
   expect([messages, pages]).toEqual([["When?", "Sure?", "Really?"], 3]);
 });
 
-test("ListTurns returns not_found for a session that is unknown, foreign or deleted, and refuses invalid pages", async () => {
+test("ListTurns returns not_found for a session that is unknown, of another workspace or deleted, and refuses invalid pages", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   const turn = newTurn(bot);
@@ -100,11 +100,11 @@ test("ListTurns returns not_found for a session that is unknown, foreign or dele
   for (const each of [sessionId, other.sessionId, randomUUID(), "no-uuid"])
     expect(await adminFailure(turns.listTurns({ workspaceId, sessionId: each }))).toMatchObject({
       code: Code.NotFound,
-      stable: "session_not_found",
+      parleyCode: "session_not_found",
     });
 });
 
-test("owners' reads take none of the connections of turns", async () => {
+test("owners' reads use none of the connections that turns use", async () => {
   const bots = await Promise.all(Array.from({ length: 10 }, () => createBot(system.database)));
   const locker = await system.admin.connect();
   await locker.query(

@@ -12,8 +12,8 @@ const UNKNOWN_WORKSPACE = "deleted workspace";
 const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
 
 /**
- * Holds the ids of the deleted workspaces, which a periodic task reads. So calls are checked without the database, even while it is
- * unavailable.
+ * Holds the ids of the deleted workspaces. A periodic task refreshes them with read(). Calls are therefore checked without a query, even while
+ * the database is unavailable.
  */
 export class DeletedWorkspaces {
   readonly #database: Database;

@@ -27,7 +27,7 @@ export async function removeDeletion(database: Database, workspaceId: string): P
   await database.query("DELETE FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NULL", [
     workspaceId,
   ]);
-  // A row that still exists belongs to an erasure that has begun, or was stored after the DELETE.
+  // A row that still exists belongs to an erasure that has begun, or to a deletion that was stored after the DELETE. Only the first counts.
   const { rowCount } = await database.query(
     "SELECT FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NOT NULL",
     [workspaceId],

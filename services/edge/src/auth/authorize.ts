@@ -4,7 +4,7 @@ import { addressBucket, HttpError } from "../http/index.ts";
 import { enforce, type Policy, type RateLimiter } from "../rate-limits/index.ts";
 import { type AuthDeps, authenticate } from "./authenticate.ts";
 
-/** Verifies a request's access token. Before it refuses a request without a valid token, counts its client address against the policy. */
+/** Verifies a request's access token. If that fails with 401, counts the request against the policy's limit for the client's address. */
 export async function authenticateOrCountFailure(
   deps: AuthDeps & { limiter: RateLimiter },
   request: FastifyRequest,

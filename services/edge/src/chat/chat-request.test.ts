@@ -8,7 +8,7 @@ const blankCases = (blank: string): [string, object][] => [
   [`a key of ${JSON.stringify(blank)}`, { ...valid, public_key: blank }],
 ];
 
-/** An object with `levels` levels. */
+/** Returns an object of `levels` nested levels. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
 
 function parse(body: unknown) {
@@ -112,7 +112,7 @@ test("accepts a body of the largest valid fields, also with every character esca
   }
 });
 
-test("refuses a message of 70,000 emoji as message_too_long, also with the largest other fields", () => {
+test("refuses a message of 70,000 emoji as message_too_long, even if the other fields have their maximum sizes", () => {
   const body = JSON.stringify({
     ...valid,
     message: "😀".repeat(70_000),

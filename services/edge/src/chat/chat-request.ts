@@ -46,7 +46,7 @@ export function parsePlaygroundRequest(bytes: Uint8Array | undefined): Playgroun
 }
 
 /**
- * Checks the types and sizes of the fields first, then the message's length and the session id's format. The caller must check its own
+ * Checks the fields' types and the metadata first, then the message's length and the session id's format. The caller must check its own
  * fields before it calls this.
  */
 function parseTurnFields(body: JsonObject) {

@@ -63,10 +63,10 @@ export async function streamKeyedTurn(
   if (running !== undefined) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, clientBucket);
   const exchange: Exchange = { deps, turn, position, stream, reply };
-  if (running === undefined && position === undefined) return openReply(exchange, stopwatch);
+  if (running === undefined && position === undefined) return streamNewTurn(exchange, stopwatch);
   try {
-    if (running !== undefined) await readRunning(exchange, running);
-    else await readExisting(exchange, await findTurn(deps, turn));
+    if (running !== undefined) await streamRunning(exchange, running);
+    else await streamExisting(exchange, await findTurn(deps, turn));
   } finally {
     stream.release();
   }
@@ -77,12 +77,12 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
 }
 
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
-async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
+async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
   const { deps, turn, stream } = exchange;
   const { log } = exchange.reply.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
-  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return readAtSessionCap(exchange);
+  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return streamAtSessionCap(exchange);
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
       (report) => report && deps.streams.reportTurn(report, stopwatch, log),
@@ -94,40 +94,40 @@ async function openReply(exchange: Exchange, stopwatch: Stopwatch): Promise<void
     .finally(() => stream.release());
   const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, true);
-  else await readExisting(exchange, opening.existing);
+  else await streamExisting(exchange, opening.existing);
 }
 
 /** Called if this process runs as many keyed turns of the session as it may. Streams the key's turn. Throws 503 overloaded if there is none. */
-async function readAtSessionCap(exchange: Exchange): Promise<void> {
+async function streamAtSessionCap(exchange: Exchange): Promise<void> {
   const { deps, turn, stream } = exchange;
   try {
     const existing = await findTurn(deps, turn).catch((error: HttpError) => {
-      throw error.status === 404 ? refuseAtClientCap(deps, error) : error;
+      throw error.status === 404 ? refuseAtCap(deps, error) : error;
     });
-    await readExisting(exchange, existing);
+    await streamExisting(exchange, existing);
   } finally {
     stream.release();
   }
 }
 
 /** Streams the reply of a turn that this process runs. */
-async function readRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
+async function streamRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
   const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, false);
-  else await readExisting(exchange, opening.existing);
+  else await streamExisting(exchange, opening.existing);
 }
 
 async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): ReturnType<KeyedReply["waitForOpening"]> {
   try {
     return await reply.waitForOpening(stream.clientGoneSignal);
   } catch (error) {
-    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtClientCap(deps, error);
+    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtCap(deps, error);
     throw toHttpError(error);
   }
 }
 
-/** Returns the 503 for a session with too many running replies, or for a reply with too many readers. Counts the refused stream. */
-function refuseAtClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
+/** Counts a refused stream and returns the 503: the session has too many running replies, or the reply has too many readers. */
+function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloaded(cause);
 }
@@ -135,7 +135,7 @@ function refuseAtClientCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown):
 /** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
-  if (reply.isFull) throw refuseAtClientCap(exchange.deps);
+  if (reply.isFull) throw refuseAtCap(exchange.deps);
   const { raw } = exchange.reply;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
@@ -150,20 +150,20 @@ async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean):
 }
 
 /** Streams a turn that is in the database: replays it if it has ended, or else attaches to the edge that runs it. */
-async function readExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
+async function streamExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps } = exchange;
   const stored = readStoredReply(existing);
   if (stored !== undefined) return replay(exchange, existing, stored);
-  if (existing.edgeId !== deps.turnDeps.edgeId) return readRemote(exchange, existing);
+  if (existing.edgeId !== deps.turnDeps.edgeId) return streamRemote(exchange, existing);
   const local = deps.turnDeps.runningTurns.get(existing.turnId)?.reply;
   // The turn may have been opened since this request looked for its key.
-  if (local !== undefined) return readRunning(exchange, local);
+  if (local !== undefined) return streamRunning(exchange, local);
   await closeAbandonedTurn(deps.turnDeps.conversation, exchange.turn.workspaceId, existing.turnId).catch(
     (error: unknown) => {
       throw unavailable(error);
     },
   );
-  return readExisting(exchange, await findTurn(deps, exchange.turn));
+  return streamExisting(exchange, await findTurn(deps, exchange.turn));
 }
 
 async function replay(exchange: Exchange, existing: StoredTurn, { text, ending }: StoredReply): Promise<void> {
@@ -189,7 +189,7 @@ async function sendText(reader: ReplyReader, text: string, start: number): Promi
  * Streams a reply from the edge that runs its turn. If that edge cannot be reached or is lost, sends heartbeats until the database has the
  * stored end.
  */
-async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<void> {
+async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps, turn, position, stream } = exchange;
   const messageId = Number(existing.messageId);
   if (position !== undefined && position.messageId !== messageId) throw invalidEventId();
@@ -200,9 +200,9 @@ async function readRemote(exchange: Exchange, existing: StoredTurn): Promise<voi
   } catch (error) {
     const code = error instanceof RpcError ? error.code : "";
     if (code === "invalid_last_event_id") throw invalidEventId();
-    if (code === "overloaded") throw refuseAtClientCap(deps, error);
+    if (code === "overloaded") throw refuseAtCap(deps, error);
     // The other edge has closed the turn.
-    if (code === "turn_not_found") return readExisting(exchange, await findTurn(deps, turn));
+    if (code === "turn_not_found") return streamExisting(exchange, await findTurn(deps, turn));
     // After any other error, waitForEnd reads the outcome from the database.
   }
   if (exchange.reply.raw.destroyed) {
@@ -235,7 +235,7 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
     if (found instanceof HttpError && found.status === 404) break;
     const stored = found instanceof HttpError ? undefined : readStoredReply(found);
     if (stored !== undefined) {
-      // The stored text can be shorter than the text that the client has. The client reconnects and gets 400 invalid_last_event_id.
+      // The stored text lacks text that the client has. Close the connection: the client reconnects and gets 400 invalid_last_event_id.
       if (!isOffset(stored.text, offset)) break;
       deps.attachMetrics.attaches.inc({ where: "stored" });
       await sendText(reader, stored.text, offset);

@@ -46,7 +46,7 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 
-test("gives a turn no more readers than its limit when many attach at once", async () => {
+test("attaches at most 8 readers to a turn when many attach at the same time", async () => {
   const { deps } = createEdge();
   const parts = Array.from({ length: 1_000 }, () => attach(deps));
   const results = await Promise.allSettled(parts.map((each) => each.next()));

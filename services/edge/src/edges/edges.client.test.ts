@@ -76,7 +76,7 @@ test("calls an edge by its address and verifies the name in its certificate", as
   });
 });
 
-test("a process refuses the token of another process that had its address", async () => {
+test("refuses a call whose token belongs to another process that had the same address before", async () => {
   const port = await startServer();
   await expect(clients().cancel("ws", turnAt(port, "token of another process"))).rejects.toMatchObject({
     code: "unauthenticated",

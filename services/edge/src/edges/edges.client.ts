@@ -57,10 +57,10 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
         { edgeId, workspaceId, turnId, offset },
         { timeoutMs: MAX_GENERATION_MS, signal: AbortSignal.any([signal, timeout.signal]) },
       );
-      const closing = closeAfter(responses, close);
+      const stream = closeAfter(responses, close);
       try {
-        await closing.next();
-        return closing;
+        await stream.next();
+        return stream;
       } finally {
         clearTimeout(timer);
       }

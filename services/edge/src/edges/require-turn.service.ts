@@ -3,15 +3,15 @@ import { closeAbandonedTurn, type RunningTurn, type TurnDeps } from "../turns/in
 
 export type EdgeCallDeps = { turnDeps: TurnDeps };
 
-type TurnName = { edgeId: string; workspaceId: string; turnId: string };
+type TurnIds = { edgeId: string; workspaceId: string; turnId: string };
 
 /**
- * Returns a turn that this process runs. Throws other_edge if the call is for another process. If this process runs no such turn of the
- * workspace, closes that turn as an error in the database and throws turn_not_found.
+ * Returns a turn that this process runs. Throws other_edge if the call is for another process. If this process runs no turn with this id and
+ * workspace, closes the turn with this id and workspace in the database as an error, and throws turn_not_found.
  */
 export async function requireTurn(
   { turnDeps }: EdgeCallDeps,
-  { edgeId, workspaceId, turnId }: TurnName,
+  { edgeId, workspaceId, turnId }: TurnIds,
 ): Promise<RunningTurn> {
   if (edgeId !== turnDeps.edgeId)
     throw new RpcError(status.FAILED_PRECONDITION, "other_edge", "this is another edge process");

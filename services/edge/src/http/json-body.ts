@@ -4,7 +4,7 @@ import { shapeOf } from "./json-shape.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The maximum body size of stop, rating and doctor. Has room for a key of thousands of characters, so that an impossible key gets
+ * The maximum body size of stop, rating and doctor. Has room for a public key of thousands of characters: such an invalid key gets
  * invalid_api_key and not payload_too_large.
  */
 export const MAX_SMALL_BODY_BYTES = 8 * 1024;
@@ -40,7 +40,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Matches a text in which a reader sees nothing. Unicode classifies U+2800, the Braille blank, as a symbol. */
+/** Matches text without visible characters. Lists U+2800, the Braille blank, because Unicode classifies it as a symbol. */
 const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 export function isBlank(text: string): boolean {

@@ -10,6 +10,6 @@ test.each([
   ["/caf%C3%A9/?a=caf%C3%A9&b=100%", { id: "café" }, { a: "café", b: "100%" }],
   ["/caf%E9/?a=caf%C3%A9&b=%E9", { id: "caf%E9" }, { a: "café", b: "%E9" }],
   ["/100%/", { id: "100%" }, {}],
-])("an escape of %s that does not decode leaves the others as they are", async (url, params, query) => {
+])("of %s, keeps parts with an escape that does not decode, and decodes the rest", async (url, params, query) => {
   expect((await app.inject(url)).json()).toEqual({ params, query });
 });

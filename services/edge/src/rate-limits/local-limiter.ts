@@ -31,9 +31,10 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     timestampsByKey.set(key, timestamps);
     requestCount += timestamps.length - previous.length;
     evict();
-    // The window is empty when the newest request leaves it. After a refusal, the next request is allowed when the oldest leaves it.
-    const leavingMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
-    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: leavingMs + policy.windowMs - nowMs };
+    // Without further requests, the window is empty when the newest request leaves it. After a refusal, the next request is allowed when the
+    // oldest request leaves the window.
+    const requestMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
+    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: requestMs + policy.windowMs - nowMs };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

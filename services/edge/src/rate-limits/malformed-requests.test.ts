@@ -73,7 +73,7 @@ test("does not call the limiter for well-formed and refused requests", async () 
   expect(countedSubjects).toHaveLength(limit + 1);
 });
 
-test("refuses only the IPv6 client's /64", async () => {
+test("counts all addresses of a /64 together, and does not refuse the next /64", async () => {
   const { replicas } = createReplicas(1);
   const [send] = replicas;
   for (let sent = 0; sent <= limit; sent++) await send?.("/bad", `2001:db8:0:1::${sent.toString(16)}`);

@@ -8,7 +8,7 @@ import type { RedisSettings } from "./redis-settings.ts";
 
 const LUA_SCRIPT = readFileSync(new URL("./sliding-window.lua", import.meta.url), "utf8");
 const REPLY_TIMEOUT_MS = 50;
-/** After this long without any reply, requests fail at once until Redis replies again. */
+/** After this long without any reply, requests fail immediately until Redis replies again. */
 const UNRESPONSIVE_AFTER_MS = 200;
 const SPAN_OPTIONS = {
   kind: "client",
@@ -23,11 +23,11 @@ type RedisWithScript = (Redis | Cluster) & {
   slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
 };
 
-/** A limiter whose `take` rejects if Redis does not reply within 50 ms, or at once while Redis is unresponsive. */
+/** A limiter whose `take` rejects if Redis does not reply within 50 ms, or immediately while Redis is unresponsive. */
 export type RedisLimiter = RateLimiter & {
   /**
-   * Connects with other settings. The current connection stays in use until the new one is ready. Until then the new one keeps trying, and
-   * calls `onFailure` for its first failure.
+   * Connects with other settings. The current connection stays in use until the new one is ready. Until then the limiter keeps trying to
+   * connect, and calls `onFailure` for the first failure.
    */
   reconnect(settings: RedisSettings, onFailure: (error: Error) => void): void;
   close(): void;

@@ -56,7 +56,7 @@ function connectCluster(urls: readonly string[], login: Login): Cluster {
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     redisOptions: { ...redisOptions, ...login },
-    // By default ioredis connects to addresses. A certificate contains host names.
+    // By default ioredis connects to IP addresses, but the certificates contain host names.
     ...(login.tls && { dnsLookup: keepHostName }),
   });
 }

@@ -47,7 +47,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
   });
 }
 
-/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the client stops reading. */
+/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the response closes early. */
 async function firstChunkOrNotFound(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
   let first: IteratorResult<ExportSessionResponse>;
   try {

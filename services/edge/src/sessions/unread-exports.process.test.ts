@@ -41,7 +41,7 @@ test.each([
     await app.close();
   });
   client.write(`GET /api/conversations/${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-  // The kernel's buffers are full when the export stops.
+  // Waits until the export stops, because the kernel's buffers are full.
   for (let before = -1; before < chunks; await sleep(300)) before = chunks;
   expect(chunks).toBeGreaterThan(0);
   await expect.poll(async () => (await metrics.buffered.get()).values[0]?.value, { timeout: 3_000 }).toBeGreaterThan(0);

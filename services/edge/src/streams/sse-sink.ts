@@ -118,7 +118,7 @@ export function openReplyReader(
 
 /** Resets the connection of a response, and drops the data in the kernel's send buffer. */
 export function resetConnection({ req }: ServerResponse): void {
-  // If the client pipelines its requests, a response has no socket of its own until those before it have ended.
+  // Not the response's socket: if the client pipelines requests, it is null until the earlier responses have ended.
   req.socket.resetAndDestroy();
 }
 

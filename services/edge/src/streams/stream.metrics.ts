@@ -19,7 +19,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many, or the session too many running replies, or the reply too many readers. workspace or overload: a turn waited too long to be started, or the queue of its workspace was full or too slow. workspace: the workspace was starting as many turns as one workspace may. overload: it was not, because turns of other workspaces took the places. draining: the process is ending its streams.",
+      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many, or the session too many running replies, or the reply too many readers. workspace and overload: a turn waited too long to be started, or the queue of its workspace was full or too slow. The reason is workspace if the workspace was starting as many turns as one workspace may, and overload if turns of other workspaces took the places. draining: the process is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),

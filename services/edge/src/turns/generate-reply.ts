@@ -98,7 +98,7 @@ type Cancellation = {
   dispose: () => void;
 };
 
-/** Returns a signal that cancels a Generate call when its stream must end: at once, or after FINISH_WAIT_MS if the reply has text. */
+/** Returns a signal that cancels a Generate call when its stream must end: immediately, or after FINISH_WAIT_MS if the reply has text. */
 function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Cancellation {
   const call = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -33,7 +33,7 @@ export class KeyedReply implements TurnSink {
   /** How many readers have attached, not counting the opener. */
   reconnects = 0;
   readonly #detachedMs: number;
-  readonly #onDetached: (result: "resumed" | "completed" | "cancelled") => void;
+  readonly #onDetachResult: (result: "resumed" | "completed" | "cancelled") => void;
   readonly #followers = new Map<ReplyReader, Follower>();
   readonly #cancelController = new AbortController();
   readonly #endController = new AbortController();
@@ -47,15 +47,15 @@ export class KeyedReply implements TurnSink {
   #isClosing: boolean = false;
   #detachTimer: NodeJS.Timeout | undefined;
 
-  /** @param onDetached called when a reply without readers is resumed, completes or is cancelled. */
+  /** @param onDetachResult called when a reply without readers is resumed, completes or is cancelled. */
   constructor(
     requestHash: Uint8Array,
     detachedMs: number,
-    onDetached: (result: "resumed" | "completed" | "cancelled") => void,
+    onDetachResult: (result: "resumed" | "completed" | "cancelled") => void,
   ) {
     this.requestHash = requestHash;
     this.#detachedMs = detachedMs;
-    this.#onDetached = onDetached;
+    this.#onDetachResult = onDetachResult;
     this.opening = new Promise((resolve, reject) => {
       this.#resolveOpening = resolve;
       this.#rejectOpening = reject;
@@ -140,7 +140,7 @@ export class KeyedReply implements TurnSink {
     this.#ending = ending;
     if (this.#detachTimer !== undefined) {
       this.#stopDetachTimer();
-      this.#onDetached(ending.outcome === "cancelled" ? "cancelled" : "completed");
+      this.#onDetachResult(ending.outcome === "cancelled" ? "cancelled" : "completed");
     }
     for (const follower of this.#followers.values()) follower.advance();
   }
@@ -159,7 +159,7 @@ export class KeyedReply implements TurnSink {
     if (!isOpener) this.reconnects++;
     if (this.#detachTimer !== undefined && !this.cancelSignal.aborted) {
       this.#stopDetachTimer();
-      this.#onDetached("resumed");
+      this.#onDetachResult("resumed");
     }
     const state = { text: () => this.#text, ending: () => this.#ending, onOverdue: () => this.#disconnect(reader) };
     const follower = new Follower(reader, state, offset);

@@ -61,7 +61,7 @@ export function keepLease(
     } catch (error) {
       if (leaseMs !== undefined) {
         log.warn({ error }, "lease renewal failed, retrying");
-        void extendIfConnected(leaseMs, error);
+        void extendIfAnyServiceResponds(leaseMs, error);
       }
       const delayMs = retryDelayMs * (0.75 + Math.random() / 2);
       retryDelayMs = Math.min(
@@ -73,7 +73,7 @@ export function keepLease(
     }
   }
 
-  async function extendIfConnected(byMs: number, error: unknown): Promise<void> {
+  async function extendIfAnyServiceResponds(byMs: number, error: unknown): Promise<void> {
     const hasResponded = error instanceof RpcError && error.code === NOT_STORED;
     if (hasResponded || (await peers.isAnyReachable())) connectedUntilMs = performance.now() + byMs;
   }

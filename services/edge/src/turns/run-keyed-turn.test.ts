@@ -34,7 +34,7 @@ test.each([
     conversation: { openTurn: () => Promise.reject(attempts.shift()) },
     turnCloser: { closeIfOpened },
     runningTurns: new RunningTurns(),
-    startLimiter: { begin: () => Promise.resolve(() => undefined) },
+    turnStartLimiter: { begin: () => Promise.resolve(() => undefined) },
     newTurnId: () => TURN_ID,
   } as unknown as TurnDeps;
   const reply = new KeyedReply(request.requestHash, 1_000, () => undefined);

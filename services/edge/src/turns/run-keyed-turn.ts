@@ -36,7 +36,7 @@ export async function runKeyedTurn(
   let releaseStart: (() => void) | undefined;
   try {
     stopwatch.enter("open");
-    releaseStart = await deps.startLimiter.begin(turn.workspaceId, reply.allClientsGoneSignal);
+    releaseStart = await deps.turnStartLimiter.begin(turn.workspaceId, reply.allClientsGoneSignal);
     const opened = await openWithRetry(deps, turn, stopwatch);
     if (opened.existing !== undefined) {
       reply.resolveToExistingTurn(opened.existing);

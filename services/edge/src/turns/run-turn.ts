@@ -23,7 +23,7 @@ export type TurnDeps = {
   llm: RpcClient<typeof LlmService>;
   turnCloser: TurnCloser;
   runningTurns: RunningTurns;
-  startLimiter: TurnStartLimiter;
+  turnStartLimiter: TurnStartLimiter;
   edgeId: string;
   newTurnId: () => string;
 };
@@ -48,7 +48,7 @@ export type TurnContext = GenerationContext & {
   releaseStart: () => void;
   /** Aborted when the visitor disconnects or stops the reply: a reply that is neither complete nor blocked then gets the outcome `cancelled`. */
   cancelSignal: AbortSignal;
-  /** Set for a turn with an idempotency key: its sink gets only a stored ending. */
+  /** Set for a turn with an idempotency key. If the outcome cannot be stored, the sink of such a turn gets no ending. */
   keyed?: {
     /** Called when CloseTurn is about to be sent. */
     onClosing(): void;
@@ -97,7 +97,7 @@ export async function runTurn(
   let releaseStart: (() => void) | undefined;
   try {
     context.stopwatch.enter("open");
-    releaseStart = await deps.startLimiter.begin(turn.workspaceId, context.cancelSignal);
+    releaseStart = await deps.turnStartLimiter.begin(turn.workspaceId, context.cancelSignal);
     const opened = await openTurn(deps, turn, context.stopwatch).catch((error: unknown) => {
       handleOpenFailure(deps, turn, error, context.stopwatch);
       throw error;
@@ -113,8 +113,8 @@ export async function runTurn(
 }
 
 /**
- * Runs an opened turn to its end. `ending` is undefined if the stored outcome is unknown: the sink has then received an error, or nothing if the
- * turn has a key.
+ * Runs an opened turn to its end. `ending` is undefined if the stored outcome is unknown. The sink has then received an ending with the outcome
+ * `error`, or no ending if the turn has an idempotency key.
  */
 export async function completeTurn(
   deps: TurnDeps,

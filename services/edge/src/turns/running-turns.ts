@@ -13,7 +13,7 @@ export type RunningTurn = {
   onRemoved: (() => void)[];
 };
 
-type TurnName = { workspaceId: string; turnId: string };
+type TurnIds = { workspaceId: string; turnId: string };
 
 /** Identifies an idempotency key by its workspace, bot, session and hash. As in the database, the same key at another bot is another key. */
 export type KeyName = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
@@ -33,7 +33,7 @@ export class RunningTurns {
   readonly #replies = new Map<string, KeyedReply>();
   readonly #countBySession = new Map<string, number>();
 
-  add({ workspaceId, turnId }: TurnName, cancel: () => void, reply?: KeyedReply): RunningTurn {
+  add({ workspaceId, turnId }: TurnIds, cancel: () => void, reply?: KeyedReply): RunningTurn {
     const turn: RunningTurn = { workspaceId, cancel, reply, ending: undefined, onRemoved: [] };
     this.#turns.set(turnId, turn);
     return turn;

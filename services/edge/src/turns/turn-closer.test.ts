@@ -27,11 +27,11 @@ function createCloser(
   return createTurnCloser(conversation, log, () => undefined, pause);
 }
 
-test("closes a turn whose OpenTurn committed after the longest wait for a connection and the longest statement", async () => {
-  const openedAtMs = performance.now() + 30_000;
+test("closes a turn whose OpenTurn commits up to 30 s after it failed at the edge", async () => {
+  const committedAtMs = performance.now() + 30_000;
   const outcomes: unknown[] = [];
   const closer = createCloser(async (request) => {
-    if (performance.now() < openedAtMs) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
+    if (performance.now() < committedAtMs) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
     outcomes.push(request.outcome);
     return { outcome: request.outcome };
   });
@@ -55,7 +55,7 @@ test("closes a turn whose OpenTurn commits after the database was unreachable fo
   expect(outcomes).toEqual([OUTCOMES.error.proto]);
 });
 
-test("leaves a turn whose OpenTurn result is unknown to the sweeper after 7 minutes without a response", async () => {
+test("if the result of OpenTurn is unknown, leaves the turn to the sweeper after 7 minutes without a response", async () => {
   let calls = 0;
   const closer = createCloser(async () => {
     calls++;
@@ -66,7 +66,7 @@ test("leaves a turn whose OpenTurn result is unknown to the sweeper after 7 minu
   expect(calls).toBe(13);
 });
 
-test("gives up a turn that the conversation service cannot close even as an error without content", async () => {
+test("gives up if the conversation service cannot even close the turn as an error without content", async () => {
   const sent: unknown[] = [];
   const closer = createCloser(async ({ outcome, content }) => {
     sent.push([outcome, content]);
@@ -117,7 +117,7 @@ test("logs timings that cannot be recorded as such, and does not send them again
   expect(warn.mock.calls).toEqual([[expect.objectContaining({ turn_id: turn.turnId }), "turn timings not recorded"]]);
 });
 
-test("drain waits for the error that is stored after a done turn was not stored in time", async () => {
+test("drain waits until a turn that could not be stored as done in time is stored as an error", async () => {
   const reachableAtMs = performance.now() + 7_000;
   const outcomes: unknown[] = [];
   const closer = createCloser(async (request) => {

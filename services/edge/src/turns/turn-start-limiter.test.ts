@@ -8,7 +8,7 @@ const OVERLOADED = { code: "overloaded" };
 /** The signal of a visitor who does not leave. */
 const STAYS = new AbortController().signal;
 
-/** Begins turns of a workspace. `begun` has those that may start, and `startOldest` reports the oldest of them as started. */
+/** Begins turns of a workspace. `begun` has those that may start, and `reportOldestStarted` reports the oldest of them as started. */
 function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
@@ -16,7 +16,7 @@ function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, si
   );
   // Turns that still wait 10 s after a test are refused then.
   for (const turn of turns) turn.catch(() => undefined);
-  return { turns, begun, startOldest: () => begun.shift()?.() };
+  return { turns, begun, reportOldestStarted: () => begun.shift()?.() };
 }
 
 async function settle(): Promise<void> {
@@ -31,10 +31,10 @@ test("starts at most 64 turns of a workspace at once, and later ones in order", 
   const b = begin(limiter, "b", 1);
   await settle();
   expect([a.begun.length, b.begun.length, order]).toEqual([STARTING_OF_WORKSPACE, 1, []]);
-  a.startOldest();
+  a.reportOldestStarted();
   await later[0];
   expect(order).toEqual([1]);
-  a.startOldest();
+  a.reportOldestStarted();
   await later[1];
   expect(order).toEqual([1, 2]);
 });
@@ -57,7 +57,7 @@ test("starts at most 256 turns at once, and shares freed places between waiting 
   const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
   await settle();
   expect(begunOfWaiting()).toEqual([0, 0]);
-  for (let n = 0; n < 6; n++) busy[n]?.startOldest();
+  for (let n = 0; n < 6; n++) busy[n]?.reportOldestStarted();
   await settle();
   expect(begunOfWaiting()).toEqual([2, 2]);
 });
@@ -78,7 +78,7 @@ test("when a turn has started, begins all waiting turns that now have room", asy
   const [, , , d, e] = workspaces;
   await settle();
   expect(workspaces.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16]);
-  for (let n = 0; n < 32; n++) d?.startOldest();
+  for (let n = 0; n < 32; n++) d?.reportOldestStarted();
   await settle();
   // 192 + 21 + 22 of the 256 places are taken: each waiting workspace starts at least as many turns as there are places left.
   expect([d?.begun.length, e?.begun.length]).toEqual([21, 22]);
@@ -100,39 +100,39 @@ test("does not start the turns of visitors who left, and lets others wait in the
   expect(waiting).toBe(0);
   const live = begin(limiter, "a", 1);
   expect(waiting).toBe(1);
-  running.startOldest();
+  running.reportOldestStarted();
   await settle();
   expect([left.begun.length, live.begun.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });
 
-test("refuses a turn at once while an earlier one of its workspace has waited for 5 s", async () => {
+test("refuses a turn immediately while an earlier one of its workspace has waited for 5 s", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE + 1);
+  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE + 1);
   await vi.advanceTimersByTimeAsync(4_999);
   const waiting = limiter.begin("a", STAYS);
   await vi.advanceTimersByTimeAsync(1);
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused).toHaveBeenCalledOnce();
   await limiter.begin("b", STAYS);
-  startOldest();
-  startOldest();
+  reportOldestStarted();
+  reportOldestStarted();
   await waiting;
   await Promise.race([limiter.begin("a", STAYS), vi.advanceTimersByTimeAsync(1)]);
   expect(refused).toHaveBeenCalledOnce();
 });
 
-test("refuses a turn at once while 1,000 of its workspace wait", async () => {
+test("refuses a turn immediately while 1,000 of its workspace wait", async () => {
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
+  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
   await settle();
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused.mock.calls).toEqual([["workspace"]]);
   await limiter.begin("b", STAYS);
-  startOldest();
+  reportOldestStarted();
   await Promise.race([limiter.begin("a", STAYS), settle()]);
   expect(refused).toHaveBeenCalledOnce();
 });
@@ -142,14 +142,14 @@ test("refuses a turn that has waited for 10 s", async () => {
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { startOldest } = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE);
   const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(refused).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   await waiting;
   expect(refused.mock.calls).toEqual([["workspace"]]);
-  startOldest();
+  reportOldestStarted();
   await limiter.begin("a", STAYS);
 });
 

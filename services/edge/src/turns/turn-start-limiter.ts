@@ -7,7 +7,7 @@ const MAX_STARTING_OF_WORKSPACE = 64;
 const MAX_STARTING = 256;
 /** More messages at once are an overload, not a burst. */
 const MAX_WAITING_OF_WORKSPACE = 1_000;
-/** While a turn has waited for this time, later ones of its workspace are refused at once: they would wait too long. */
+/** While a turn has waited for this time, later ones of its workspace are refused immediately: they would wait too long. */
 const MAX_WAIT_OF_OLDEST_MS = 5_000;
 const MAX_WAIT_MS = 10_000;
 

@@ -334,7 +334,7 @@ describe("while the database is down", () => {
         expect(statusOf(await other.generate({ turnId }))).toBe("COMPLETE");
         expect(performance.now() - started).toBeLessThan(1_500);
       }
-      // A row is late if it was in memory when a write failed. The next failure may precede the last row, so wait for two.
+      // A row is late if it was in memory when a write failed. The next write may fail before the last row is added, so wait for two failures.
       const countFailures = async () =>
         (await other.metric('parley_llm_call_log_failures_total{service="llm-proxy"}')) ?? 0;
       const failuresBefore = await countFailures();

@@ -135,7 +135,7 @@ const FILL = `
   ${MISSING}
   ON CONFLICT DO NOTHING`;
 
-// Waits until running transactions of insertCalls end, and lets new ones wait. Otherwise a turn whose own row is not committed yet would get
+// Waits until running transactions of insertCalls end, and makes new ones wait. Otherwise a turn whose own row is not committed yet would get
 // two rows.
 const LOCK = "LOCK TABLE llm.calls IN SHARE ROW EXCLUSIVE MODE";
 

@@ -105,7 +105,7 @@ test("adds no row for a turn whose own row is being stored", async () => {
   };
   const blocking = await proxy.database.connect();
   try {
-    // While this row of another turn is not committed, insertCalls waits, because its row has the same key.
+    // While this row of another turn is not committed, the insertCalls below waits, because its row has the same primary key.
     await blocking.query("BEGIN");
     await insertCalls(blocking, [{ ...row, turnId: randomUUID() }]);
     const inserted = insertCalls(service, [row]);

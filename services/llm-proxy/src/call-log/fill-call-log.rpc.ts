@@ -15,7 +15,7 @@ export type FillCallLogDeps = {
   retentionDays: number;
 };
 
-/** Adds a row to the call log for each turn of the request that has none. */
+/** Adds a call log row for each turn of the request that does not have a row yet. */
 export async function handleFillCallLog(
   { database, settings, metrics, retentionDays }: FillCallLogDeps,
   { turns }: FillCallLogRequest,

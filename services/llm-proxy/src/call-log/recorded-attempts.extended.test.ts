@@ -49,7 +49,7 @@ const BEHAVIOURS: Record<string, Reply> = {
 
 test("the call log matches the requests that the providers received, even for failures", async () => {
   const behaviours = Object.keys(BEHAVIOURS);
-  // Combines each behaviour of the first provider with another behaviour of the second provider, and with a response.
+  // Pairs each behaviour of the first provider with two of the second provider: with another behaviour, and with `responds`.
   const pairs = behaviours.flatMap((one, index) =>
     [behaviours[(index * 5 + 3) % behaviours.length] ?? "", "responds"].map((two) => [one, two]),
   );

@@ -84,9 +84,9 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
 });
 
 test.each([
-  ["complete if all its text has arrived", true, undefined],
-  ["cancelled if it only has a finish reason", false, expect.any(GenerationCancelled)],
-])("an attempt that is cancelled while it waits for token counts is %s", async (_, isTextComplete, failure) => {
+  ["complete if onTextComplete was called", true, undefined],
+  ["cancelled if onTextComplete was not called", false, expect.any(GenerationCancelled)],
+])("an attempt whose caller cancels after onFinished is %s", async (_, isTextComplete, failure) => {
   const caller = new AbortController();
   const request = requestOf(async ({ onText, onFinished, onTextComplete, signal }) => {
     await onText("text");

@@ -125,9 +125,9 @@ async function streamCompletion(
     });
     if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   } catch (error) {
-    // Once its text is complete, a completion stays complete even if the caller cancels.
+    // A cancelled attempt fails unless its provider has reported that the text is complete.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
-    // A finished completion has all its text, even if the token counts are lost or the connection breaks.
+    // Other failures after the model has finished are ignored: the text has arrived, and only the token counts may be missing.
     else if (!completion.isFinished)
       failure = toFailure(attemptTimer.signal.aborted ? attemptTimer.signal.reason : error);
   }

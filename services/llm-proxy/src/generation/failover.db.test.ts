@@ -126,7 +126,7 @@ describe("a breaker", () => {
 });
 
 describe("the concurrency limit", () => {
-  test("when the queue is full or the wait is too long, refuses a generation, or fails over if its route has another model", async () => {
+  test("if the queue is full or the wait too long, fails over to the route's next model, or refuses the generation if there is none", async () => {
     second.script(() => ({ everyMs: 60 }));
     const generations = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
     const statuses = (await Promise.all(generations)).map(statusOf).sort();

@@ -237,7 +237,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("after an error with status 200, which is mapped by its code in a stream and is PROVIDER_ERROR in JSON", async () => {
+  test("after an error in an HTTP 200 response, with the status of the error's code in a stream, with PROVIDER_ERROR in JSON", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([

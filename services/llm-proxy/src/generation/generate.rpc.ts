@@ -26,8 +26,8 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
  * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may overtake text that
- * moderation holds back. No reader of the stream relates tool calls to text. Throws invalid_argument or invalid_prompt before the first
- * message. Adds every generation to the call log, even a cancelled one.
+ * moderation holds back. That is harmless, because no reader of the stream relates tool calls to text. Throws invalid_argument or
+ * invalid_prompt before the first message. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,

@@ -4,8 +4,8 @@ import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
 /**
- * The tokens and the cost of one round or of a generation. `isEstimated` is true if the provider sent no counts, even if Parley counted with a
- * vocabulary. `cost` is null if a model has no price.
+ * The tokens and the cost of one round or of a generation. `isEstimated` is true if Parley counted the tokens of an output because the
+ * provider sent no counts, even if it counted them with a vocabulary. `cost` is null if a model has no price.
  */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 

@@ -36,7 +36,10 @@ export class AttemptTimer {
     this.#isPaused = true;
   }
 
-  /** Must be called when the reader has the text. From then on the provider must send more within the silence timeout. */
+  /**
+   * Must be called when the reader has the text, and when a part of a tool call arrives. From then on the provider must send more within the
+   * silence timeout.
+   */
   resume(): void {
     this.#isPaused = false;
     if (this.#isSilenceTimerRunning) this.#waitTimer.refresh();

@@ -19,9 +19,7 @@ export type GuardedProvider = {
   provider: Provider;
   breaker: CircuitBreaker;
   concurrency: ConcurrencyLimiter;
-  /**
-   * The breaker and the limit of embeddings. They are separate, so that embedding documents cannot delay generations or open their breaker.
-   */
+  /** Embedding requests have their own breaker and limit, so that they cannot delay generations or open the breaker for generations. */
   embeddings: { breaker: CircuitBreaker; concurrency: ConcurrencyLimiter };
 };
 
@@ -48,7 +46,7 @@ export class ProviderCatalog {
   #settings: Settings;
   #configuredModels: ReadonlySet<string>;
   #providers = new Map<string, GuardedProvider>();
-  /** The replaced providers that running generations may still use, each with the timer that closes it. */
+  /** The replaced or removed providers that running generations may still use, each with the timer that closes it. */
   readonly #replaced = new Map<GuardedProvider, NodeJS.Timeout>();
 
   /** `now` is a monotonic clock in milliseconds. Providers with an https URL are reached through `proxyUrl`, if given. */
@@ -70,7 +68,7 @@ export class ProviderCatalog {
 
   /**
    * Replaces the settings for later generations. A provider whose settings did not change keeps its connections and its state. A replaced
-   * provider is closed after MAX_GENERATION_MS, because then no generation uses it any more.
+   * or removed provider is closed after MAX_GENERATION_MS, because then no generation uses it any more.
    */
   applySettings(settings: Settings): void {
     const previous = this.#providers;

@@ -5,7 +5,7 @@ export type BreakerState = "closed" | "open" | "half_open";
 /** How an admitted request ended. A cancelled request is `neutral`: it shows nothing about the provider. */
 export type BreakerVerdict = "ok" | "fault" | "neutral";
 
-/** A circuit breaker: refuses requests to a provider that keeps failing, then admits one at a time until one succeeds. */
+/** A circuit breaker: refuses requests to a provider that keeps failing. After a cooldown, admits one request at a time until one succeeds. */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy;
   readonly #now: () => number;
@@ -40,7 +40,7 @@ export class CircuitBreaker {
   }
 
   #recordVerdict(verdict: BreakerVerdict): void {
-    // The breaker has opened since this request was admitted. The request then neither closes it nor keeps it open.
+    // If the breaker has opened since the request was admitted, the verdict is ignored.
     if (this.#openedAtMs !== undefined) return;
     if (verdict === "ok") this.#faults = 0;
     if (verdict === "fault" && ++this.#faults >= this.#policy.failures) this.#openedAtMs = this.#now();

@@ -50,7 +50,7 @@ describe("ConcurrencyLimiter", () => {
     expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
   });
 
-  test("refuses at once when the queue is full", async () => {
+  test("refuses immediately when the queue is full", async () => {
     const { acquire, order } = setUp({ maxQueued: 2 });
     for (const name of ["a", "b", "c", "d"]) void acquire(name);
     await settled();
@@ -67,7 +67,7 @@ describe("ConcurrencyLimiter", () => {
     expect(order.slice(2)).toEqual(["a1", "b1"]);
   });
 
-  test("refuses after maxWaitMs, or at once when cancelled, without losing a slot", async () => {
+  test("refuses after maxWaitMs, or immediately when cancelled, without losing a slot", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { acquire, order, releaseNext } = setUp({ maxWaitMs: 100 });

@@ -20,7 +20,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Waits for a slot. Returns a function that must be called once to release the slot. Throws ProviderFailure if the queue is full or the
-   * wait too long, or the signal's reason.
+   * wait is too long. If the signal is aborted, throws the signal's reason.
    */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -72,8 +72,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Makes room in the full queue for a request of the workspace: refuses the newest waiter of the longest queue of a workspace. Does so
-   * only if the workspace's own queue, including the request, is shorter than the longest queue. Returns whether it made room.
+   * Makes room for a request of the workspace when all queues together are full: refuses the newest waiter of the workspace with the longest
+   * queue. Does so only if the request's own queue, including the request, is shorter than that queue. Returns whether it made room.
    */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];

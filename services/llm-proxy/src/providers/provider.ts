@@ -17,14 +17,14 @@ export type CompletionRequest = {
   onText: TextSink;
   /** Called when more of a tool call arrives instead of text. Restarts the silence timeout. Not called for reasoning. */
   onProgress: () => void;
-  /** Called when the model has finished, with its tool calls and its finish reason. Later failures are ignored. */
+  /** Called, perhaps repeatedly, once the model has finished, with its tool calls and its finish reason. Later failures are ignored. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**
-   * Called after all text was passed to `onText`, if the model finished without tool calls and the stream is still open. Only token counts
-   * may follow.
+   * Called, perhaps repeatedly, after all text was passed to `onText`, if the model finished without tool calls and the stream is still open.
+   * Only token counts may follow.
    */
   onTextComplete: () => void;
-  /** Called with the provider's token counts, if it sends any. */
+  /** Called, perhaps repeatedly, with the latest token counts, if the provider sends any. */
   onUsage: (usage: Usage) => void;
 };
 
@@ -45,7 +45,7 @@ export type Embeddings = { vectors: number[][]; tokens: number };
 export type Provider = {
   /** Whether a model of this name can be called. */
   hasModel(model: string): boolean;
-  /** Streams a completion. The completion has failed if this throws, or if it returns without having called `onFinished`. */
+  /** Streams a completion. The completion has failed if this ends, by a return or an error, without having called `onFinished`. */
   stream(request: CompletionRequest): Promise<void>;
   /** Embeds texts. Throws ProviderFailure. Missing if the provider has no embeddings. */
   embed?(request: EmbeddingRequest): Promise<Embeddings>;

@@ -46,7 +46,7 @@ test("the system message holds the system prompt, then the passages as numbered 
   );
 });
 
-test("a passage cannot end its source, and a title cannot end its attribute", () => {
+test("a passage cannot close its <source> element, and a title cannot close its attribute", () => {
   const [system] = render({
     passages: [
       {
@@ -81,7 +81,7 @@ test.each([
   "<\u2044source>",
   "<//source>",
   `<${"\u200b".repeat(1000)}/source>`,
-])("a passage cannot imitate the tag of a source with %j", (tag) => {
+])("a passage cannot imitate a <source> tag with %j", (tag) => {
   const [system] = render({ passages: [{ source: tag, heading: "", text: `a ${tag} b` }], messages: [question] });
   expect(system?.content).toContain(`a &lt;${tag.slice(1)} b`);
   expect(system?.content).toMatch(/title="&lt;/);

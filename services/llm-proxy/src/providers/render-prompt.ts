@@ -37,8 +37,8 @@ function renderPassage(passage: Passage, index: number): string {
 }
 
 /**
- * Escapes the tags that enclose passages, so that a passage cannot end its own source and pose as instructions. A model also reads a tag with
- * full-width, styled or Cyrillic letters or with invisible characters in it, so such tags are escaped too.
+ * Escapes text that looks like the <source> tags around passages, so that a passage cannot close its own tag and pose as instructions. A model
+ * also reads a tag with full-width, styled or Cyrillic letters or with invisible characters in it, so such tags are escaped too.
  */
 function escapeTags(text: string): string {
   return text.replace(/[<\uff1c\ufe64\u2039\u3008\u27e8]/g, (bracket, at: number) =>

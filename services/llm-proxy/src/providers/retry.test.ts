@@ -7,7 +7,7 @@ const failure = (options: { isRetryable?: boolean; retryAfterMs?: number } = {})
   new ProviderFailure("provider_error", "http_503", { isRetryable: true, ...options });
 
 describe("computeRetryDelayMs", () => {
-  test("doubles the wait up to maxDelayMs and spreads it over the upper half", () => {
+  test("doubles the backoff up to maxDelayMs, and waits 50 to 100 % of the backoff", () => {
     const range = (attempts: number) =>
       [0, 0.999].map((random) => computeRetryDelayMs(failure(), attempts, policy, random));
     expect(range(1)).toEqual([50, expect.closeTo(100, 0)]);
@@ -20,7 +20,7 @@ describe("computeRetryDelayMs", () => {
     expect(computeRetryDelayMs(failure({ isRetryable: false }), 1, policy, 0)).toBeUndefined();
   });
 
-  test("waits at least for Retry-After, and gives up if that is too long", () => {
+  test("waits at least as long as Retry-After, and gives up if Retry-After is above the limit", () => {
     for (const random of [0, 0.5, 0.999]) {
       const delayMs = computeRetryDelayMs(failure({ retryAfterMs: 2_000 }), 1, policy, random);
       expect(delayMs).toBeGreaterThanOrEqual(2_000);

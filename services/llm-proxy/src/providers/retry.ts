@@ -3,8 +3,8 @@ import type { ProviderFailure } from "./failure.ts";
 
 /**
  * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
- * attempts that have failed. `random`, in [0, 1), is the jitter: callers that were refused together do not retry together. It spreads the wait
- * over the upper half of the backoff. If the provider sent Retry-After, the wait is that time plus up to one backoff.
+ * attempts that have failed. `random`, in [0, 1), is the jitter, so that callers that were refused together do not retry together. The wait is
+ * 50 to 100 % of the backoff. If the provider sent Retry-After, the wait is that time plus up to one backoff.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,

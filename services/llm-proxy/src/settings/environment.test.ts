@@ -21,7 +21,7 @@ function settingsOf(environment: Record<string, string>) {
   };
 }
 
-describe("without a file", () => {
+describe("without LLM_CONFIG", () => {
   test("the built-in model is the default if the variables are missing or empty", () => {
     const builtinOnly = { defaultModel: "builtin:extractive", providers: { builtin: "" } };
     expect(settingsOf({})).toEqual(builtinOnly);

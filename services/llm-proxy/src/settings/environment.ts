@@ -9,7 +9,7 @@ import {
   type Settings,
 } from "./settings.ts";
 
-/** The part of the environment that configures providers when there is no file. */
+/** The environment's settings of models and providers. If LLM_CONFIG names a file, only `defaultModel` and `readSecret` are used. */
 export type ModelEnvironment = {
   isOpenaiConfigured: boolean;
   openaiBaseUrl: string | undefined;
@@ -21,8 +21,9 @@ export type ModelEnvironment = {
 const OPENAI_MODEL = "openai:gpt-4o-mini";
 
 /**
- * Returns the settings without a file: `openai` with OPENAI_API_KEY or OPENAI_BASE_URL, `ollama` with OLLAMA_HOST, and always `builtin`.
- * The default model is DEFAULT_MODEL; without it, a model of `openai` if that is configured, else the built-in model.
+ * Returns the settings that apply if LLM_CONFIG is not set. The providers are `openai` if OPENAI_API_KEY or OPENAI_BASE_URL is set, `ollama` if
+ * OLLAMA_HOST is set, and always `builtin`. The default model is DEFAULT_MODEL; without it, a model of `openai` if `openai` is configured, else
+ * the built-in model.
  */
 export function settingsFromEnvironment(environment: ModelEnvironment): Settings {
   const { isOpenaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
@@ -65,13 +66,16 @@ function createProviderSettings(
   };
 }
 
-/** Returns the base URL of Ollama's OpenAI-compatible endpoint. As in Ollama, `host` may be `host`, `host:port` or a URL, each also with a path. */
+/**
+ * Returns the base URL of Ollama's OpenAI-compatible endpoint. `host` is the value of OLLAMA_HOST: as in Ollama, a host's name or address with an
+ * optional port, or a URL. Each may have a path.
+ */
 function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");
   const text = hasScheme ? host : `http://${host}`;
   if (!URL.canParse(text)) throw new SettingsError(["OLLAMA_HOST must be a host, host:port or a URL"]);
   const url = new URL(text);
-  // URL drops the port 80, so `url.port` does not show whether the host has a port.
+  // URL drops the port 80, so `url.port` does not show whether `host` contains a port.
   if (!hasScheme && !/^[^/]*:\d+(\/|$)/.test(host)) url.port = "11434";
   // A server can listen on 0.0.0.0, but on some systems a client cannot connect to it.
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";

@@ -1,6 +1,6 @@
 import { openSecret, type Secret, type SecretOptions, type SecretSource } from "@parley/service-kit";
 
-/** The secrets that the settings name by their variables, such as the providers' API keys. */
+/** Reads the secrets, such as providers' API keys, of which the settings contain only the environment variables' names. */
 export type Keys = {
   /** Returns the current value. Undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
   read(name: string): string | undefined;

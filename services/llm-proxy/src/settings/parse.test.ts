@@ -154,7 +154,7 @@ describe("parseSettings", () => {
     expect(problemsOf(text).join("\n")).toMatch(problem);
   });
 
-  test("reports every problem at once, and no key", () => {
+  test("reports all problems together, and quotes no key", () => {
     const problems = problemsOf(`
       default_model: unknown:x
       providers:

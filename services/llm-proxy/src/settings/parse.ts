@@ -84,7 +84,10 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
   return { ...settings, providers: settings.providers.map((each) => withCheckModel(each, settings)) };
 }
 
-/** The library's messages and warnings quote the file, which may contain a secret in a wrong place. An error's code quotes nothing. */
+/**
+ * Parses YAML. Reports only an error's code and position, and suppresses warnings, because the library's messages and warnings quote the file. The
+ * file may contain a secret by mistake.
+ */
 function readYaml(text: string): unknown {
   const lineCounter = new LineCounter();
   try {

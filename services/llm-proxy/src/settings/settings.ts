@@ -102,7 +102,7 @@ export type EmbeddingSettings = {
 
 export type Settings = {
   providers: readonly ProviderSettings[];
-  /** The models to try, in order, by the route's name. */
+  /** Maps a route's name to the models to try, in order. */
   routes: Readonly<Record<string, readonly string[]>>;
   /** A model, or `route:<name>`. */
   defaultModel: string;
@@ -136,7 +136,7 @@ export function createBuiltinSettings(): BuiltinSettings {
   return { kind: "builtin", name: BUILTIN_PROVIDER, ...PROVIDER_DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
 }
 
-/** Returns the models that the settings name, with their providers. */
+/** Returns the models that the settings name, as `<provider>:<model_name>`. The set may also contain an empty text, a route or `<provider>:*`. */
 export function listConfiguredModels({ providers, routes, defaultModel, embeddings }: Settings): ReadonlySet<string> {
   const named = providers.flatMap(({ name, prices, checkModel }) => [
     ...Object.keys(prices).map((model) => `${name}:${model}`),

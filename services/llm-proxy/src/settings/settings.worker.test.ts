@@ -21,7 +21,7 @@ afterEach(() => {
 
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
-/** Watches the file `llm.yaml` in the folder. A key is in the file of its name. */
+/** Watches the file `llm.yaml` in the folder. Each secret is read from the file of the same name in the folder. */
 function watch() {
   const { registry, reloadRefusals } = createServiceMetrics("test");
   const { configReloads: reloads } = createMetrics(registry, () => []);

@@ -9,7 +9,10 @@ export type ProxiedProvider = {
   proxy: TestProxy;
 };
 
-/** Starts an llm-proxy that calls a fake provider through a TCP proxy before the tests of a file, and stops them afterwards. */
+/**
+ * Starts a fake provider, a TCP proxy and an llm-proxy, which calls the provider through the TCP proxy. Starts them before the tests of a file and
+ * stops them afterwards.
+ */
 export function useProxiedProvider(): ProxiedProvider {
   const system = {} as ProxiedProvider;
   beforeAll(async () => {

@@ -12,7 +12,7 @@ const WEIGHTS: readonly { minTokens: number; charactersPerToken: number }[] = [
   { minTokens: 0.7, charactersPerToken: Number.POSITIVE_INFINITY },
   // A word of the letters A to Z.
   { minTokens: 1, charactersPerToken: 7 },
-  // A word of Latin letters.
+  // A Latin word with other letters, such as `é`.
   { minTokens: 1, charactersPerToken: 4 },
   // A Greek word.
   { minTokens: 1, charactersPerToken: 2.5 },

@@ -30,7 +30,7 @@ export function toToolFailure(error: unknown): ToolFailure {
   return createToolFailure("failed", listCauses(error).map(describe).join(" < "));
 }
 
-/** Runs an action with a time limit. If the action fails after the limit, throws a ToolFailure `timeout`. */
+/** Runs an action with a time limit. If the action throws anything but a ToolFailure after the limit, throws a ToolFailure `timeout` instead. */
 export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = AbortSignal.timeout(timeoutMs);
   try {

@@ -131,7 +131,7 @@ describe("an HTTP tool", () => {
     ]);
   });
 
-  test("adds the tokens and the cost of every round, and the call log has each attempt", async () => {
+  test("sums the tokens and the cost of all rounds, and the call log has each attempt", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
     server.respondWith(() => ({ body: "{}", delayMs: 120 }));
     const turnId = randomUUID();

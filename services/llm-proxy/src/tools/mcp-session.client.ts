@@ -111,7 +111,8 @@ export class McpSession {
   }
 }
 
-// By default the SDK compiles the schemas of an untrusted server into code. The model gets a result as text, so its shape does not matter.
+// Replaces the SDK's validator, which compiles the schemas of an untrusted server into code. The model gets every result as text, so results need
+// no validation.
 const ACCEPT_ANYTHING: jsonSchemaValidator = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined });

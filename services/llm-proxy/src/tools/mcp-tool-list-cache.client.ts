@@ -41,15 +41,15 @@ export class McpToolListCache {
    * secret and the server.
    */
   async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
-    const listed = new AbortController();
+    const listenerRemoval = new AbortController();
     const aborted = new Promise<undefined>((resolve) => {
       if (signal.aborted) resolve(undefined);
-      else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: listed.signal });
+      else signal.addEventListener("abort", () => resolve(undefined), { once: true, signal: listenerRemoval.signal });
     });
     try {
       return (await Promise.race([this.#lists.fetch(key, { context: request }), aborted])) ?? [];
     } finally {
-      listed.abort();
+      listenerRemoval.abort();
     }
   }
 }

@@ -20,7 +20,10 @@ export type ToolboxDeps = {
 };
 
 const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
-/** JSON.parse accepts thousands of levels of objects and arrays, but JSON.stringify throws for them. The transcript has the same limit. */
+/**
+ * JSON.parse accepts thousands of levels of objects and arrays, but JSON.stringify throws for them. The conversation service does not store
+ * arguments with more levels than this.
+ */
 const MAX_ARGUMENTS_DEPTH = 32;
 
 /** The tools of one generation, with its limits. */

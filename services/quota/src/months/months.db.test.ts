@@ -150,13 +150,13 @@ test("counts no message after a close that runs concurrently with fifty settleme
   const settling = Promise.all(
     Array.from({ length: 50 }, () => settle(quota.database, [settlement(randomUUID(), "done")])),
   );
-  let closed: string | undefined = "month_changed";
+  let refusal: string | undefined = "month_changed";
   let used = 0;
-  while (closed === "month_changed") {
+  while (refusal === "month_changed") {
     used = (await readTotals())?.used ?? 0;
-    closed = await closeMonth(quota.database, MONTH, used);
+    refusal = await closeMonth(quota.database, MONTH, used);
   }
-  expect(closed).toBeUndefined();
+  expect(refusal).toBeUndefined();
   const results = (await settling).flat();
   // One turn was counted before the fifty.
   expect(await readTotals()).toMatchObject({ used, ledger: used });

@@ -99,7 +99,7 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   expect(states).toHaveLength(2);
 });
 
-test("after a correction by the operator, turns become void until the usage is 0, and the others after the correction is undone", async () => {
+test("after an operator's negative correction, AdjustTurns makes turns void until usage is 0, and the other turns once the correction is undone", async () => {
   const workspaceId = await createWorkspace(quota, 10);
   const ofJanuary = { workspaceId, turnId: randomUUID() };
   await settle(quota.database, [{ ...ofJanuary, outcome: "done", month: "2026-01" }]);
@@ -139,7 +139,7 @@ test("concurrent adjustments after a correction by the operator never make usage
   expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, done: 10 });
 });
 
-test("when an adjustment would make one workspace's usage negative, logs it and adjusts the others", async () => {
+test("when adjustments would make one workspace's usage negative, logs a warning and adjusts the turns of the other workspaces", async () => {
   const [damaged, fine] = [await createWorkspace(quota, 10), await createWorkspace(quota, 10)];
   const turns = [...(await settleAsDone(damaged, 2)), ...(await settleAsDone(fine, 2))];
   await quota.admin.query("UPDATE quota.usage SET used = 0 WHERE workspace_id = $1", [damaged]);
@@ -162,12 +162,12 @@ test("listReservations lists each turn of a window once, page by page, even if t
   const list = async (since: string, minAgeSeconds: number) => {
     const listed: string[] = [];
     const window = { state: "done" as const, workspaceId, since, minAgeSeconds };
-    for (let at: { at: string; workspaceId: string; turnId: string } | undefined; ; ) {
-      const { reservations } = await listReservations(quota.database, window, { position: at, limit: 2 });
+    for (let position: { at: string; workspaceId: string; turnId: string } | undefined; ; ) {
+      const { reservations } = await listReservations(quota.database, window, { position, limit: 2 });
       listed.push(...reservations.map((each) => each.turnId));
       const last = reservations.at(-1);
       if (last === undefined) return listed;
-      at = { ...last, at: last.changedAt };
+      position = { ...last, at: last.changedAt };
     }
   };
   expect(new Set(await list("", 0)).size).toBe(8);

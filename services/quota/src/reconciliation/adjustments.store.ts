@@ -1,18 +1,18 @@
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
-import { LOCK_CLOSED_MONTHS } from "../usage/index.ts";
+import { LOCK_PAST_MONTHS } from "../usage/index.ts";
 import type { ReservationKey } from "./reservations.store.ts";
 
-// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. After a wait for the lock, PostgreSQL checks
-// `state <> $3` again, so concurrent calls store one adjustment. A correction by the operator may have made `used` smaller than the number of
-// done turns. Then only `used` turns of the month become void, because `used` must not fall below 0.
+// Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. If a concurrent call has changed a reservation,
+// PostgreSQL checks `state <> $3` again on the changed row, so concurrent calls store one adjustment per turn. A correction by the operator may
+// have made `used` smaller than the number of done turns. Then only `used` turns of the month become void, because `used` must not fall below 0.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month
     FROM (SELECT DISTINCT workspace_id, turn_id FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)) i
     JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
     WHERE r.state IN ('done', 'void') AND r.state <> $3
-  ), ${LOCK_CLOSED_MONTHS}, locked AS MATERIALIZED (
+  ), ${LOCK_PAST_MONTHS}, locked AS MATERIALIZED (
     SELECT i.workspace_id, i.month, u.used FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
     CROSS JOIN LATERAL (
       SELECT u.used FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE

@@ -30,7 +30,7 @@ export type ReservationWindow = {
 const rfc3339Sql = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 // The row comparison seeks to the page's start in the index reservations_held or reservations_settled. The window's end is a parameter, so that
-// the page ends exactly at the returned `until`.
+// the listed window ends exactly at the returned `until`.
 const listSql = (time: "reserved_at" | "settled_at", state: "held" | "done") => `
   SELECT workspace_id AS "workspaceId", turn_id AS "turnId", state, to_char(month, 'YYYY-MM') AS month, ${rfc3339Sql(time)} AS "changedAt",
          extract(epoch FROM now() - ${time})::float8 AS "ageSeconds"

@@ -1,12 +1,12 @@
 import { CURRENT_MONTH } from "./usage.store.ts";
 
 /**
- * CTEs that find which months of the CTE `input` are closed. They lock the past months until the end of the transaction. CloseMonth waits for
- * these locks before it reads the usage. If CloseMonth locked a month first, PostgreSQL reads the row again after the wait, so `closed_at` is
- * current. `past` must also lock the months that are still open; MATERIALIZED keeps the condition of `closed` out of it. The current month
- * cannot be closed, so settling turns of the current month locks no month.
+ * CTEs that lock the past months of the CTE `input` until the end of the transaction, and find which of them are closed. CloseMonth waits for
+ * these locks before it reads the usage. If CloseMonth locked a month first, the statement waits for it and then reads the row again, so
+ * `closed_at` is current. `past` must lock open months too: FOR SHARE and MATERIALIZED each keep PostgreSQL from moving the condition of `closed`
+ * into `past`. The current month cannot be closed, so it is not locked.
  */
-export const LOCK_CLOSED_MONTHS = `
+export const LOCK_PAST_MONTHS = `
   past AS MATERIALIZED (
     SELECT m.month, m.closed_at FROM quota.months m
     WHERE m.month IN (SELECT month FROM input WHERE month < ${CURRENT_MONTH})

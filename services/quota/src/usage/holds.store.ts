@@ -3,7 +3,8 @@ import type { Database } from "@parley/service-kit";
 const MAX_COUNT = 100_000;
 
 // Uses the database's clock, which also wrote reserved_at. While a long snapshot such as a dump's is open, PostgreSQL keeps the index entries of
-// holds that were settled since. Most of these entries are older than the oldest hold. The count starts at that hold, so only min() reads them.
+// holds that were settled after the snapshot was taken. Most of these entries are older than the oldest current hold. min() reads
+// them. The count does not, because it starts at the oldest current hold.
 const MEASURE_HOLDS = `
   WITH oldest AS MATERIALIZED (SELECT min(reserved_at) AS at FROM quota.reservations WHERE state = 'held')
   SELECT (

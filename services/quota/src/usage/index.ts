@@ -1,5 +1,5 @@
 export { createAdjustmentAdmin } from "./adjustments.admin.ts";
-export { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
+export { LOCK_PAST_MONTHS } from "./closed-months.store.ts";
 export { handleGetUsage } from "./get-usage.rpc.ts";
 export { requireTurnId } from "./turn-id.ts";
 export { createUsageAdmin } from "./usage.admin.ts";

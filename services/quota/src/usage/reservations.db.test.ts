@@ -256,7 +256,7 @@ describe("with a locked usage row", () => {
     expect(await usageOf(quota, workspaceId)).toMatchObject({ held: 1, holds: 1 });
   });
 
-  test("Settle settles the batch's turns of other workspaces, and the locked workspace's when the batch is sent again after the lock is released", async () => {
+  test("Settle settles the turns of the unlocked workspaces, and the locked workspace's turn when the batch is sent again after the unlock", async () => {
     const { workspaceId, turnId, unlock } = await createLockedWorkspace();
     const others = await Promise.all(Array.from({ length: 30 }, () => createWorkspace(quota, 10)));
     const batch = [workspaceId, ...others].map((id) =>
@@ -278,7 +278,7 @@ test("Settle settles the other turns of the batch when PostgreSQL refuses one", 
   const broken = await createWorkspace(quota, 100);
   const brokenTurn = randomUUID();
   await reserve(quota.database, broken, brokenTurn);
-  // The usage has lost its hold, so releasing it violates the constraint held >= 0.
+  // The usage row no longer counts the hold, so releasing the hold violates the constraint held >= 0.
   await quota.admin.query("UPDATE quota.usage SET held = 0 WHERE workspace_id = $1", [broken]);
   const turns = Array.from({ length: 20 }, () => randomUUID());
   const batch = [...turns.map((turn) => settlement(workspace, turn, "done")), settlement(broken, brokenTurn, "done")];

@@ -18,7 +18,7 @@ const settlement = (workspaceId: string, turnId: string, outcome: "done"): Settl
 });
 
 describe("with a locked usage row", () => {
-  test("Settle returns within its caller's 5 s when several workspaces of the batch are locked", async () => {
+  test("Settle returns before its caller's deadline of 5 s when several workspaces of the batch are locked", async () => {
     const locked: string[] = [];
     const batch: Settlement[] = [];
     for (let n = 0; n < 500; n++) {

@@ -1,6 +1,6 @@
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
-import { LOCK_CLOSED_MONTHS } from "./closed-months.store.ts";
+import { LOCK_PAST_MONTHS } from "./closed-months.store.ts";
 
 export type Settlement = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; month: string | undefined };
 
@@ -20,14 +20,14 @@ export const MAX_ATTEMPTS = 3;
 // Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
 // month of its hold. A done turn without a hold (after a database restore) is counted in the month that the caller sends, by default the
 // current one. A row that this statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times
-// mean that the turn was held. A turn of a closed month is not changed, because its row may have been pruned. See LOCK_CLOSED_MONTHS.
+// mean that the turn was held. A turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
     SELECT i.workspace_id, i.turn_id, i.outcome,
            coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
     FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
     LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
-  ), ${LOCK_CLOSED_MONTHS}, locked AS MATERIALIZED (
+  ), ${LOCK_PAST_MONTHS}, locked AS MATERIALIZED (
     SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
     CROSS JOIN LATERAL (
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
@@ -136,10 +136,10 @@ async function settleParts(
 }
 
 /**
- * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of the workspaces without a lock. Each locked
- * workspace is a further part, because its lock may have ended. If no workspace is locked any more, and after other errors, returns the batch's
- * halves. Returns no parts for a single turn. Also returns no parts for turns of one workspace that wait for a lock, because they all need the same
- * usage row.
+ * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of all workspaces whose usage rows are not
+ * locked. Each locked workspace is a further part, because its lock may end before that part is settled. If no workspace is locked any more, and
+ * after other errors, returns the batch's halves. Returns no parts for a single turn. After a lock timeout, also returns no parts for turns of
+ * one workspace, because they usually need the same usage row.
  */
 async function split(
   database: Database,

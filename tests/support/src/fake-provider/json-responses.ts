@@ -4,7 +4,7 @@ import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
-/** A reply that is not streamed. */
+/** Options for sending a reply that is not streamed. */
 export interface JsonReplyOptions {
   reply: Reply;
   /** Aborts when the connection closes, which ends every wait. */

@@ -2,7 +2,7 @@ import { defaultTokens, type Reply } from "./reply.ts";
 
 type Rule = [pattern: RegExp, reply: (numbers: number[], prompt: string) => Reply];
 
-/** Replies by model name. Each function gets the numbers in the name, and the prompt. Another name gets the default reply. */
+/** Replies by model name. Each function gets the numbers in the name, and the prompt. A name that matches no pattern gets the default reply. */
 const rules: Rule[] = [
   [/^echo$/, (_, prompt) => ({ tokens: prompt.match(/\s*\S+\s*$|\s*\S+/g) ?? [] })],
   [/^tokens-(\d+)(?:-every-(\d+))?$/, ([count = 0, everyMs = 0]) => ({ tokens: numberTokens(count), everyMs })],

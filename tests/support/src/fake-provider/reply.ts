@@ -19,7 +19,7 @@ export interface Reply {
    * - `stall`: sends nothing more;
    * - `error`: sends an error chunk;
    * - `end`: ends the stream without a finish reason.
-   * A reply that is not streamed has the fault before its first byte: `error` sends status 500, and `end` no body.
+   * A reply that is not streamed has the fault before its first byte: `error` sends status 500, and `end` sends status 200 without a body.
    */
   fault?: "cut" | "stall" | "error" | "end";
   afterTokens?: number;

@@ -148,12 +148,12 @@ describe("the model name", () => {
   });
 });
 
-describe("a client that disconnects", () => {
+describe("a closed connection", () => {
   it.each([
     ["before the response", "hang"],
     ["while the stream is stalled", "stall-after-3"],
     ["between tokens", "slow-20"],
-  ])("is recorded if it disconnects %s", async (_, model) => {
+  ])("is recorded as closed by the client if the client disconnects %s", async (_, model) => {
     const abort = new AbortController();
     const reading = post(model, { signal: abort.signal }).then(read);
     reading.catch(() => undefined);
@@ -164,7 +164,7 @@ describe("a client that disconnects", () => {
     expect(provider.requests[0]?.endedAt).toBeUndefined();
   });
 
-  it("is not recorded when the script closes the connection", async () => {
+  it("is not recorded as closed by the client if the script closes it", async () => {
     await read(await post("cut-after-3"));
     expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
     expect(provider.closedByClient()).toEqual([]);
@@ -199,24 +199,24 @@ describe("a JSON reply", () => {
     expect(await response.json()).toMatchObject({ object: expect.any(String) });
   });
 
-  it.each(requests)("with the fault error has status 500: %s", async (_, send) => {
+  it.each(requests)("with the fault `error` has status 500: %s", async (_, send) => {
     provider.script([{ fault: "error" }]);
     expect((await send()).status).toBe(500);
   });
 
-  it.each(requests)("with the fault end has no body: %s", async (_, send) => {
+  it.each(requests)("with the fault `end` has no body: %s", async (_, send) => {
     provider.script([{ fault: "end" }]);
     const response = await send();
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
-  it.each(requests)("with the fault cut closes the connection: %s", async (_, send) => {
+  it.each(requests)("with the fault `cut` closes the connection: %s", async (_, send) => {
     provider.script([{ fault: "cut" }]);
     await expect(send()).rejects.toThrow("fetch failed");
     expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
   });
 
-  it.each(requests)("with the fault stall ends only when the client disconnects: %s", async (_, send) => {
+  it.each(requests)("with the fault `stall` ends only when the client disconnects: %s", async (_, send) => {
     provider.script([{ fault: "stall" }]);
     await expect(send(AbortSignal.timeout(300))).rejects.toThrow("timeout");
     await expect.poll(() => provider.closedByClient()).toHaveLength(1);

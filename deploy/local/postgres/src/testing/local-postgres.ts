@@ -45,7 +45,10 @@ export function useLocalPostgres() {
     return server;
   }
 
-  /** Starts the server in a child process with its own process group. `kill` signals that group. */
+  /**
+   * Runs starter.fixture.ts in a child process with its own process group. `kill` signals that group. The server is in another group and
+   * keeps running, unless `extra` names a user: then the script has already stopped the server.
+   */
   async function startInChildProcess(extra: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;
     const script = fileURLToPath(new URL("../starter.fixture.ts", import.meta.url));

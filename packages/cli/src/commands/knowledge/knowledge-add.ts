@@ -24,8 +24,8 @@ export type AddDocumentsOptions = {
 type Item = { name: string; read: () => Promise<Document | { url: string }> };
 
 /**
- * Adds documents one after the other. Warns about a file that cannot be read and about a document that the service refuses, and continues.
- * Stops at any other CliError, because the next document would fail too. Then returns the documents tried so far. Rethrows unexpected errors.
+ * Adds documents one after the other. Returns the results of the documents tried. If a document fails with a CliError, prints the error.
+ * Continues after a file that cannot be read and after an error for which `mayNextSucceed` is true, but stops after any other CliError.
  */
 export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
   const { progress, printError } = context;
@@ -48,15 +48,15 @@ export async function addDocuments(context: Context, documents: AddDocumentsOpti
     if (source instanceof CliError) {
       printError(`${name}: ${source.message}`);
       outcomes.push({ name, error: source.message });
-      if (!mayLaterSucceed(source)) break;
+      if (!mayNextSucceed(source)) break;
       continue;
     }
     sources.push(source);
     outcomes.push(messageToJson(SourceSchema, source));
   }
-  const added = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
+  const table = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
   const summary = formatSummary({ total: items.length, added: sources.length, tried: outcomes.length });
-  return { json: outcomes, text: added + summary, exitCode: sources.length < items.length ? 1 : 0 };
+  return { json: outcomes, text: table + summary, exitCode: sources.length < items.length ? 1 : 0 };
 }
 
 function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): Item[] {
@@ -97,8 +97,8 @@ function returnCliError(error: unknown): CliError {
   throw error;
 }
 
-/** Returns whether a later document may still succeed: this document was invalid, or the service's document queue was full. */
-function mayLaterSucceed(error: CliError): boolean {
+/** Returns whether the next documents may succeed although this one failed: it was invalid, or the service's document queue was full. */
+function mayNextSucceed(error: CliError): boolean {
   return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
 }
 

@@ -38,7 +38,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
 
   group
     .command("unanswered")
-    .description("List visitors' questions without an answer.")
+    .description("List questions answered without passages or rated down.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--days <days>", "Set the period in days.", wholeNumberParser(1, 90), 30)

@@ -27,9 +27,9 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
         .makeOptionMandatory(),
     )
     .requiredOption("--reason <text>", "State the reason.")
-    .option("--operator <name>", "Name the person (default: your login name).")
+    .option("--operator <name>", "Name the person (default: your system user).")
     .option("--request-id <uuid>", "Repeat a correction whose result is unknown.")
-    .action(({ by: amount, reason, operator = readLoginName(), requestId = randomUUID() }, command) => {
+    .action(({ by: amount, reason, operator = readSystemUserName(), requestId = randomUUID() }, command) => {
       const { workspaceId, month } = readSharedOptions(command);
       if (month === "") throw new CliError("give --month M; run parley usage adjust --help", { exitCode: 2 });
       return report(adjust(callAdmin, { workspaceId, month, amount, reason, operator, requestId }));
@@ -101,12 +101,14 @@ async function adjust(callAdmin: CallAdmin, request: Adjustment): Promise<Result
   }
 }
 
-function readLoginName(): string {
+function readSystemUserName(): string {
   try {
     return userInfo().username;
   } catch {
     // A container's user may have no entry in /etc/passwd.
-    throw new CliError("this user has no login name; name the person with --operator", { exitCode: 2 });
+    throw new CliError("the operating system has no name for this user; name the person with --operator", {
+      exitCode: 2,
+    });
   }
 }
 

@@ -19,7 +19,7 @@ test("a drain does not treat a connection as idle while a pipelined request is a
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: parley.test\r\n\r\n`;
   client.write(get("/first") + get("/second"));
   const [[socket], response] = await Promise.all([accepted, second.promise]);
-  // The client reads the first response only after it has ended.
+  // When data arrives at the client, the server has ended the first response.
   await once(client, "data");
 
   server.close();

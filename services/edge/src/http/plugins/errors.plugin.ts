@@ -26,7 +26,7 @@ export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
       const failure = error instanceof HttpError ? error : fromFramework(error);
-      // If a client has left, the edge cancels its calls to other services. These services are not unavailable.
+      // If the client has left, the edge cancels its calls to other services. They fail as `unavailable` although the services are available.
       const isCancelled = failure.code === "unavailable" && reply.raw.destroyed;
       const thrown = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : failure;
       const isMalformed = thrown.status === 400 || thrown.status === 413;

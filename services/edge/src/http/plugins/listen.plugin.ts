@@ -28,7 +28,7 @@ export async function listen(
     return listenerOf(app, []);
   }
   await ensureFree(host, port);
-  // Node's HTTP server sets allowHalfOpen and noDelay for its own socket.
+  // Node's HTTP server sets the same allowHalfOpen and noDelay for the connections that it accepts itself.
   const connectionOptions = { allowHalfOpen: true, noDelay: true, highWaterMark };
   const options = { host, port, reusePort: true };
   await app.listen(options);

@@ -4,7 +4,7 @@ import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-/** A longer quote is cut. Only a quote of one very long sentence is longer. */
+/** A longer quote is cut. Only a single very long sentence is longer: MAX_QUOTE_CHARACTERS limits a quote of several sentences. */
 const MAX_SHOWN_CHARACTERS = 700;
 
 /** Answers a message with sentences of the passages and their sources, or with NO_ANSWER if the passages contain no answer. */
@@ -22,7 +22,7 @@ function renderQuote({ passage, text }: Quote): string {
 
 function shorten(text: string): string {
   if (text.length <= MAX_SHOWN_CHARACTERS) return text;
-  // Removes the last word, which may be cut, and half of a surrogate pair. Keeps a word of more than 50 characters: it is text of a language
-  // without spaces.
+  // Removes the last word, which may be cut. Keeps it if it has more than 50 characters, as in a language without spaces, but then removes
+  // half of a surrogate pair from its end.
   return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

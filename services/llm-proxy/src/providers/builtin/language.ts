@@ -30,7 +30,7 @@ function createLanguage(stem: Language["stem"], stops: readonly string[], questi
   return { stem, stopWords: new Set([...stops, ...questionWords.split(" ")]) };
 }
 
-// Words that are frequent in questions but do not name their subject. The stop word lists contain few of them.
+// Words that are frequent in questions but do not name the subject of a question. The stop word lists contain few of them.
 const QUESTION_WORDS = {
   english:
     "a tell explain describe please know want need show give mean say find use using get got let like long many much far often fast soon something anything everything someone anyone thing things way possible",

@@ -27,13 +27,13 @@ const MAX_QUERY_TERMS = 48;
 const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
 const MAX_QUOTE_CHARACTERS = 600;
-/** The value of a term in the passage's title, relative to one in the sentence. */
+/** The value of a query term in the passage's title. A query term in the quoted sentences has the value 1. */
 const TITLE_VALUE = 0.6;
 /** Subtracted from a quote's score per 1,000 characters, so that a shorter quote wins. */
 const COST_PER_THOUSAND_CHARACTERS = 0.1;
 /** The additional value of a query term as the first word of a quote: definitions begin with their subject. */
 const FIRST_WORD_VALUE = 0.2;
-/** Subtracted from a quote's score for each passage that precedes its own in the prompt. */
+/** Subtracted from a quote's score for each passage that precedes the quoted passage in the prompt. */
 const RANK_COST = 0.03;
 
 /** The terms of a message with their weights. A rare term says more about the subject of the message, so it weighs more. */
@@ -140,7 +140,7 @@ function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>):
   return covered / total;
 }
 
-/** Returns the consecutive sentences with the best score, with the sentences around them that fit. */
+/** Returns the consecutive sentences with the best score. Adds sentences before and after them while these fit. */
 function findBestSentences(
   query: Query,
   { passage, titleTerms, sentences, sentenceTerms, firstWordTerms }: PassageTerms,

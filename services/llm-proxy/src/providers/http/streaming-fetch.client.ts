@@ -25,7 +25,7 @@ export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
   };
 }
 
-/** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, the request fails with its reason. */
+/** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, fails with the signal's reason. */
 function send(
   dispatcher: Dispatcher,
   signal: AbortSignal | undefined,

@@ -107,7 +107,7 @@ export class ChatStreamReader {
 
   /**
    * Marks the completion as finished if it has a finish reason, and text or a tool call. Called for a finish reason with an empty delta and for
-   * a chunk without choices: some gateways send a finish reason with every chunk, so a finish reason beside text may not be the last.
+   * a chunk without choices. Not called for a finish reason beside other content: some gateways send one with every chunk, so more may follow.
    */
   #finish(): void {
     if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
@@ -178,7 +178,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** Maps an error inside a stream whose response has status 200. Uses the HTTP status that the error names, or else `stream_error`. */
+/** Maps an error inside a stream with status 200. Uses the HTTP status that the error names. Without one, the reason is `stream_error`. */
 function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

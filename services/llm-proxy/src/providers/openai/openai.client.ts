@@ -86,7 +86,9 @@ async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Passes on the rest of the text and reports that the text is complete, before the token counts arrive. Repeated calls have no effect. */
+/**
+ * Passes on the rest of the text and reports that the text is complete, before the token counts arrive. Called again for each later chunk.
+ */
 async function completeText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);

@@ -53,7 +53,7 @@ async function embedThrough(proxyUrl: string, baseUrl: string): Promise<void> {
   expect(await provider.embed?.(request)).toMatchObject({ vectors: [expect.anything()] });
 }
 
-test("a provider with an https URL is reached through the proxy, which sees only its name and port", async () => {
+test("a provider with an https URL is reached through the proxy, which sees only the provider's name and port", async () => {
   const folder = await mkdtemp(join(tmpdir(), "parley-proxy-"));
   const authority = await createAuthority("Provider");
   const certificates = getCACertificates("default");

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 function assemble(...chunks: unknown[][]) {
-  const deltas = new ToolCallAssembler();
-  for (const chunk of chunks) deltas.push(chunk);
-  return deltas.requests;
+  const assembler = new ToolCallAssembler();
+  for (const chunk of chunks) assembler.push(chunk);
+  return assembler.requests;
 }
 const delta = (index: number | undefined, id: string | undefined, name: string | undefined, args: unknown) => ({
   ...(index !== undefined && { index }),

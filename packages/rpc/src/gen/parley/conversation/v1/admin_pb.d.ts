@@ -169,7 +169,7 @@ export declare type ListChangesResponse = Message<"parley.conversation.v1.ListCh
   changes: Change[];
 
   /**
-   * The page_token of the next page, which may be empty; empty if this page is not full.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -265,7 +265,7 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
   systemPrompt: string;
 
   /**
-   * The text that replaces a blocked reply if the matching pattern has no fallback of its own.
+   * The text to show instead of a reply if the moderation pattern that matched has no fallback of its own.
    *
    * @generated from field: string fallback = 6;
    */
@@ -347,7 +347,8 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
   systemPrompt?: string | undefined;
 
   /**
-   * The text that replaces a blocked reply if the matching pattern has no fallback of its own, 1 to 2,000 characters.
+   * The text to show instead of a reply if the moderation pattern that matched has no fallback of its own, 1 to 2,000
+   * characters.
    *
    * @generated from field: optional string fallback = 3;
    */
@@ -763,7 +764,8 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key. If empty, an operator finds the key in any workspace, a member in the token's.
+   * The workspace that owns the key. If it is empty, the operator's call finds the key in any workspace, and a member's call
+   * only in the token's workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -857,7 +859,8 @@ export declare type RevokeKeyRequest = Message<"parley.conversation.v1.RevokeKey
   publicKey: string;
 
   /**
-   * The workspace that owns the key. If empty, an operator finds the key in any workspace, a member in the token's.
+   * The workspace that owns the key. If it is empty, the operator's call finds the key in any workspace, and a member's call
+   * only in the token's workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
@@ -1552,7 +1555,7 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
   url: string;
 
   /**
-   * Chunks with an embedding of the current model, which semantic search can find.
+   * Number of chunks with an embedding of the current model. Semantic search can find only these.
    *
    * @generated from field: int32 embedded = 9;
    */
@@ -2189,7 +2192,8 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
   used: number;
 
   /**
-   * The rows of the usage ledger plus the adjustments.
+   * The number of rows of the usage ledger, including pruned ones, plus the sums of both kinds of adjustments: those by
+   * AdjustTurns and those by AdjustUsage.
    *
    * @generated from field: int32 ledger = 4;
    */
@@ -2217,7 +2221,7 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
   differences: Difference[];
 
   /**
-   * The sum of the operator's corrections of the month. used and ledger include it.
+   * The sum of the operator's corrections of the month (AdjustUsage). used and ledger include it.
    *
    * @generated from field: int32 adjusted = 8;
    */
@@ -3038,7 +3042,7 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   grounded: number;
 
   /**
-   * Replies whose prompt had no passage. A reply that was stored before this release is in neither count.
+   * Replies whose prompt had no passage. Replies from before the release that added these counts are in neither.
    *
    * @generated from field: int32 ungrounded = 4;
    */
@@ -3326,7 +3330,7 @@ export declare type ListUnansweredResponse = Message<"parley.conversation.v1.Lis
   repliesRead: number;
 
   /**
-   * Whether as many replies were read as the limits allow, so that the period may have older ones.
+   * Whether a limit of the replies to read was reached. The period may then have older replies, which were not read.
    *
    * @generated from field: bool partial = 4;
    */
@@ -3755,8 +3759,8 @@ export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
  * - UNAUTHENTICATED (no_workspace): the access token names no workspace.
  * - PERMISSION_DENIED (forbidden): the access token gives no role, or the role does not permit the call.
  * - NOT_FOUND (workspace_not_found): the request names another workspace than the access token, or the workspace is
- *   deleted. For a deleted workspace, the operator gets this error only from methods of the scope workspace that change
- *   something.
+ *   deleted. For a deleted workspace, a call with ADMIN_TOKEN gets this error only if the method has the scope workspace and
+ *   changes something.
  * - UNAVAILABLE (auth_unavailable): the identity provider's keys cannot be loaded.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
@@ -3787,7 +3791,7 @@ export declare const BotAdminService: GenService<{
    * Turns use the new configuration within 5 s. The widget shows it within about a minute, the time browsers cache it.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field; PERMISSION_DENIED
-   * (model_not_permitted) as for CreateBot. If an owner sets a model, the errors of the quota service as for CreateBot.
+   * (model_not_permitted) as for CreateBot. If an owner sets a model, also the errors that CreateBot returns for the quota service.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.UpdateBot
    */
@@ -4104,7 +4108,7 @@ export declare const QuestionAdminService: GenService<{
   /**
    * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
    * rated down. The most frequent group comes first. Reads at most 1,000 replies: the latest 500 rated-down replies of the
-   * workspace, which include those of its other bots, and the latest replies of the bot without a passage.
+   * workspace, which include those of its other bots, and the bot's latest replies that were based on no passage.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *
@@ -4346,8 +4350,8 @@ export declare const TurnAdminService: GenService<{
 export declare const AuditAdminService: GenService<{
   /**
    * Audit compares each workspace's done turns of a month with its usage and its usage ledger. If they differ, or if
-   * messages are held, it compares turn by turn, except in a month whose rows were pruned. The result is exact while turns
-   * run: a turn that still waits in the outbox is not a difference.
+   * messages are held, it compares turn by turn, except in a month whose rows were pruned. The result is exact even if
+   * turns run: a turn that still waits in the outbox is not a difference.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the month is not "YYYY-MM".
@@ -4425,8 +4429,8 @@ export declare const WorkspaceDeletionAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists this service's audit log. The service writes a line for each successful call of an admin method
- * that changes something, after the change. If that line cannot be written, the call fails with UNAVAILABLE
+ * ChangeAdminService lists the audit log of the conversation service. For each successful call of an admin method that
+ * changes something, the service writes a line after the change. If that line cannot be written, the call fails with UNAVAILABLE
  * (change_not_recorded), although the change was made. A deletion or erasure that a member makes through the edge adds a
  * line in the same transaction. Lines are deleted after 400 days.
  *

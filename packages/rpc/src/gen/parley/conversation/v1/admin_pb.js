@@ -805,8 +805,8 @@ export const EvaluationResultSchema = /*@__PURE__*/
  * - UNAUTHENTICATED (no_workspace): the access token names no workspace.
  * - PERMISSION_DENIED (forbidden): the access token gives no role, or the role does not permit the call.
  * - NOT_FOUND (workspace_not_found): the request names another workspace than the access token, or the workspace is
- *   deleted. For a deleted workspace, the operator gets this error only from methods of the scope workspace that change
- *   something.
+ *   deleted. For a deleted workspace, a call with ADMIN_TOKEN gets this error only if the method has the scope workspace and
+ *   changes something.
  * - UNAVAILABLE (auth_unavailable): the identity provider's keys cannot be loaded.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
@@ -919,8 +919,8 @@ export const WorkspaceDeletionAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 10);
 
 /**
- * ChangeAdminService lists this service's audit log. The service writes a line for each successful call of an admin method
- * that changes something, after the change. If that line cannot be written, the call fails with UNAVAILABLE
+ * ChangeAdminService lists the audit log of the conversation service. For each successful call of an admin method that
+ * changes something, the service writes a line after the change. If that line cannot be written, the call fails with UNAVAILABLE
  * (change_not_recorded), although the change was made. A deletion or erasure that a member makes through the edge adds a
  * line in the same transaction. Lines are deleted after 400 days.
  *

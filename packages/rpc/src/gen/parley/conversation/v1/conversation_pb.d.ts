@@ -268,7 +268,7 @@ export declare type RenewEdgeResponse = Message<"parley.conversation.v1.RenewEdg
 export declare const RenewEdgeResponseSchema: GenMessage<RenewEdgeResponse>;
 
 /**
- * ClosedTurn names a turn that another process than its edge closed.
+ * ClosedTurn names a turn that was not closed by the edge that ran it.
  *
  * @generated from message parley.conversation.v1.ClosedTurn
  */
@@ -1345,7 +1345,8 @@ export declare type ExportSessionsRequest = Message<"parley.conversation.v1.Expo
 
   /**
    * Only sessions that were started before this time, in microseconds since 1970. The export always leaves out sessions
-   * that were started less than 60 s before it began. Ignored with a cursor, which contains the end of its export.
+   * that were started less than 60 s before it began. With a cursor, this field is ignored: the cursor contains
+   * the end time of its export.
    *
    * @generated from field: optional int64 until_microseconds = 4;
    */
@@ -1718,8 +1719,8 @@ export declare const ConversationService: GenService<{
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
-   * Deadline: 10 s. After any error but NOT_FOUND, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn may be open: the
-   * edge waits 32 s and calls CloseTurn with ERROR.
+   * Deadline: 10 s. After any error except NOT_FOUND, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn may be open, so
+   * the edge waits 32 s and calls CloseTurn with ERROR.
    * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.OpenTurn
@@ -1759,9 +1760,9 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries for 10 s. It retries DONE with deadline_microseconds until that
-   * deadline, which it sets 4 s after the first attempt. If no attempt succeeds, the edge sends the outcome ERROR instead,
-   * and retries until a call succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s, but DONE with deadline_microseconds for 4 s only, until
+   * that deadline. If no attempt has succeeded by then, the edge sends the outcome ERROR instead, and retries that until a call
+   * succeeds or is rejected.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn
@@ -1825,12 +1826,12 @@ export declare const ConversationService: GenService<{
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
    * statements. Unlike in ExportSession, each message has its review. Turns that are still streaming are left out.
    * After a broken stream, call again with the cursor of the last complete line.
-   * After 4 min, a call ends at the end of a line and sets next_cursor. So it ends before its deadline.
+   * To end before its deadline, a call ends after 4 min at the end of a line, and sets next_cursor.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the format, a filter or the cursor is invalid.
-   * - NOT_FOUND (session_not_found): a large session was deleted or erased while its line was sent. The export
-   *   continues at the cursor of the line before.
+   * - NOT_FOUND (session_not_found): a large session was deleted or erased while its line was sent. To
+   *   continue, call again with the cursor of the line before.
    *
    * Deadline: 10 min.
    * Handled in services/conversation/src/session-exports/export-sessions.rpc.ts.

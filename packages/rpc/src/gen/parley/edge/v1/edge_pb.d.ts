@@ -159,11 +159,11 @@ export declare const EdgeService: GenService<{
    * arrives, then the stored end. The first response comes at once and is empty.
    *
    * Errors:
-   * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. The turn then continues.
+   * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. Such a turn continues.
    * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a surrogate pair.
-   * - RESOURCE_EXHAUSTED (overloaded): the turn has as many readers as it may have.
+   * - RESOURCE_EXHAUSTED (overloaded): the turn already has the maximum number of readers.
    *
-   * Deadline: 6 min. The caller gives up without a first response after 3 s.
+   * Deadline: 6 min. If no response arrives within 3 s, the caller gives up.
    * Handled in services/edge/src/edges/attach-turn.rpc.ts.
    *
    * @generated from rpc parley.edge.v1.EdgeService.AttachTurn

@@ -60,7 +60,7 @@ export declare type ListChangesResponse = Message<"parley.quota.v1.ListChangesRe
   changes: Change[];
 
   /**
-   * The page_token of the next page; empty on the last page.
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -973,8 +973,8 @@ export declare const BooksAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of this service's admin methods. A service writes a line for each successful call
- * that changes something, after the change. If the line cannot be written, the call fails with UNAVAILABLE
+ * ChangeAdminService lists the audit log of the quota service. For each successful call of an admin method that changes
+ * something, the service writes a line after the change. If the line cannot be written, the call fails with UNAVAILABLE
  * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
  *
  * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.

@@ -235,8 +235,8 @@ export const BooksAdminService = /*@__PURE__*/
   serviceDesc(file_parley_quota_v1_admin, 1);
 
 /**
- * ChangeAdminService lists the audit log of this service's admin methods. A service writes a line for each successful call
- * that changes something, after the change. If the line cannot be written, the call fails with UNAVAILABLE
+ * ChangeAdminService lists the audit log of the quota service. For each successful call of an admin method that changes
+ * something, the service writes a line after the change. If the line cannot be written, the call fails with UNAVAILABLE
  * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
  *
  * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.

@@ -170,7 +170,8 @@ export declare type SettledTurn = Message<"parley.quota.v1.SettledTurn"> & {
   turnId: string;
 
   /**
-   * The stored outcome: the first one that the quota service received for this turn. VOID with the code month_closed.
+   * The stored outcome: the first one that the quota service received for this turn, or the one that AdjustTurns set later.
+   * VOID if the code is month_closed.
    *
    * @generated from field: parley.quota.v1.SettleOutcome outcome = 3;
    */
@@ -198,8 +199,8 @@ export declare const SettledTurnSchema: GenMessage<SettledTurn>;
 export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> & {
   /**
    * The settlements that were stored, or have the code month_closed. A missing settlement was not stored, and the caller must
-   * send it again: another call was settling its turn, the workspace's usage was locked, PostgreSQL refused the turn, or
-   * other turns of the batch took too long.
+   * send it again: another call was settling its turn, another transaction locked the workspace's usage row, PostgreSQL
+   * refused the turn, or other turns of the batch took too long.
    *
    * @generated from field: repeated parley.quota.v1.SettledTurn settled = 1;
    */
@@ -465,7 +466,7 @@ export declare type GetMonthRequest = Message<"parley.quota.v1.GetMonthRequest">
   month: string;
 
   /**
-   * Returns at most this many workspaces, at most 100; 0 for all. Not used with workspace_id.
+   * The maximum number of workspaces to return, up to 100; 0 for all. Not used with workspace_id.
    *
    * @generated from field: int32 max_workspaces = 3;
    */
@@ -513,22 +514,23 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   held: number;
 
   /**
-   * The number of rows of the usage ledger, including pruned ones, plus the sum of the adjustments.
+   * The number of rows of the usage ledger, including pruned ones, plus the sums of both kinds of adjustments: those by
+   * AdjustTurns and those by WorkspaceAdminService/AdjustUsage.
    *
    * @generated from field: int32 ledger = 4;
    */
   ledger: number;
 
   /**
-   * A digest of the turns that the usage ledger counts, 0 if there are none: the XOR of the first 64 bits of the MD5 of
-   * each turn ID, written in lower case with hyphens.
+   * A digest of the turns that are counted after the adjustments by AdjustTurns, 0 if there are none: the XOR of the first
+   * 64 bits of the MD5 of each turn ID, written in lower case with hyphens.
    *
    * @generated from field: sfixed64 ledger_digest = 5;
    */
   ledgerDigest: bigint;
 
   /**
-   * The sum of the month's corrections by WorkspaceAdminService/AdjustUsage. used and ledger include it.
+   * The sum of the adjustments by WorkspaceAdminService/AdjustUsage. used and ledger include it.
    *
    * @generated from field: int32 adjusted = 6;
    */
@@ -582,7 +584,7 @@ export declare const ListMonthTurnsRequestSchema: GenMessage<ListMonthTurnsReque
  */
 export declare type ListMonthTurnsResponse = Message<"parley.quota.v1.ListMonthTurnsResponse"> & {
   /**
-   * IDs of turns that the usage ledger counts, after adjustments.
+   * IDs of turns that are counted, after the adjustments by AdjustTurns.
    *
    * @generated from field: repeated string counted = 1;
    */
@@ -1303,8 +1305,9 @@ export declare const QuotaService: GenService<{
    * AdjustTurns changes the outcome of settled turns, after a database was restored to an earlier time. For each
    * changed turn it stores an adjustment of +1 or -1 beside the usage ledger. It changes neither held turns nor turns
    * that the quota service does not know: use Settle for these. It does not change turns of closed months. It does not
-   * make turns void if the month's usage would fall below 0. If the usage of a workspace is locked, its turns are not
-   * changed either. The response lists the changed turns; a caller may repeat the call for the others.
+   * make turns void if the month's usage would fall below 0. If another transaction locks the usage row of a workspace for too
+   * long, the turns of that workspace are not changed either. The response lists the changed turns; a caller may repeat the
+   * call for the others.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns, an unspecified outcome or an invalid reason.
    * Idempotent by (workspace_id, turn_id, outcome).
@@ -1336,8 +1339,8 @@ export declare const QuotaService: GenService<{
    * do not change its usage. Closing a closed month again succeeds.
    *
    * Errors:
-   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month ended less than a day ago, or was added to the
-   *   list of ListMonths less than a minute ago.
+   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month has not ended, or ended less than a day ago. Also if
+   *   ListMonths does not list the month, or has listed it for less than a minute.
    * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
    * - FAILED_PRECONDITION (month_changed): the month's usage differs from the request's `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.

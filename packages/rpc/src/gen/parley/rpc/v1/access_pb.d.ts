@@ -68,8 +68,8 @@ export enum AdminScope {
   OPERATOR = 1,
 
   /**
-   * One workspace, which the request names in workspace_id. ADMIN_TOKEN gives access to every workspace, a member's
-   * access token to the workspace in its claim.
+   * One workspace, which the request names in workspace_id. ADMIN_TOKEN gives access to every workspace. A member's
+   * access token gives access only to the workspace in its claim.
    *
    * @generated from enum value: ADMIN_SCOPE_WORKSPACE = 2;
    */

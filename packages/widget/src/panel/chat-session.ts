@@ -1,7 +1,7 @@
 import { Failure } from "../shared/failure.ts";
 import { pause } from "../shared/pause.ts";
 import type { PanelContext } from "../shared/types.ts";
-import type { ActiveEntry } from "./message-log.ts";
+import type { ActiveEntry } from "./message.ts";
 import { post } from "./post.ts";
 import { type Reply, sendMessage } from "./send-message.ts";
 import { type Entry, findUnanswered, type SessionStore, UNREAD_TTL_MS, UNSENT_TTL_MS } from "./session-store.ts";
@@ -26,11 +26,9 @@ export class ChatSession {
   /** Messages that wait until the running turn has ended. */
   readonly #queue: string[] = [];
   readonly #openedAt = Date.now();
-  /** Aborts the running turn. */
+  /** Aborts the running turn, also at the service. */
   #turn: AbortController | undefined;
   #active: ActiveEntry | undefined;
-  /** Asks the service to end the running turn. */
-  #cancel: (() => void) | undefined;
   #frame = 0;
 
   constructor(context: PanelContext, store: SessionStore, newId: () => string, view: ChatView) {
@@ -81,7 +79,6 @@ export class ChatSession {
   /** Stops the running turn and drops the queued messages. */
   stop(): void {
     this.#queue.length = 0;
-    this.#cancel?.();
     this.#turn?.abort();
   }
 
@@ -108,7 +105,7 @@ export class ChatSession {
     let failure: Failure | undefined;
     let code: string | undefined;
     this.#turn = turn;
-    this.#cancel = () => void post(this.#context, "stop", session, { idempotency_key: key });
+    turn.signal.onabort = () => void post(this.#context, "stop", session, { idempotency_key: key });
     this.#active = { entry: reply };
     this.#store.put(session, question);
     this.#store.put(session, reply);
@@ -156,7 +153,6 @@ export class ChatSession {
   #endTurn(session: string, question: Entry, reply: Entry, code: string | undefined): void {
     const { emit } = this.#context;
     this.#turn = undefined;
-    this.#cancel = undefined;
     this.#active = undefined;
     this.#store.put(session, code && !reply.text ? { ...question, failed: code } : question);
     this.#store.put(session, code ? { ...reply, failed: code } : reply);

@@ -43,11 +43,13 @@ export function createDialog(
       const focusable = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter(
         (element) => element.checkVisibility(),
       );
-      const [from, to] = event.shiftKey ? [focusable[0], focusable.at(-1)] : [focusable.at(-1), focusable[0]];
+      if (event.shiftKey) {
+        focusable.reverse();
+      }
       const { activeElement } = dialog.getRootNode() as ShadowRoot;
-      if (activeElement === from || activeElement === dialog) {
+      if (activeElement === focusable.at(-1) || activeElement === dialog) {
         event.preventDefault();
-        to?.focus();
+        focusable[0]?.focus();
       }
     }
   });
@@ -56,8 +58,7 @@ export function createDialog(
     "resize",
     ({ target }) => {
       const { height, offsetTop, scale } = target as VisualViewport;
-      dialog.style.setProperty("--screen", scale === 1 ? `${height}px` : "");
-      dialog.style.setProperty("--top", scale === 1 ? `${offsetTop}px` : "");
+      dialog.style.cssText = scale === 1 ? `--screen:${height}px;--top:${offsetTop}px` : "";
     },
     { signal },
   );

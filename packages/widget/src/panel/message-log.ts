@@ -1,16 +1,9 @@
 import { createElement, createIcon } from "../shared/dom.ts";
 import type { BotConfig } from "../shared/types.ts";
-import { createMessageView, type MessageActions, type MessageView } from "./message.ts";
+import { type ActiveEntry, createMessageView, type MessageActions, type MessageView } from "./message.ts";
 import { renderMarkdown } from "./render-markdown.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
-
-/** The entry that is changing: a reply being received, or a message waiting to be sent again. */
-export interface ActiveEntry {
-  readonly entry: Entry;
-  /** Seconds until the message is sent again. */
-  readonly waitSeconds?: number;
-}
 
 /** The scrolling list of messages. */
 export interface MessageLog {
@@ -62,7 +55,6 @@ export function createMessageLog(
       class: "latest",
       "aria-label": words.latest,
       title: words.latest,
-      hidden: "",
       onclick: () => scrollToEnd(),
     },
     createIcon("M12 5v14M6 13l6 6 6-6"),
@@ -98,12 +90,7 @@ export function createMessageLog(
       for (const [at, entry] of allEntries.entries()) {
         const view = views.get(entry.id) ?? createMessageView(entry.role, bot.name, words, actions);
         views.set(entry.id, view);
-        view.update(
-          entry,
-          active?.entry.id === entry.id
-            ? { isReplying: !active.waitSeconds, waitSeconds: active.waitSeconds ?? 0 }
-            : {},
-        );
+        view.update(entry, active?.entry.id === entry.id ? active : undefined);
         if (messages.children[at] !== view.element) {
           messages.insertBefore(view.element, messages.children[at] ?? null);
         }

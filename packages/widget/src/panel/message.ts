@@ -13,11 +13,18 @@ export interface MessageActions {
   retry(entry: Entry): void;
 }
 
+/** The entry that is changing: a reply being received, or a message waiting to be sent again. */
+export interface ActiveEntry {
+  readonly entry: Entry;
+  /** Seconds until the message is sent again. */
+  readonly waitSeconds?: number;
+}
+
 /** The element of one message. */
 export interface MessageView {
   readonly element: HTMLElement;
-  /** Shows an entry. `isReplying`: the reply is being received. `waitSeconds`: seconds until the message is sent again. */
-  update(entry: Entry, state: { readonly isReplying?: boolean; readonly waitSeconds?: number }): void;
+  /** Shows an entry. `active` is set if the entry is changing. */
+  update(entry: Entry, active?: ActiveEntry): void;
 }
 
 /** Creates the view of one message. */
@@ -69,8 +76,10 @@ export function createMessageView(
       ...(isVisitor ? [] : [typing, rating]),
       footer,
     ),
-    update(newEntry, { isReplying = false, waitSeconds = 0 }) {
+    update(newEntry, active) {
       entry = newEntry;
+      const waitSeconds = active?.waitSeconds;
+      const isReplying = active !== undefined && !waitSeconds;
       if (isVisitor) {
         text.textContent = entry.text;
       } else {
@@ -89,7 +98,7 @@ export function createMessageView(
           ? words[failure.key]
           : "";
       footer.hidden = !notice.textContent;
-      retry.hidden = waitSeconds > 0 || !failure?.canRetry;
+      retry.hidden = waitSeconds !== undefined || !failure?.canRetry;
     },
   };
 }

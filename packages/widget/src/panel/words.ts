@@ -36,15 +36,18 @@ export const ENGLISH = {
 /** The texts in one language. */
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
-/** The error codes for which each text is shown, separated by spaces. For any other code, `failed` is shown. */
+/**
+ * The error codes for which each text is shown, separated by spaces, in addition to the code with its name. For any
+ * other code, `failed` is shown.
+ */
 const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
-  stopped: "stopped",
-  offline: "offline",
-  network: "network",
-  interrupted: "interrupted",
+  stopped: "",
+  offline: "",
+  network: "",
+  interrupted: "",
   busy: "rate_limited unavailable overloaded provider_rate_limited auth_unavailable",
   slow: "provider_timeout",
-  refused: "refused invalid_json invalid_message invalid_session_id method_not_allowed",
+  refused: "invalid_json invalid_message invalid_session_id method_not_allowed",
   long: "message_too_long payload_too_large",
   closed:
     "invalid_api_key origin_not_allowed provider_auth bot_not_found forbidden no_workspace not_authenticated authentication_required",
@@ -61,8 +64,9 @@ const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 /** Returns the key of the text for an error code, and whether to offer the visitor to try again. */
 export function selectNotice(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
   const key =
-    (Object.keys(CODES_BY_WORD) as (keyof Words)[]).find((each) => CODES_BY_WORD[each]?.split(" ").includes(code)) ??
-    "failed";
+    (Object.keys(CODES_BY_WORD) as (keyof Words)[]).find((each) =>
+      `${each} ${CODES_BY_WORD[each]}`.split(" ").includes(code),
+    ) ?? "failed";
   return { key, canRetry: !WORDS_WITHOUT_RETRY.includes(key) };
 }
 

@@ -127,8 +127,8 @@ function parseList(source: string, [, indent = "", marker = ""]: RegExpExecArray
     // The item's first paragraph needs no <p>.
     return ["li", blocks.flatMap((tree, at) => (at === 0 && tree[0] === "p" ? tree[1] : [tree]))];
   });
-  const start = Number.parseInt(marker, 10);
-  return Number.isNaN(start) ? ["ul", children] : ["ol", children, String(start)];
+  const [start] = /\d+/.exec(marker) ?? [];
+  return start ? ["ol", children, start] : ["ul", children];
 }
 
 /** Matches an escape, a run of backticks, a run of emphasis marks, `]` with the URL of a link, a bare link, or other text. */

@@ -136,4 +136,22 @@ describeInBrowser("continuity", (fixture) => {
     expect(sessions[0]).toBe(sessions[1]);
     expect(sessions[2]).not.toBe(sessions[0]);
   });
+
+  it("continues an answer in the new session on the next page, and still shows why the session is new", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.askAndWait("quick");
+    await widget.refuseChat(404, "session_not_found");
+    await widget.ask("slow 100");
+    await eventually(() => widget.answers.innerText()).toContain("word5");
+    await widget.page.goto(`${widget.page.url()}?next`);
+    await widget.open();
+    await widget.ratingControls.waitFor();
+    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    expect(await widget.notice.innerText()).toBe("The earlier conversation has ended. This is a new one.");
+    const [resent, continued] = widget.requests
+      .filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"))
+      .slice(2);
+    expect(continued?.postDataJSON()).toEqual(resent?.postDataJSON());
+    expect(continued?.headers()["idempotency-key"]).toBe(resent?.headers()["idempotency-key"]);
+  });
 });

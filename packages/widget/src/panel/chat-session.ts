@@ -4,7 +4,14 @@ import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message.ts";
 import { post } from "./post.ts";
 import { type Reply, sendMessage } from "./send-message.ts";
-import { type Entry, findUnanswered, type SessionStore, UNREAD_TTL_MS, UNSENT_TTL_MS } from "./session-store.ts";
+import {
+  type Entry,
+  findUnanswered,
+  SESSION_NOT_FOUND,
+  type SessionStore,
+  UNREAD_TTL_MS,
+  UNSENT_TTL_MS,
+} from "./session-store.ts";
 
 /** Callbacks of a chat session's changes. */
 export interface ChatView {
@@ -63,8 +70,9 @@ export class ChatSession {
   retry({ id }: Entry): void {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
-      const { failed: _, ...pending } = question;
-      void this.#runTurn(pending);
+      const { failed, ...pending } = question;
+      // The notice about the new session stays.
+      void this.#runTurn(failed === SESSION_NOT_FOUND ? question : pending);
     }
   }
 
@@ -136,7 +144,7 @@ export class ChatSession {
       }
       failure = new Failure("stopped");
     }
-    if (failure?.code === "session_not_found" && !question.failed) {
+    if (failure?.code === SESSION_NOT_FOUND && !question.failed) {
       // The owner deleted the session. Delete it here too, and send the message in a new session. `failed` shows the visitor
       // why the conversation is new, and prevents another new session.
       this.#store.reset();

@@ -8,7 +8,7 @@ export interface Entry {
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
   /**
-   * An error code. On a message, the reason why it has no reply, or `session_not_found` if it was sent again in a new
+   * An error code. On a message, the reason why it has no reply, or SESSION_NOT_FOUND if it was sent again in a new
    * session. On a reply, the reason why it is not complete.
    */
   readonly failed?: string;
@@ -26,13 +26,17 @@ export const UNREAD_TTL_MS = 86_400_000;
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
+/** The service's code for a session that its owner has deleted. */
+export const SESSION_NOT_FOUND = "session_not_found";
+
 /**
  * Returns the first message that has a key and expires after `now`, in milliseconds since 1970. Skips a message that
- * failed for another reason than the connection.
+ * failed for another reason than the connection, unless it was sent again in a new session.
  */
 export function findUnanswered(entries: readonly Entry[], now: number): Entry | undefined {
   return entries.find(
-    ({ key, failed, expires = 0 }) => key && expires > now && (!failed || CONNECTION_FAILURE.test(failed)),
+    ({ key, failed = SESSION_NOT_FOUND, expires = 0 }) =>
+      key && expires > now && (failed === SESSION_NOT_FOUND || CONNECTION_FAILURE.test(failed)),
   );
 }
 

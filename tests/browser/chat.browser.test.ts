@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Request } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -114,6 +116,32 @@ describeInBrowser("chat", (fixture) => {
       expect(await up.getAttribute("aria-pressed")).toBe(String(rating === "up"));
       expect(await down.getAttribute("aria-pressed")).toBe(String(rating === "down"));
     }
+  });
+
+  it.each(["accepted", "lost"])("keeps the last of two quick ratings when the first is slow and %s", async (first) => {
+    const widget = await fixture.visitAndOpen();
+    await widget.askAndWait("quick");
+    await widget.page.route(
+      "**/api/chat/rating/",
+      async (route) => {
+        await sleep(500);
+        await (first === "lost" ? route.abort() : route.continue());
+      },
+      { times: 1 },
+    );
+    const ended: Request[] = [];
+    for (const event of ["requestfinished", "requestfailed"] as const) {
+      widget.page.on(event as "requestfinished", (request) => ended.push(request));
+    }
+    const up = widget.panel.getByRole("button", { name: "Good answer" });
+    const down = widget.panel.getByRole("button", { name: "Bad answer" });
+    await up.click();
+    await down.click();
+    await eventually(() => ended.filter((request) => request.url().endsWith("/rating/"))).toHaveLength(2);
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
+    expect(await fixture.service.transcript(session_id, "rating")).toEqual(["", "down"]);
+    expect(await up.getAttribute("aria-pressed")).toBe("false");
+    expect(await down.getAttribute("aria-pressed")).toBe("true");
   });
 
   it("clears a rating that could not be saved and shows an error", async () => {

@@ -21,17 +21,22 @@ export async function mount(context: PanelContext): Promise<Panel> {
   const status = createElement("p", { class: "sr", role: "status" });
   const badge = createBadge(context.button);
 
-  const rate = async (entry: Entry, rating: "up" | "down" | "") => {
-    const { session } = store.read();
-    const update = (newEntry: Entry) => {
-      store.put(session, newEntry);
-      chat.show();
-    };
-    update({ ...entry, rating });
-    if (!(await post(context, "rating", session, { message_id: entry.messageId, rating }))) {
-      update(entry);
-      status.textContent = words.ratingFailed;
-    }
+  // Ratings are sent one after the other, so that the last one is stored, and a failure restores the one before it.
+  let ratings = Promise.resolve();
+  const rate = ({ id }: Entry, rating: "up" | "down" | "") => {
+    ratings = ratings.then(async () => {
+      const { session, entries } = store.read();
+      const entry = entries.find((each) => each.id === id);
+      if (entry) {
+        store.put(session, { ...entry, rating });
+        chat.show();
+        if (!(await post(context, "rating", session, { message_id: entry.messageId, rating }))) {
+          store.put(session, entry);
+          chat.show();
+          status.textContent = words.ratingFailed;
+        }
+      }
+    });
   };
   const focus = () => {
     // On a touch screen, focusing the text field would open a keyboard that covers the messages.
@@ -48,7 +53,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   };
   const log = createMessageLog(bot, words, {
     send,
-    rate: (entry, rating) => void rate(entry, rating),
+    rate,
     retry(entry) {
       chat.retry(entry);
       focus();

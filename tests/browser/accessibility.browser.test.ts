@@ -143,6 +143,27 @@ describeInBrowser("accessibility", (fixture) => {
     expect(await widget.findAxeViolations()).toEqual([]);
   });
 
+  it("stays in the visible part of the page when the on-screen keyboard opens and the page is panned", async () => {
+    const { panel, page } = await fixture.visitAndOpen({ context: { viewport: { width: 360, height: 640 } } });
+    // Headless Chromium has no on-screen keyboard. Safari on iOS changes these values and dispatches these events.
+    for (const [event, height, offsetTop] of [
+      ["resize", 300, 340],
+      ["scroll", 300, 200],
+      ["resize", 640, 0],
+    ] as const) {
+      await page.evaluate(
+        ({ type, ...values }) => {
+          for (const [name, value] of Object.entries(values)) {
+            Object.defineProperty(visualViewport, name, { value, configurable: true });
+          }
+          visualViewport?.dispatchEvent(new Event(type));
+        },
+        { type: event, height, offsetTop },
+      );
+      await eventually(() => panel.boundingBox()).toEqual({ x: 0, y: offsetTop, width: 360, height });
+    }
+  });
+
   it.each([
     ["at 320 px", { width: 320, height: 640 }, 1],
     ["at 200 % zoom", { width: 640, height: 400 }, 2],

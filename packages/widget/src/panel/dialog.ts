@@ -53,15 +53,17 @@ export function createDialog(
       }
     }
   });
-  // On iOS the on-screen keyboard covers the page and resizes the visual viewport only.
-  visualViewport?.addEventListener(
-    "resize",
-    ({ target }) => {
-      const { height, offsetTop, scale } = target as VisualViewport;
-      dialog.style.cssText = scale === 1 ? `--screen:${height}px;--top:${offsetTop}px` : "";
-    },
-    { signal },
-  );
+  // On iOS the on-screen keyboard covers the page and resizes the visual viewport only, which the visitor can then pan.
+  for (const event of ["resize", "scroll"]) {
+    visualViewport?.addEventListener(
+      event,
+      ({ target }) => {
+        const { height, offsetTop, scale } = target as VisualViewport;
+        dialog.style.cssText = scale === 1 ? `--screen:${height}px;--top:${offsetTop}px` : "";
+      },
+      { signal },
+    );
+  }
   return dialog;
 }
 

@@ -115,6 +115,56 @@ describeInBrowser("console screens", (fixture) => {
     }
   }
 
+  it("shows the whole name of the bot in the filters at 375 px", async () => {
+    // If bots have the same name, the option also contains the short name.
+    const bot = await addBot(fixture.service);
+    await addBot(fixture.service);
+    const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });
+    await page.signIn(`/conversations?bot=${bot}`, "Conversations");
+    await page.tab.getByRole("option", { name: bot }).waitFor({ state: "attached" });
+    // The browser draws the arrow of a select element inside its padding box, 20 px wide.
+    const hiddenPx = await page.field("Bot").evaluate((select: HTMLSelectElement) => {
+      const { font, paddingLeft, paddingRight } = getComputedStyle(select);
+      const context = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+      context.font = font;
+      const { width } = context.measureText(select.selectedOptions[0]?.text ?? "");
+      return width + Number.parseFloat(paddingLeft) + Number.parseFloat(paddingRight) + 20 - select.clientWidth;
+    });
+    expect(hiddenPx).toBeLessThanOrEqual(0);
+  });
+
+  it("shows the HTML of a key without an empty line at 375 px", async () => {
+    await addBot(fixture.service);
+    const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });
+    await page.signIn("/keys", "Keys");
+    await page.tab
+      .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+      .first()
+      .click();
+    const lines = await page.tab.locator("pre code").evaluate((code) => {
+      const boxOf = (text: string) => {
+        const range = document.createRange();
+        const node = code.firstChild as Text;
+        range.setStart(node, node.data.indexOf(text));
+        range.setEnd(node, node.data.indexOf(text) + text.length);
+        return range.getBoundingClientRect();
+      };
+      return (boxOf("src").top - boxOf("async").top) / boxOf("async").height;
+    });
+    expect(lines).toBeLessThan(2);
+  });
+
+  it("shows the summary in the middle of a closed section", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
+    const gaps = await page.tab.getByText("Write a text").evaluate((summary) => {
+      const [inner, outer] = [summary.getBoundingClientRect(), summary.parentElement?.getBoundingClientRect()];
+      return [inner.top - (outer?.top ?? 0), (outer?.bottom ?? 0) - inner.bottom];
+    });
+    expect(gaps[1]).toBeCloseTo(gaps[0] ?? 0);
+  });
+
   it("loads each screen with at most two requests", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);

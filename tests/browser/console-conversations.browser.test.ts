@@ -23,7 +23,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     await page.field("Visitor").fill(visitor);
     await keyboard.press("Enter");
     await row(other).waitFor({ state: "hidden" });
-    await row(visitor).focus();
+    await page.tabTo(row(visitor));
     await keyboard.press("Enter");
     await page.heading(visitor).waitFor();
     await page.tab.getByText("Rated good").waitFor();
@@ -31,11 +31,11 @@ describeInBrowser("conversations in the console", (fixture) => {
     await page.tabTo("1 passage of knowledge");
     await keyboard.press("Enter");
     await page.tab.getByText("We deliver bread every morning before seven.").waitFor();
-    await page.button("Bad answer").focus();
+    await page.tabTo("Bad answer");
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("Reviewed as bad.");
     await eventually(() => page.button("Bad answer").getAttribute("aria-pressed")).toBe("true");
-    await page.button("Good answer").focus();
+    await page.tabTo("Good answer", "Shift+Tab");
     await keyboard.press("Enter");
     await eventually(() => page.announcement.innerText()).toBe("Reviewed as good.");
     await page.goto(`/conversations?bot=${bot}`);
@@ -46,7 +46,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     await page.button("Good answer").click();
     await eventually(() => page.announcement.innerText()).toBe("The review was removed.");
     await eventually(() => page.button("Good answer").getAttribute("aria-pressed")).toBe("false");
-    await page.button("Delete").focus();
+    await page.tabTo("Delete");
     await keyboard.press("Enter");
     await page.tabTo("Delete");
     await keyboard.press("Enter");

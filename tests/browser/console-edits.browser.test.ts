@@ -15,7 +15,8 @@ describeInBrowser("changes in the console", (fixture) => {
     const { keyboard } = page.tab;
     await page.signIn("/keys", "Keys");
     const row = page.tab.getByRole("listitem").filter({ hasText: domain });
-    await row.getByRole("button", { name: /^Domains/ }).focus();
+    await row.waitFor();
+    await page.tabTo(row.getByRole("button", { name: /^Domains/ }));
     await keyboard.press("Enter");
     const dialog = page.tab.getByRole("dialog", { name: "Change the domains" });
     await dialog.waitFor();
@@ -26,7 +27,8 @@ describeInBrowser("changes in the console", (fixture) => {
     await keyboard.press("Enter");
     await dialog.getByRole("alert").waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
-    await dialog.getByLabel("Domains", { exact: true }).fill(`${domain}\n${added}`);
+    await page.tabTo("Domains");
+    await page.retype(`${domain}\n${added}`);
     await page.tabTo("Save domains");
     await keyboard.press("Enter");
     await dialog.waitFor({ state: "hidden" });

@@ -338,7 +338,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tab.waitForTimeout(5_500);
     expect(await page.announcement.count()).toBe(1);
     expect(await page.findAxeViolations()).toEqual([]);
-    await page.button("Close the message").focus();
+    await page.tabTo("Close the message");
     await page.tab.keyboard.press("Enter");
     await eventually(() => page.announcement.count()).toBe(0);
     await page.heading("Bots").waitFor();
@@ -373,7 +373,8 @@ describeInBrowser("failures in the console", (fixture) => {
     const { keyboard } = page.tab;
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
     const focused = () => page.tab.evaluate(() => document.activeElement?.ariaLabel ?? document.activeElement?.id);
-    await page.button("Remove delivery.md").focus();
+    await page.button("Remove delivery.md").waitFor();
+    await page.tabTo("Remove delivery.md");
     await keyboard.press("Enter");
     await page.tabTo("Remove");
     await keyboard.press("Enter");
@@ -400,7 +401,7 @@ describeInBrowser("failures in the console", (fixture) => {
       .nth(-2)
       .getByRole("button", { name: /^Embed/ })
       .innerText();
-    await revoke.focus();
+    await page.tabTo(revoke);
     await page.tab.keyboard.press("Enter");
     await page.tabTo("Revoke");
     await page.tab.keyboard.press("Enter");

@@ -30,7 +30,7 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       const page = await ConsolePage.open(await (await fixture.newContext()).newPage(), address);
       const { keyboard } = page.tab;
       const follow = async (name: string) => {
-        await page.tab.getByRole("link", { name, exact: true }).focus();
+        await page.tabTo(page.tab.getByRole("link", { name, exact: true }), "Shift+Tab");
         await keyboard.press("Enter");
         await page.heading(name).waitFor();
       };
@@ -60,7 +60,7 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
       await page.dropFile("opening-hours.md", "# Opening hours\n\nThe lighthouse bakery opens at half past five.");
       await eventually(() => page.announcement.innerText()).toContain("The document was added.");
       await page.button("Remove opening-hours.md").waitFor();
-      await page.preview.locator("textarea").focus();
+      await page.tabTo(page.preview.locator("textarea"));
       await keyboard.type("When does the lighthouse bakery open?");
       await keyboard.press("Enter");
       await page.preview.locator(".assistant .rating").first().waitFor();
@@ -68,6 +68,8 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
         "The lighthouse bakery opens at half past five.",
       );
 
+      // The widget keeps the focus until Escape closes it.
+      await keyboard.press("Escape");
       await follow("Conversations");
       const list = page.tab.getByRole("list", { name: "Conversations" });
       await list.getByRole("link").first().waitFor();

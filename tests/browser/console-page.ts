@@ -6,6 +6,9 @@ import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
 import { recordViolations } from "./violations.ts";
 
+/** The keys of all tests are in one list, with three buttons each. */
+const MAX_TABS = 400;
+
 /** A tab with the owners' console. The methods are an owner's actions. */
 export class ConsolePage {
   readonly tab: Page;
@@ -126,18 +129,31 @@ export class ConsolePage {
     return released.resolve;
   }
 
-  /** Presses Tab until the element with this name, label or text has the focus. */
-  async tabTo(name: string | RegExp): Promise<void> {
-    for (let presses = 0; presses < 40; presses++) {
-      await this.tab.keyboard.press("Tab");
-      const focused = await this.tab.evaluate(() => {
-        const element = document.activeElement;
-        const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
-        return element?.ariaLabel ?? label ?? element?.textContent;
-      });
-      if (typeof name === "string" ? focused?.trim() === name : name.test(focused ?? "")) return;
+  /** Presses Tab (or Shift+Tab) until the element, or an element with this name, label or text, has the focus. */
+  async tabTo(target: string | RegExp | Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+    for (let presses = 0; presses < MAX_TABS; presses++) {
+      await this.tab.keyboard.press(key);
+      if (await this.#hasFocus(target)) return;
     }
-    throw new Error(`Tab never reached ${name}`);
+    throw new Error(`${key} never reached ${target}`);
+  }
+
+  async #hasFocus(target: string | RegExp | Locator): Promise<boolean> {
+    if (typeof target === "object" && "locator" in target) {
+      return target.evaluate((element) => element.matches(":focus"));
+    }
+    const focused = await this.tab.evaluate(() => {
+      const element = document.activeElement;
+      const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
+      return element?.ariaLabel ?? label ?? element?.textContent;
+    });
+    return typeof target === "string" ? focused?.trim() === target : target.test(focused ?? "");
+  }
+
+  /** Replaces the text of the field that has the focus, as a person types. */
+  async retype(text: string): Promise<void> {
+    await this.tab.keyboard.press("Control+a");
+    await this.tab.keyboard.type(text);
   }
 
   /** Returns the paths of the page's API and sign-in requests since the previous call. */

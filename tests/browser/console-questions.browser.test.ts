@@ -39,11 +39,12 @@ describeInBrowser("questions in the console", (fixture) => {
     await keyboard.press("Enter");
     await page.heading("Evaluation").waitFor();
     expect(await page.field("Question").inputValue()).toBe("Where do I get a voucher?");
-    await page.field("Document that answers it").selectOption("gift vouchers, do you sell them?");
+    await page.tabTo("Document that answers it");
+    await keyboard.type("gift");
     await page.tabTo("Add question");
     await keyboard.press("Enter");
     await page.tab.getByText("Not run yet").waitFor();
-    await page.button("Run").focus();
+    await page.tabTo("Run");
     await keyboard.press("Enter");
     await page.tab.getByText("Found at place 1").waitFor();
     await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 questions.");

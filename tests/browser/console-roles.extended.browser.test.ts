@@ -52,8 +52,9 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.tab.keyboard.press("Enter");
     await page.tab.getByText("An answer would be based on this passage.").waitFor();
     expect(await page.tab.getByRole("link", { name: "Add to the evaluation" }).count()).toBe(0);
-    await page.preview.locator("textarea").fill("When is bread delivered?");
-    await page.preview.locator("textarea").press("Enter");
+    await page.tabTo(page.preview.locator("textarea"));
+    await page.tab.keyboard.type("When is bread delivered?");
+    await page.tab.keyboard.press("Enter");
     await page.preview.locator(".assistant .rating").first().waitFor();
     expect(page.problems).toEqual([]);
   });

@@ -20,6 +20,19 @@ describeInBrowser("chat", (fixture) => {
     expect(await readHtml()).toEqual(grown);
   });
 
+  it("clears a rating that is not accepted within 10 s, and sends the next one", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.askAndWait("quick");
+    await widget.page.route("**/api/chat/rating/", () => undefined, { times: 1 });
+    const up = widget.panel.getByRole("button", { name: "Good answer" });
+    await up.click();
+    await eventually(() => up.getAttribute("aria-pressed")).toBe("true");
+    await eventually(() => up.getAttribute("aria-pressed"), 20_000).toBe("false");
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
+    await widget.panel.getByRole("button", { name: "Bad answer" }).click();
+    await eventually(() => fixture.service.transcript(session_id, "rating")).toEqual(["", "down"]);
+  });
+
   it("asks the model again after a stop", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 100");

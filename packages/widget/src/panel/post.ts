@@ -1,6 +1,8 @@
 import type { PanelContext } from "../shared/types.ts";
 
-/** Posts a rating or a stop request for a reply. Returns whether the service accepted it. The request outlives the page. */
+const TIMEOUT_MS = 10_000;
+
+/** Posts a rating or a stop request for a reply. Returns whether the service accepted it within 10 s. The request outlives the page. */
 export function post(
   { base, publicKey }: PanelContext,
   path: "rating" | "stop",
@@ -13,6 +15,7 @@ export function post(
     body: JSON.stringify({ public_key: publicKey, session_id: session, ...fields }),
     credentials: "omit",
     keepalive: true,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   }).then(
     ({ ok }) => ok,
     () => false,

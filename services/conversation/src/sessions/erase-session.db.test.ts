@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { renewEdge } from "../sweeping/edge-leases.store.ts";
@@ -18,22 +18,43 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Returns the tables that contain a text in any column. */
-async function tablesWith(marker: string): Promise<string[]> {
-  const { rows } = await db.admin.query(
+/** Returns the columns that contain a text, as "table.column" in alphabetical order. */
+async function columnsWith(marker: string): Promise<string[]> {
+  const { rows: tables } = await db.admin.query(
     "SELECT relname FROM pg_class WHERE relnamespace = 'conversation'::regnamespace AND relkind = 'r'",
   );
   const found: string[] = [];
-  for (const { relname } of rows) {
-    const hit = await db.admin.query(`SELECT FROM conversation.${relname} t WHERE t::text ILIKE $1 LIMIT 1`, [
-      `%${marker}%`,
-    ]);
-    if (hit.rowCount !== 0) found.push(relname);
+  for (const { relname } of tables) {
+    const { rows: columns } = await db.admin.query(
+      `SELECT DISTINCT key FROM conversation.${relname} t, jsonb_each(to_jsonb(t)) WHERE value::text ILIKE $1`,
+      [`%${marker}%`],
+    );
+    found.push(...columns.map(({ key }) => `${relname}.${key}`));
   }
-  return found;
+  return found.sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Creates a session with the marker in the visitor's fields, the messages, the error code, the blocked reason and the phases. */
+/** The columns that contain the marker of a session of createMarkedSession. */
+const CONTENT_COLUMNS = [
+  "messages.content",
+  "messages.error_message",
+  "messages.tools_called",
+  "sessions.referrer",
+  "sessions.user_agent",
+  "sessions.visitor_id",
+  "sessions.visitor_metadata",
+  "turns.blocked_reason",
+  "turns.ending",
+  "turns.error_code",
+  "turns.key_hash",
+  "turns.phases",
+  "turns.request_hash",
+];
+
+/** Returns a text that also occurs in the hexadecimal form of hashes that start with its bytes. */
+const newMarker = () => randomBytes(16).toString("hex");
+
+/** Creates a session with the marker in the columns CONTENT_COLUMNS. */
 async function createMarkedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {
@@ -42,10 +63,21 @@ async function createMarkedSession(marker: string) {
     referrer: marker,
     userAgent: marker,
   };
-  const turn = (overrides = {}) => newTurn(bot, { sessionId, message: marker, ...visitor, ...overrides });
+  const markedHash = () => Buffer.concat([Buffer.from(marker, "hex"), randomBytes(16)]);
+  const turn = (overrides = {}) =>
+    newTurn(bot, {
+      sessionId,
+      message: marker,
+      ...visitor,
+      keyHash: markedHash(),
+      requestHash: markedHash(),
+      ...overrides,
+    });
   const phases = [{ name: marker, microseconds: 1 }];
-  await runTurn(db.database, turn(), { content: marker, phases });
-  await runTurn(db.database, turn(), { outcome: "error", content: marker, errorCode: marker, phases });
+  const toolsCalled = [{ name: "order", arguments: { of: marker }, status: "done" as const, latency_ms: 1 }];
+  await runTurn(db.database, turn(), { content: marker, phases, toolsCalled });
+  const quota = { plan: marker, used: 10, cap: 10 };
+  await runTurn(db.database, turn(), { outcome: "error", content: marker, errorCode: marker, phases, quota });
   await openTurn(db.database, turn({ blocked: { reason: marker, fallback: marker } }));
   const streaming = turn();
   await openTurn(db.database, streaming);
@@ -53,11 +85,11 @@ async function createMarkedSession(marker: string) {
 }
 
 test("eraseSession removes a session's content from every table and keeps the rows of its turns", async () => {
-  const marker = `marker-${randomUUID()}`;
+  const marker = newMarker();
   const { sessionId } = await createMarkedSession(marker);
-  expect((await tablesWith(marker)).sort((a, b) => (a < b ? -1 : 1))).toEqual(["messages", "sessions", "turns"]);
+  expect(await columnsWith(marker)).toEqual(CONTENT_COLUMNS);
   await eraseSession(db.database, bot.workspaceId, sessionId);
-  expect(await tablesWith(marker)).toEqual([]);
+  expect(await columnsWith(marker)).toEqual([]);
   const { rows } = await db.admin.query(
     "SELECT status, month::text FROM conversation.turns WHERE session_id = $1 ORDER BY turn_id",
     [sessionId],
@@ -67,17 +99,17 @@ test("eraseSession removes a session's content from every table and keeps the ro
 });
 
 test("eraseSession closes open turns and settles them as void, and a later CloseTurn stores no content", async () => {
-  const marker = `marker-${randomUUID()}`;
+  const marker = newMarker();
   const { sessionId, streaming } = await createMarkedSession(marker);
   const closed = await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(closed).toMatchObject([{ turnId: streaming.turnId, outcome: "void" }]);
   expect(await closeTurn(db.database, newClosing(streaming, { content: marker }))).toBeUndefined();
   expect(await findTurnResult(db.database, bot.workspaceId, streaming.turnId)).toMatchObject({ status: "cancelled" });
-  expect(await tablesWith(marker)).toEqual([]);
+  expect(await columnsWith(marker)).toEqual([]);
 });
 
 test("an erased session cannot be opened, found, exported, deleted, erased again or listed", async () => {
-  const { sessionId, streaming } = await createMarkedSession("m");
+  const { sessionId, streaming } = await createMarkedSession(newMarker());
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();
   expect(await findTurn(db.database, bot.workspaceId, streaming.turnId)).toBeUndefined();
@@ -91,7 +123,7 @@ test("an erased session cannot be opened, found, exported, deleted, erased again
 
 test("eraseSession erases a deleted session, but no session of another workspace", async () => {
   const stranger = await createBot(db.database);
-  const { sessionId } = await createMarkedSession("m");
+  const { sessionId } = await createMarkedSession(newMarker());
   expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
   expect(await deleteSession(db.database, stranger.workspaceId, sessionId)).toBe(false);
   expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(true);
@@ -101,7 +133,7 @@ test("eraseSession erases a deleted session, but no session of another workspace
 
 test("eraseSession keeps no content and settles every turn once when turns open and close concurrently", async () => {
   for (let round = 0; round < 5; round++) {
-    const marker = `marker-${randomUUID()}`;
+    const marker = newMarker();
     const sessionId = randomUUID();
     const turns = Array.from({ length: 30 }, () => newTurn(bot, { sessionId, message: marker, visitorId: marker }));
     await Promise.all(turns.slice(0, 10).map((turn) => openTurn(db.database, turn)));
@@ -112,7 +144,7 @@ test("eraseSession keeps no content and settles every turn once when turns open 
       ...turns.slice(0, 10).map((turn) => closeTurn(db.database, newClosing(turn, { content: marker }))),
       eraseSession(db.database, bot.workspaceId, sessionId),
     ]);
-    expect(await tablesWith(marker)).toEqual([]);
+    expect(await columnsWith(marker)).toEqual([]);
     const { rows } = await db.admin.query(
       `SELECT count(*) FILTER (WHERE t.status = 'streaming') AS open, count(*) AS turns, count(o.turn_id) AS settlements,
               count(*) FILTER (WHERE (t.status = 'done') <> (o.outcome = 'done')) AS differences

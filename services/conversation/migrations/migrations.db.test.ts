@@ -11,6 +11,7 @@ import { claimSource, readUnembedded, storeEmbeddings } from "../src/knowledge/e
 import { storeClosedMonths } from "../src/months/months.store.ts";
 import { pruneTurns } from "../src/months/prune.store.ts";
 import { claimTask } from "../src/reconciliation/task-leases.store.ts";
+import { APPEND_ONLY_TABLES } from "../src/role.ts";
 import { eraseSession } from "../src/sessions/erase-session.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
@@ -19,6 +20,8 @@ import { createBot, edgeProcess, newTurn, runTurn } from "../src/testing/turns.t
 import { openTurn } from "../src/turns/open-turn.store.ts";
 import { storeDeletion } from "../src/workspace-deletions/deletions.store.ts";
 import { migrations } from "./index.ts";
+
+const TARGET = { schema: "conversation", role: ROLE, appendOnlyTables: APPEND_ONLY_TABLES, migrations };
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -96,7 +99,7 @@ test("every migration can be reverted with rows in its tables, one by one, and a
   const before = await rowCounts();
   expect(Object.keys(before)).toHaveLength(24);
   expect(Object.values(before)).not.toContain(0);
-  const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+  const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);
   expect(await rowCounts()).toEqual({});
   expect(await migrate(target)).toEqual({ applied: migrations.map((migration) => migration.name) });
@@ -105,7 +108,7 @@ test("every migration can be reverted with rows in its tables, one by one, and a
 });
 
 test("the planner's statistics contain no content of sessions and messages, not even of those stored before the migration", async () => {
-  const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
+  const target = { ...TARGET, url: db.adminUrl };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;
   for (let i = 0; i < 20; i++) {
@@ -133,7 +136,7 @@ test("the planner's statistics contain no content of sessions and messages, not 
   expect(await columns()).toEqual([]);
 });
 
-test("the service's role can neither read another schema nor change its own", async () => {
+test("the service's role can neither read another schema, nor change its own schema or rows of append-only tables", async () => {
   await db.admin.query("CREATE SCHEMA IF NOT EXISTS quota; CREATE TABLE IF NOT EXISTS quota.usage (used integer)");
   for (const forbidden of [
     "SELECT * FROM quota.usage",
@@ -143,19 +146,22 @@ test("the service's role can neither read another schema nor change its own", as
     "ALTER TABLE conversation.turns ADD COLUMN more integer",
     "TRUNCATE conversation.turns",
     "UPDATE conversation.migrations SET name = ''",
+    "UPDATE conversation.turn_totals SET turns = 0",
+    "DELETE FROM conversation.turn_totals",
+    "DELETE FROM conversation.changes",
     "CREATE SCHEMA more",
     "CREATE ROLE more",
   ]) {
     const error = await db.database.query(forbidden).catch((cause: unknown) => cause);
-    expect(sqlState(error), forbidden).toMatch(/^42501$/);
+    expect(sqlState(error), forbidden).toBe("42501");
   }
 });
 
 test("the first run applies every migration to an empty database, and the next run applies none", async () => {
   const fresh = await createDatabase();
-  const target = { schema: "conversation", role: ROLE, migrations };
-  const { applied } = await migrate({ ...target, url: fresh.url, rolePassword: ROLE_PASSWORD });
+  const target = { ...TARGET, url: fresh.url };
+  const { applied } = await migrate({ ...target, rolePassword: ROLE_PASSWORD });
   expect(applied).toHaveLength(migrations.length);
-  expect(await migrate({ ...target, url: fresh.url })).toEqual({ applied: [] });
+  expect(await migrate(target)).toEqual({ applied: [] });
   await fresh.drop();
 });

@@ -26,8 +26,7 @@ const MIN_MISSPELT_LENGTH = 5;
 /** Whether the words differ by one letter that is added, missing, wrong, or swapped with the next. False for short words. */
 export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
-  if (short.length < MIN_MISSPELT_LENGTH - 1 || long.length < MIN_MISSPELT_LENGTH) return false;
-  if (long.length - short.length > 1) return false;
+  if (long.length < MIN_MISSPELT_LENGTH || long.length - short.length > 1) return false;
   let index = 0;
   while (index < short.length && short[index] === long[index]) index++;
   const rest = short.slice(index);

@@ -30,10 +30,14 @@ type Attack = {
   /** Starts harmless traffic of the same kind during the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
+/** What the neighbour measured. `detail` describes the durations of its chats. */
+type Latencies = { chatRatio: number; healthMs: number; detail: string };
 /** A kind of attack. `pidOf` returns the process whose memory the attack may exhaust, and `maxMiB` is the goal for that memory. */
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
+  /** Compares the latency that the attack may increase with its goal. */
+  latency: (attack: string, latencies: Latencies) => Figure;
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
 };
@@ -41,10 +45,16 @@ type AttackKind = {
 const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
+const atEdge = (attack: string, { healthMs, detail }: Latencies) =>
+  atMost(MAX_EDGE_MS, { what: `${attack}: another client's p99`, value: healthMs, unit: "ms", detail });
+const ofChats = (attack: string, { chatRatio, detail }: Latencies) =>
+  atMost(MAX_RATIO, { what: `${attack}: neighbour's chat p99`, value: chatRatio, unit: "×", detail });
+const onConversation = { latency: ofChats, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
+
 const ATTACK_KINDS: AttackKind[] = [
-  { name: "costly bodies", prepare: prepareCostlyBodies, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
-  { name: "slow patterns", prepare: prepareSlowPatterns, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
-  { name: "PDF bombs", prepare: preparePdfBombs, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB },
+  { name: "costly bodies", prepare: prepareCostlyBodies, latency: atEdge, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
+  { name: "slow patterns", prepare: prepareSlowPatterns, ...onConversation },
+  { name: "PDF bombs", prepare: preparePdfBombs, ...onConversation },
 ];
 
 /** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
@@ -97,13 +107,12 @@ async function measureAttack(
         `${kind.name}, round ${round}: chat p99 ${withoutAttack.at(-1)?.toFixed(0)} → ${withAttack.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
       );
     }
-    const ratio = median(withAttack) / median(withoutAttack);
-    const detail = `chat p99 ${median(withoutAttack).toFixed(0)} ms without, ${median(withAttack).toFixed(0)} ms with`;
     const { name, maxMiB } = kind;
-    const latency =
-      name === "costly bodies"
-        ? atMost(MAX_EDGE_MS, { what: `${name}: another client's p99`, value: median(healthTimes), unit: "ms", detail })
-        : atMost(MAX_RATIO, { what: `${name}: neighbour's chat p99`, value: ratio, unit: "×", detail });
+    const latency = kind.latency(name, {
+      chatRatio: median(withAttack) / median(withoutAttack),
+      healthMs: median(healthTimes),
+      detail: `chat p99 ${median(withoutAttack).toFixed(0)} ms without, ${median(withAttack).toFixed(0)} ms with`,
+    });
     const peak = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
     return [latency, atMost(maxMiB, peak)];
   } finally {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exitOnSignals } from "@parley/test-support";
 import { InvalidArgumentError, program } from "commander";
 import type { Benchmark, Figure } from "./benchmarks/benchmark.ts";
 import { concurrentStreams } from "./benchmarks/concurrent-streams.ts";
@@ -103,5 +104,6 @@ async function save(results: Record<string, Figure[]>): Promise<void> {
   await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
 }
 
+exitOnSignals();
 await program.parseAsync();
 process.exit(0);

@@ -1,10 +1,12 @@
 // pnpm test:resume [--minutes 10]: the long version of tests/resume/chaos.fault.test.ts. Exits 1 if a reply was lost or duplicated, or hangs.
 import { parseArgs } from "node:util";
+import { exitOnSignals } from "@parley/test-support";
 import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error("--minutes must be a number above 0");
+exitOnSignals();
 
 console.log(`reading replies with idempotency keys for ${minutes} minutes, while processes are killed`);
 const result = await runKeyedChaos({

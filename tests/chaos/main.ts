@@ -4,11 +4,13 @@
 // - the first complete reply after a fault comes later than the fault's limit: 30 s for a failover, 2 minutes for the other faults;
 // - fewer than 50 replies completed in the 2 minutes between a backup and its restore, so the restore tested too little.
 import { parseArgs } from "node:util";
+import { exitOnSignals } from "@parley/test-support";
 import { runChaos } from "../system/faults/chaos.ts";
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" } } });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error("--minutes must be a number above 0");
+exitOnSignals();
 
 console.log(`killing random processes and failing databases for ${minutes} minutes, under load`);
 const result = await runChaos({

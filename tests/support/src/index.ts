@@ -9,6 +9,7 @@ export { embedText, HANDBOOK } from "./fake-provider/embeddings.ts";
 export { fixedUsage, type Reply, type Usage } from "./fake-provider/reply.ts";
 export { type FakeProvider, type ReceivedRequest, type Script, startFakeProvider } from "./fake-provider/server.ts";
 export { fillHistory, type History, type HistoryOptions } from "./history.ts";
+export { exitOnSignals } from "./leftovers.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";

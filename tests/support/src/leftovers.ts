@@ -26,6 +26,14 @@ export function killLeftoversAndExit(): void {
   process.exit(143);
 }
 
+/**
+ * Exits on Ctrl-C or SIGTERM, for scripts that start processes outside of Vitest. Without a handler, these signals end a process without its
+ * exit handlers, and everything that it started keeps running.
+ */
+export function exitOnSignals(): void {
+  process.once("SIGINT", () => process.exit(130)).once("SIGTERM", () => process.exit(143));
+}
+
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");

@@ -82,7 +82,11 @@ describe("startProcess", () => {
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  it("leaves nothing running when the test's own process exits", async () => {
+  it.each([
+    { how: "exits", script: "process.exit();", code: 0 },
+    { how: "gets SIGINT", script: "exitOnSignals(); process.kill(process.pid, 'SIGINT');", code: 130 },
+    { how: "gets SIGTERM", script: "exitOnSignals(); process.kill(process.pid, 'SIGTERM');", code: 143 },
+  ])("leaves nothing running when the test's own process $how", async ({ script, code }) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     // The grandchild keeps a connection to this server open until it exits.
@@ -98,14 +102,14 @@ describe("startProcess", () => {
         ...nodeFlags,
         "--input-type=module",
         "-e",
-        `import { startProcess } from ${JSON.stringify(new URL("process.ts", import.meta.url).href)};
+        `import { exitOnSignals, startProcess } from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
          const args = ["-e", ${JSON.stringify(grandchild)}];
          const child = await startProcess({ name: "child", command: process.execPath, args, ready: /up/ });
          await child.waitReady();
-         process.exit();`,
+         ${script}`,
       ],
     });
-    expect(await parent.exited).toEqual({ code: 0, signal: null });
+    expect(await parent.exited).toEqual({ code, signal: null });
     await grandchildExited;
     server.close();
   });

@@ -91,9 +91,16 @@ async function checkVisit(
     lost.push(describeProblem("not the stored reply", first, stored));
   for (const status of visit.stopStatuses)
     if (status !== stored?.status) lost.push(describeProblem("stopped with another outcome", status, stored));
-  const reused = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` });
-  await reused.text();
-  if (reused.status !== 409) duplicated.push(describeProblem("another message with the key", reused.status));
+  const reused = await sendWithSameKey(system, visit).catch(String);
+  if (reused !== 409) duplicated.push(describeProblem("another message with the key", reused));
+}
+
+/** Sends another message with the visit's key and reads the whole response. Returns its status. */
+async function sendWithSameKey(system: System, visit: KeyedVisit): Promise<number> {
+  const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
+  const response = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` }, { signal });
+  await response.text();
+  return response.status;
 }
 
 /** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */

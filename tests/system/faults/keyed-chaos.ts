@@ -167,8 +167,10 @@ async function disturb({ system, counts }: Chaos, visits: readonly KeyedVisit[])
   await sleep(Math.random() * 2_000);
   if (dice > 1 / 16) {
     counts.stops++;
-    // A killed edge does not answer.
-    await stopReply(randomUrl(system), pick(visits, 0)).catch(() => undefined);
+    await stopReply(randomUrl(system), pick(visits, 0)).catch((error: Error) => {
+      // The connection to a killed edge breaks. An edge that runs must answer.
+      if (error.name === "TimeoutError") throw error;
+    });
     return;
   }
   for (const visit of visits) visit.isErasureRequested = true;
@@ -182,8 +184,12 @@ async function disturb({ system, counts }: Chaos, visits: readonly KeyedVisit[])
 
 async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: KeyedVisit): Promise<void> {
   const body = { public_key: tenant.publicKey, session_id: sessionId, idempotency_key: key };
-  const init = { method: "POST", headers: { origin: tenant.origin }, body: JSON.stringify(body) };
-  const response = await fetch(`${url}/api/chat/stop/`, init);
+  const response = await fetch(`${url}/api/chat/stop/`, {
+    method: "POST",
+    headers: { origin: tenant.origin },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(READER_TIMEOUT_MS),
+  });
   const { status } = (await response.json()) as { status?: string };
   if (response.status === 200) stopStatuses.push(String(status));
 }

@@ -48,7 +48,9 @@ export async function readUntilEnd(message: KeyedMessage, options: ResumingOptio
   const progress: Progress = { text: "", lastEventId: undefined };
   let last = "nothing";
   while (performance.now() < deadline) {
-    const result = await readOnce(message, options, progress).catch((error: unknown) => `failed: ${String(error)}`);
+    const result = await readOnce(message, options, progress, deadline).catch(
+      (error: unknown) => `failed: ${String(error)}`,
+    );
     if (typeof result !== "string") return result;
     last = result;
     await sleep(options.nextDelayMs());
@@ -67,14 +69,18 @@ export function sendKeyed(
   return postChat(url, tenant, { session_id: sessionId, message }, { headers, ...(signal && { signal }) });
 }
 
-/** Sends one request and reads its events. Returns the end of the reply, or the reason why the request must be repeated. */
+/**
+ * Sends one request and reads its events, at most until the deadline. Returns the end of the reply, or the reason why the request must be
+ * repeated.
+ */
 async function readOnce(
   message: KeyedMessage,
-  { nextUrl, nextCut, timeoutMs, onAttached }: ResumingOptions,
+  { nextUrl, nextCut, onAttached }: ResumingOptions,
   progress: Progress,
+  deadline: number,
 ): Promise<ReplyEnd | string> {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  const timer = setTimeout(() => controller.abort(), deadline - performance.now());
   try {
     const { lastEventId } = progress;
     const startedAt = performance.now();

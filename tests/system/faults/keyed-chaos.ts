@@ -101,13 +101,23 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
     );
     const counts = { stops: 0, erasures: 0, kills: 0, databaseRestarts: 0 };
     const deadline = performance.now() + options.seconds * 1_000;
-    const isOver = () => performance.now() >= deadline && counts.kills + counts.databaseRestarts >= options.minFaults;
+    let hasFailed: boolean = false;
+    const isOver = () =>
+      hasFailed || (performance.now() >= deadline && counts.kills + counts.databaseRestarts >= options.minFaults);
     const chaos = { system, postgres, counts, isOver };
     const visits: KeyedVisit[] = [];
-    await Promise.all([
+    const tasks = [
       killUntilOver(chaos),
       ...Array.from({ length: options.visitors }, (_, number) => visitUntilOver(chaos, tenants, number, visits)),
-    ]);
+    ].map((task) =>
+      task.catch((error: unknown) => {
+        // Ends the other tasks, which would run for ever if the minimum of faults is not reached.
+        hasFailed = true;
+        throw error;
+      }),
+    );
+    await Promise.allSettled(tasks);
+    await Promise.all(tasks);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     const report = await checkKeyedReplies(system, visits, balance);
     const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
@@ -197,7 +207,7 @@ async function stopReply(url: string, { tenant, sessionId, key, stopStatuses }: 
 async function killUntilOver({ system, postgres, counts, isOver }: Chaos): Promise<void> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Restarts();
-  while (!isOver()) {
+  while (!isOver() && !restarts.hasFailed) {
     await sleep(1_500 + Math.random() * 3_000);
     const victim = pick(services, randomBelow(services.length));
     if (chance(0.2)) {

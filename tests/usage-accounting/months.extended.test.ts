@@ -102,7 +102,7 @@ const TABLES = {
   conversation: ["turns", "turn_totals", "outbox"],
   quota: ["usage", "reservations", "ledger", "ledger_totals", "months"],
 };
-const restore: Partial<Record<keyof typeof TABLES, () => Promise<unknown>>> = {};
+let restore: Record<keyof typeof TABLES, () => Promise<unknown>>;
 
 /** Copies the rows of a schema. Returns a function that restores them. */
 async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
@@ -129,7 +129,7 @@ async function prune(): Promise<void> {
 }
 
 test("the rows of the closed month are pruned into totals that the audit compares", async () => {
-  for (const schema of ["conversation", "quota"] as const) restore[schema] = await backUp(schema);
+  restore = { conversation: await backUp("conversation"), quota: await backUp("quota") };
   await prune();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "pruned", used: TURNS, pruned: TURNS });
   expect(await balance()).toMatchObject(BALANCED);
@@ -138,7 +138,8 @@ test("the rows of the closed month are pruned into totals that the audit compare
 }, 90_000);
 
 test("after a restore of either database to a time before its prune, the reconciler repairs nothing", async () => {
-  await restore.quota?.();
+  await restore.quota();
+  expect(await countRows()).toEqual({ turns: 0, ledger: TURNS, reservations: TURNS });
   expect(await repairAll()).toEqual([]);
   expect(await balance()).toMatchObject(BALANCED);
   // The month is closed again.
@@ -147,7 +148,7 @@ test("after a restore of either database to a time before its prune, the reconci
   await expect.poll(readMonth, { timeout: CLOSE_TIMEOUT_MS }).toMatchObject({ state: "closed", used: TURNS });
 
   await prune();
-  await restore.conversation?.();
+  await restore.conversation();
   await expectAudited();
   expect(await repairAll()).toEqual([]);
   expect(await balance()).toMatchObject(BALANCED);

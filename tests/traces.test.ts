@@ -137,10 +137,11 @@ describeWith("redis", "tracing", () => {
     const marks = [mark("message"), mark("visitor"), mark("metadata"), mark("referrer"), mark("agent")];
     const [message, visitor_id, note, referer, agent] = marks;
     const address = newClientAddress();
+    const sessionId = randomUUID();
     const echo = await createTenant(system.admin, { model: "openai:echo" });
     const { result } = await traceTurn(
       echo,
-      { message, visitor_id, visitor_metadata: { note } },
+      { session_id: sessionId, message, visitor_id, visitor_metadata: { note } },
       { referer: `https://a.example/${referer}`, "user-agent": agent ?? "", "x-forwarded-for": address },
     );
     expect(result.text).toContain(message);
@@ -154,7 +155,7 @@ describeWith("redis", "tracing", () => {
       INTERNAL_TOKEN,
       ADMIN_TOKEN,
       SERVICE_ROLE_PASSWORD,
-      String(result.meta?.session_id),
+      sessionId,
     ];
     const sent = Buffer.concat(collector.bodies).toString("latin1");
     expect(sent).toContain("gen_ai.request.model");

@@ -7,6 +7,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FILES = ["--file", "docker-compose.yml", "--file", "tests/images/compose.yml"];
 /** A little less than the tests' `hookTimeout`, so that the error names the command. */
 const COMPOSE_TIMEOUT_MS = 850_000;
+/** Longer than the `stop_grace_period` of docker-compose.yml, after which `docker stop` kills a container. */
+const DOCKER_TIMEOUT_MS = 90_000;
 
 function run(
   command: string,
@@ -17,15 +19,17 @@ function run(
   return new Promise((resolve, reject) => {
     const options = { cwd: ROOT, env: scrubbedEnv(env), maxBuffer: 64 * 1024 * 1024, timeout: timeoutMs };
     execFile(command, args, options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${command} ${args.join(" ")}: ${stderr || error.message}`, { cause: error }));
+      if (error === null) return resolve(stdout);
+      const isTimeout = error.killed && !error.code;
+      const reason = isTimeout ? `timed out after ${timeoutMs / 1_000} s\n${stderr}` : stderr || error.message;
+      reject(new Error(`${command} ${args.join(" ")}: ${reason}`, { cause: error }));
     });
   });
 }
 
 /** Runs a docker command and returns its output. */
 export function docker(...args: string[]): Promise<string> {
-  return run("docker", args, {}, 60_000);
+  return run("docker", args, {}, DOCKER_TIMEOUT_MS);
 }
 
 /** Returns whether a Docker daemon is reachable. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, isMet } from "@parley/test-support";
+import { freePort } from "@parley/test-support";
 import { runCliProcess } from "../system/cli.ts";
 import { queryFirstRow } from "../system/database.ts";
 import { runNginx } from "../system/servers/nginx.ts";
@@ -25,7 +25,7 @@ export type Fault = {
   waitUntilVisible?(): Promise<void>;
 };
 
-/** Returns the faults to inject into a healthy system: ten, or nine without nginx. */
+/** Returns the ten faults to inject into a healthy system. */
 export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
@@ -150,11 +150,11 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       repair: () => settleProxy.resume(),
       alerts: [{ alert: "ParleyOutboxStuck" }],
     },
-    ...(isMet("nginx") ? [proxyBuffering(fixture)] : []),
+    proxyBuffering(fixture),
   ];
 }
 
-/** Returns the fault of a buffering proxy. Only `parley doctor` detects it, because only the doctor reads events through the proxy. */
+/** Returns the fault of a buffering proxy, which is an nginx. Only `parley doctor` detects it, because only the doctor reads events through the proxy. */
 function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cachePath } from "./cache.ts";
+import { cacheFolder } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
 /** The go.mod in this folder pins the versions of the modules in FILES. */
@@ -24,16 +23,11 @@ const FILES: [module: string, path: string][] = [
 
 /** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if the download fails. */
 export async function ensureCrds(): Promise<string> {
-  const folder = await cachePath("crds", [GO_MODULE, "tests/cluster/crds.ts"]);
-  if (existsSync(folder)) return folder;
-  const partial = `${folder}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await mkdir(partial);
-  for (const [module, path] of FILES) {
-    const options = { cwd: join(ROOT, GO_MODULE), timeoutMs: 300_000 };
-    const { Dir } = JSON.parse(await run("go", ["mod", "download", "-json", module], options)) as { Dir: string };
-    await copyFile(join(Dir, path), join(partial, path.split("/").at(-1) ?? ""));
-  }
-  await rename(partial, folder);
-  return folder;
+  return cacheFolder("crds", [GO_MODULE, "tests/cluster/crds.ts"], async (folder) => {
+    for (const [module, path] of FILES) {
+      const options = { cwd: join(ROOT, GO_MODULE), timeoutMs: 300_000 };
+      const { Dir } = JSON.parse(await run("go", ["mod", "download", "-json", module], options)) as { Dir: string };
+      await copyFile(join(Dir, path), join(folder, path.split("/").at(-1) ?? ""));
+    }
+  });
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, symlink } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, rmdir, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CACHE, cachePath } from "./cache.ts";
+import { CACHE, cacheFolder, cachePath } from "./cache.ts";
 import { interruption, ROOT, run, succeeds } from "./commands.ts";
 
 const FOLDER = "tests/cluster/node";
@@ -56,13 +56,12 @@ function exists(command: string): Promise<boolean> {
 
 /** Returns the folder with the binaries of Kubernetes and CoreDNS. If they are not cached, builds them from Go modules, which takes minutes. */
 export async function ensureBinaries(): Promise<string> {
-  const folder = await cachePath("binaries", [`${FOLDER}/kubernetes`, `${FOLDER}/coredns`]);
-  if (existsSync(folder)) return folder;
+  return cacheFolder("binaries", [`${FOLDER}/kubernetes`, `${FOLDER}/coredns`], buildBinaries);
+}
+
+async function buildBinaries(folder: string): Promise<void> {
   if (!(await exists("go"))) throw new NoCluster("Kubernetes is not built yet, and Go is not installed");
   console.log(`building Kubernetes ${KUBERNETES_VERSION} and CoreDNS`);
-  const partial = `${folder}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await mkdir(partial);
   const version = "k8s.io/component-base/version";
   const [, major, minor] = /^v(\d+)\.(\d+)/.exec(KUBERNETES_VERSION) ?? [];
   const flags = [
@@ -70,11 +69,9 @@ export async function ensureBinaries(): Promise<string> {
     `${version}.gitMajor=${major}`,
     `${version}.gitMinor=${minor}`,
   ];
-  await build("kubernetes", partial, flags.map((flag) => `-X ${flag}`).join(" "));
-  await build("coredns", partial, "");
-  for (const component of COMPONENTS) await symlink("kubernetes", join(partial, component));
-  await rename(partial, folder);
-  return folder;
+  await build("kubernetes", folder, flags.map((flag) => `-X ${flag}`).join(" "));
+  await build("coredns", folder, "");
+  for (const component of COMPONENTS) await symlink("kubernetes", join(folder, component));
 }
 
 async function build(module: string, folder: string, ldflags: string): Promise<void> {

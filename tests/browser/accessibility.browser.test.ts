@@ -206,7 +206,9 @@ describeInBrowser("accessibility", (fixture) => {
     await widget.ask("quick");
     await widget.notice.waitFor();
     await widget.askAndWait("quick");
-    for (const button of await widget.host.getByRole("button").all()) {
+    const buttons = await widget.host.getByRole("button").all();
+    expect(buttons.length).toBeGreaterThan(1);
+    for (const button of buttons) {
       const box = await button.boundingBox();
       expect(Math.min(box?.width ?? 0, box?.height ?? 0), await button.innerText()).toBeGreaterThanOrEqual(24);
     }

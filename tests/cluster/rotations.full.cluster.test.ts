@@ -112,7 +112,9 @@ describe("rotations on a real cluster", () => {
 
   /** Returns the names of a component's pods. */
   function podsOf(component: string, pods: Awaited<ReturnType<Installation["pods"]>>): string[] {
-    return pods.filter((pod) => pod.component === component).map(({ name }) => name);
+    const names = pods.filter((pod) => pod.component === component).map(({ name }) => name);
+    expect(names, component).not.toEqual([]);
+    return names;
   }
 
   function redis(password: string, ...args: string[]): Promise<string> {

@@ -101,9 +101,12 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
       const change = ["moderation", "update", String(rule.id), "--bot", "guide", "--pattern", "two"];
       expect(await parley(...change)).toMatchObject({ id: rule.id, pattern: "two" });
       expect(await parley("usage")).toMatchObject({ plan: "pro" });
-      const changes = await parley<{ method: string; member: string }[]>("changes", "--limit", "1");
-      expect(changes).toEqual([expect.objectContaining({ method: "ModerationAdminService/UpdatePattern" })]);
-      expect(changes[0]?.member).not.toBe("");
+      expect(await parley("changes", "--limit", "1")).toEqual([
+        expect.objectContaining({
+          method: "ModerationAdminService/UpdatePattern",
+          member: expect.stringMatching(/./),
+        }),
+      ]);
     });
   });
 

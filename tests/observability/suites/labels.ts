@@ -46,6 +46,7 @@ export function labelsSuite(shared: () => Fixture): void {
         fetch(`${system.url()}/api/conversations/${sessionId}/export.json`, { headers }),
         fetch(`${system.url()}/${randomUUID()}`, { method: "PURGE", headers }),
       ]);
+      expect(result.meta).toMatchObject({ message_id: expect.any(Number) });
       secrets.push(sessionId, visitorId, address, message, `"${result.meta?.message_id}"`);
     };
     for (let index = 0; index < 3; index++) await round();

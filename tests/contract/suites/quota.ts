@@ -72,8 +72,9 @@ export function quotaSuite(shared: () => ContractSystem): void {
       ]);
       for (const { error } of racing.filter((each) => each.error !== undefined))
         expect(error).toMatchObject({ used: 100, cap: 100 });
-      for await (const { event, data } of events)
-        if (event === "done") expect(data).toMatchObject({ finish_reason: "stop" });
+      let last: unknown;
+      for await (const { event, data } of events) last = { event, data };
+      expect(last).toMatchObject({ event: "done", data: { finish_reason: "stop" } });
       expect(await waitForUsedMessages(system, tenant)).toBe(100);
     });
 

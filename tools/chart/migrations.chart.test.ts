@@ -56,6 +56,17 @@ describe("the migration Job without a hook", () => {
     expect(after.name).not.toBe(before.name);
   });
 
+  it("has a name that no comment affects, because its rendered spec contains none", async () => {
+    const { output } = await runHelmTemplate(
+      "single-namespace-restricted",
+      [],
+      ["--show-only", "templates/migrations/job.yaml"],
+    );
+    const spec = output.slice(output.indexOf("\nspec:"));
+    expect(spec).toContain("backoffLimit: 4");
+    expect(spec.match(/^ *#.*/gm)).toBeNull();
+  });
+
   it("has no TTL, because a GitOps tool would create the deleted Job again", async () => {
     expect((await renderJob()).spec).not.toHaveProperty("ttlSecondsAfterFinished");
   });

@@ -33,8 +33,9 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end -}}
 
 {{/*
-The Job's spec. Each container migrates one schema. There is no ttlSecondsAfterFinished: after Kubernetes has deleted
-the finished Job, a GitOps tool would create it again, and it would run again.
+The Job's spec. Each container migrates one schema. An advisory lock serializes them, also with other Jobs. There is no ttlSecondsAfterFinished:
+after Kubernetes has deleted the finished Job, a GitOps tool would create it again, and it would run again. The Job's name contains a hash of this
+text, so it contains no YAML comment.
 */}}
 {{- define "parley.migrations.spec" -}}
 {{- $values := .Values -}}
@@ -49,7 +50,6 @@ template:
   spec:
     {{- include "parley.podSpec" (merge (dict "schema" "all") $migrations) | nindent 4 }}
     restartPolicy: Never
-    # Each container migrates one schema. An advisory lock serializes them, also with other Jobs.
     containers:
       {{- range list (dict "name" "conversation" "key" "conversation" "schema" "conversation" "values" $values.conversation) (dict "name" "quota" "key" "quota" "schema" "quota" "values" $values.quota) (dict "name" "llm-proxy" "key" "llmProxy" "schema" "llm" "values" $values.llmProxy) }}
       {{- $component := merge (dict "root" $) . }}

@@ -1,10 +1,17 @@
-import { expect, it } from "vitest";
-import { type Manifest, ofKind } from "./manifest.ts";
-import { renderChart } from "./render.ts";
+import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { runHelm } from "./helm.ts";
+import { type Manifest, ofKind, parseManifests } from "./manifest.ts";
+import { CHART, renderChart, valuesFile } from "./render.ts";
 
 /** Renders the trial's setup Job. */
 async function renderSetup(...sets: string[]) {
-  const { manifests } = await renderChart("trial", sets);
+  return findSetup((await renderChart("trial", sets)).manifests);
+}
+
+function findSetup(manifests: readonly Manifest[]) {
   const job = ofKind(manifests, "Job").find(({ metadata }) => metadata.name.includes("-setup-")) as Manifest;
   return { name: job.metadata.name, spec: job.spec };
 }
@@ -26,3 +33,19 @@ it.each([
 it("keeps the trial's setup Job with changed values that do not affect it", async () => {
   expect(await renderSetup("edge.replicas=3")).toEqual(await renderSetup());
 });
+
+it.each(["setup.mjs", "parley.md"])(
+  "gives the trial's setup Job another name with another %s, because the Job must run again",
+  async (file) => {
+    const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await cp(CHART, folder, { recursive: true });
+    await appendFile(join(folder, "files/trial", file), "\n");
+    const args = ["template", "parley", folder, "--namespace", "chat", "--values", valuesFile("trial")];
+    const { code, output } = await runHelm(...args);
+    expect(code, output).toBe(0);
+    const [before, after] = [await renderSetup(), findSetup(parseManifests(output))];
+    expect(after.spec).toEqual(before.spec);
+    expect(after.name).not.toBe(before.name);
+  },
+);

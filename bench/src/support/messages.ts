@@ -19,7 +19,7 @@ const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC
 
 // Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, the usage and the call log.
 // Spreads the turns over the last 30 days. A batch contains whole sessions. Each visitor has about 20 sessions. Visitors rate a fifth of the
-// replies, and owners review a twentieth.
+// replies, and owners review a twentieth. "turn" is the number of a turn in its workspace.
 //
 // Parameters:
 // - $1: the first workspace; $4: the number of workspaces
@@ -28,14 +28,14 @@ const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC
 // - $8: the bot, which is also the turns' edge id
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
-    SELECT n, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
-           CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (n / ($4 * $5)))::uuid END AS session_id,
+    SELECT n, turn, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
+           CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (turn / $5))::uuid END AS session_id,
            gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS question_id,
            now() - interval '30 days' * (1 - n / $7::float8) AS at,
-           CASE n % 20 WHEN 1 THEN 'up' WHEN 2 THEN 'up' WHEN 3 THEN 'up' WHEN 4 THEN 'down' ELSE '' END AS rating,
-           CASE n % 40 WHEN 5 THEN 'good' WHEN 6 THEN 'bad' ELSE '' END AS review,
-           'visitor-' || n / ($4 * $5 * 20) AS visitor_id
-    FROM generate_series($2::integer, $3::integer) n
+           CASE turn % 20 WHEN 1 THEN 'up' WHEN 2 THEN 'up' WHEN 3 THEN 'up' WHEN 4 THEN 'down' ELSE '' END AS rating,
+           CASE turn % 40 WHEN 5 THEN 'good' WHEN 6 THEN 'bad' ELSE '' END AS review,
+           'visitor-' || turn / ($5 * 20) AS visitor_id
+    FROM (SELECT n, n / $4 AS turn FROM generate_series($2::integer, $3::integer) n) numbers
   ), workspaces AS (
     INSERT INTO quota.workspaces (workspace_id, name, plan)
     SELECT DISTINCT n.workspace_id, n.workspace_id, w.plan FROM numbered n JOIN quota.workspaces w ON w.workspace_id = $1
@@ -74,7 +74,7 @@ const INSERT_BATCH = `
       latency_ms, opened_at, closed_at, grounded
     )
     SELECT workspace_id, turn_id, session_id, question_id + 1, $8, $8, 'done', ${monthOf("at")}, 'openai:m', 'openai:m', 120, 80, 400,
-           1500, at, at + interval '2 s', n % 3 > 0
+           1500, at, at + interval '2 s', turn % 3 > 0
     FROM numbered
   )
   INSERT INTO conversation.messages (

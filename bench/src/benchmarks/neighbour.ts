@@ -30,14 +30,14 @@ type Attack = {
   /** Starts harmless traffic of the same kind during the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** What the neighbour measured. `detail` describes the durations of its chats. */
-type Latencies = { chatRatio: number; healthMs: number; detail: string };
+/** The p99 of the neighbour's chats and of another client's health checks. */
+type Latencies = { chatMs: number; healthMs: number };
 /** A kind of attack. `pidOf` returns the process whose memory the attack may exhaust, and `maxMiB` is the goal for that memory. */
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
   /** Compares the latency that the attack may increase with its goal. */
-  latency: (attack: string, latencies: Latencies) => Figure;
+  latency: (attack: string, quiet: Latencies, attacked: Latencies) => Figure;
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
 };
@@ -45,10 +45,23 @@ type AttackKind = {
 const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
-const atEdge = (attack: string, { healthMs, detail }: Latencies) =>
-  atMost(MAX_EDGE_MS, { what: `${attack}: another client's p99`, value: healthMs, unit: "ms", detail });
-const ofChats = (attack: string, { chatRatio, detail }: Latencies) =>
-  atMost(MAX_RATIO, { what: `${attack}: neighbour's chat p99`, value: chatRatio, unit: "×", detail });
+/** Returns the figure of the health checks' p99 during the attack. `quiet` was measured without it. */
+export function atEdge(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+  const detail = compareMs("health check", quiet.healthMs, attacked.healthMs);
+  return atMost(MAX_EDGE_MS, { what: `${attack}: another client's p99`, value: attacked.healthMs, unit: "ms", detail });
+}
+
+/** Returns the figure of the chats' p99 with ÷ without the attack. */
+export function ofChats(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+  const detail = compareMs("chat", quiet.chatMs, attacked.chatMs);
+  const value = attacked.chatMs / quiet.chatMs;
+  return atMost(MAX_RATIO, { what: `${attack}: neighbour's chat p99`, value, unit: "×", detail });
+}
+
+function compareMs(request: string, quietMs: number, attackedMs: number): string {
+  return `${request} p99 ${quietMs.toFixed(0)} ms without, ${attackedMs.toFixed(0)} ms with`;
+}
+
 const onConversation = { latency: ofChats, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
 
 const ATTACK_KINDS: AttackKind[] = [
@@ -81,38 +94,31 @@ async function measureAttack(
     const pid = kind.pidOf(testbed);
     const chats = Math.ceil(CHATS * scale);
     await chatTimesMs(testbed, Math.ceil(WARM_UP_CHATS * scale));
-    const withoutAttack: number[] = [];
-    const withAttack: number[] = [];
-    const healthTimes: number[] = [];
+    const quiet: Latencies[] = [];
+    const attacked: Latencies[] = [];
     let peakMiB = 0;
     for (let round = 1; round <= rounds; round++) {
       const harmless = await attack.beginHarmless?.();
       try {
-        withoutAttack.push((await measureNeighbour(testbed, chats)).chatMs);
+        quiet.push(await measureNeighbour(testbed, chats));
       } finally {
         await harmless?.stop();
       }
       const traffic = await attack.begin();
       const memory = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
       try {
-        const { chatMs, healthMs } = await measureNeighbour(testbed, chats);
-        withAttack.push(chatMs);
-        healthTimes.push(healthMs);
+        attacked.push(await measureNeighbour(testbed, chats));
       } finally {
         await traffic.stop();
         memory.stop();
         peakMiB = Math.max(peakMiB, memory.peak());
       }
       progress(
-        `${kind.name}, round ${round}: chat p99 ${withoutAttack.at(-1)?.toFixed(0)} → ${withAttack.at(-1)?.toFixed(0)} ms, health p99 ${healthTimes.at(-1)?.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
+        `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.chatMs.toFixed(0)} → ${attacked.at(-1)?.chatMs.toFixed(0)} ms, health p99 ${attacked.at(-1)?.healthMs.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
       );
     }
     const { name, maxMiB } = kind;
-    const latency = kind.latency(name, {
-      chatRatio: median(withAttack) / median(withoutAttack),
-      healthMs: median(healthTimes),
-      detail: `chat p99 ${median(withoutAttack).toFixed(0)} ms without, ${median(withAttack).toFixed(0)} ms with`,
-    });
+    const latency = kind.latency(name, medianOf(quiet), medianOf(attacked));
     const peak = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
     return [latency, atMost(maxMiB, peak)];
   } finally {
@@ -120,8 +126,16 @@ async function measureAttack(
   }
 }
 
+/** Returns the median of each latency over the rounds. */
+function medianOf(rounds: readonly Latencies[]): Latencies {
+  return {
+    chatMs: median(rounds.map(({ chatMs }) => chatMs)),
+    healthMs: median(rounds.map(({ healthMs }) => healthMs)),
+  };
+}
+
 /** Sends chats one after the other and, at the same time, health checks one after the other. Returns the p99 of both durations. */
-async function measureNeighbour(testbed: Testbed, count: number): Promise<{ chatMs: number; healthMs: number }> {
+async function measureNeighbour(testbed: Testbed, count: number): Promise<Latencies> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }

@@ -229,11 +229,26 @@ describe("checks of rendered documents", () => {
     expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: ${problem}`]);
   });
 
-  it.each(["requests", "limits"] as const)("report a container without %s", (kind) => {
+  it.each([
+    ["CPU request", "requests", "cpu"],
+    ["memory request", "requests", "memory"],
+    ["memory limit", "limits", "memory"],
+  ] as const)("report a container without a %s", (value, kind, resource) => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
-      delete container(manifest).resources?.[kind];
+      delete container(manifest).resources?.[kind]?.[resource];
     });
-    expect(podSecurityProblems(documents)).toEqual(["Deployment parley-edge: edge has no requests and limits"]);
+    expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: edge has no ${value}`]);
+  });
+
+  it("report a container without requests and limits", () => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      delete container(manifest).resources;
+    });
+    expect(podSecurityProblems(documents)).toEqual([
+      "Deployment parley-edge: edge has no CPU request",
+      "Deployment parley-edge: edge has no memory request",
+      "Deployment parley-edge: edge has no memory limit",
+    ]);
   });
 
   it.each(["parley/edge", "registry.example.com:5000/parley/edge", "parley/edge:latest"])(

@@ -63,9 +63,9 @@ function containerProblems({ name, securityContext: own = {}, resources, image }
       ? []
       : ["keeps capabilities"]),
     ...(own.readOnlyRootFilesystem === true ? [] : ["can write to its root file system"]),
-    ...(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory
-      ? []
-      : ["has no requests and limits"]),
+    ...(resources?.requests?.cpu ? [] : ["has no CPU request"]),
+    ...(resources?.requests?.memory ? [] : ["has no memory request"]),
+    ...(resources?.limits?.memory ? [] : ["has no memory limit"]),
     ...(FIXED_VERSION.test(image) ? [] : ["uses an image without a tag or with the tag latest"]),
   ].map((problem) => `${name} ${problem}`);
 }

@@ -107,6 +107,11 @@ export function workloads(manifests: readonly Manifest[]): { manifest: Manifest;
   });
 }
 
+/** Returns the init containers and the containers of a pod. */
+export function allContainers({ initContainers = [], containers }: PodSpec): Container[] {
+  return [...initContainers, ...containers];
+}
+
 /** Returns the Secrets that a volume mounts. */
 export function secretsOf({ secret, projected }: Volume): { name: string; items?: Item[] }[] {
   const mounted = secret && { name: secret.secretName, ...(secret.items && { items: secret.items }) };

@@ -147,6 +147,24 @@ describe("checks of rendered documents", () => {
     expect(portProblems(documents)).toEqual([`Deployment ${name}: ${variable} has ${address}, where nothing listens`]);
   });
 
+  it("report variables of an init container: an address where nothing listens, and a missing Secret", () => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      const secretKeyRef = { name: "parley-token", key: "TOKEN" };
+      const env = [
+        { name: "QUOTA_TARGET", value: "parley-nothing.chat.svc:8083" },
+        { name: "A", valueFrom: { secretKeyRef } },
+      ];
+      manifest.spec.template.spec.initContainers = [{ name: "init", image: "init:1", env }];
+    });
+    expect(portProblems(documents)).toEqual([
+      "Deployment parley-edge: QUOTA_TARGET has parley-nothing.chat.svc:8083, where nothing listens",
+    ]);
+    expect(referenceProblems(documents, values)).toEqual([
+      "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
+      "Deployment parley-edge: the Secret's key TOKEN is not documented",
+    ]);
+  });
+
   it("report a probe of a port that the container does not have", () => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       container(manifest).livenessProbe = { httpGet: { path: "/healthz/live", port: "web" } };

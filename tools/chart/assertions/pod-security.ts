@@ -1,4 +1,4 @@
-import { type Container, type Manifest, nameOf, ofKind, type PodSpec, workloads } from "../manifest.ts";
+import { allContainers, type Container, type Manifest, nameOf, ofKind, type PodSpec, workloads } from "../manifest.ts";
 
 const ALLOWED_VOLUMES = [
   "configMap",
@@ -31,7 +31,7 @@ export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
       ...(pod.automountServiceAccountToken && !accountsWithRole.has(pod.serviceAccountName ?? "")
         ? ["mounts a token of the cluster's API without a Role"]
         : []),
-      ...[...(pod.initContainers ?? []), ...pod.containers].flatMap((container) => containerProblems(container, pod)),
+      ...allContainers(pod).flatMap((container) => containerProblems(container, pod)),
     ].map((problem) => `${nameOf(manifest)}: ${problem}`),
   );
 }

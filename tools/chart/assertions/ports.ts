@@ -1,4 +1,13 @@
-import { type Container, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
+import {
+  allContainers,
+  type Container,
+  type Labels,
+  type Manifest,
+  nameOf,
+  ofKind,
+  selects,
+  workloads,
+} from "../manifest.ts";
 
 /** Reports ports on which no container listens, in Services, probes, network policies, monitors, Ingresses, routes and the environment. */
 export function portProblems(manifests: readonly Manifest[]): string[] {
@@ -102,7 +111,7 @@ const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 function addressProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>
-    pod.containers.flatMap(({ env = [] }) =>
+    allContainers(pod).flatMap(({ env = [] }) =>
       env.flatMap(({ name, value = "" }) => {
         if (!ADDRESS_VARIABLE.test(name)) return [];
         const isServed = (address: string) => {

@@ -1,4 +1,4 @@
-import { configMapsOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
+import { allContainers, configMapsOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
 
 /** The keys of Secrets that the README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
@@ -40,7 +40,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
 
   return workloads(manifests).flatMap(({ manifest, pod }) => {
     const problem = (text: string) => `${nameOf(manifest)}: ${text}`;
-    const variables = pod.containers.flatMap(({ env = [] }) =>
+    const variables = allContainers(pod).flatMap(({ env = [] }) =>
       env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),
     );
     const volumes = pod.volumes ?? [];

@@ -88,6 +88,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
     jobsAndPods: "Job parley-migrations-HASH without hook, Job parley-trial-setup-HASH without hook",
     images: `${images(["cli", ...SERVICES])}, postgres:17-bookworm`,
     pods: `${MINIMAL.pods}, user 999`,
+    probes: MINIMAL.probes.replace("quota", "postgres nothing exec:pg_isready nothing, quota"),
     services: `${MINIMAL.services}, parley-trial-postgres ClusterIP postgres:5432`,
     networkPolicies:
       "cli, conversation 443, edge 443, llm-proxy 443, migrations, quota, trial-postgres, trial-setup any",

@@ -77,13 +77,18 @@ function describePod({ securityContext, topologySpreadConstraints = [] }: PodSpe
   ].join(" ");
 }
 
+type Probe = { httpGet?: { port: string; path: string }; grpc?: { port: number }; exec?: { command: string[] } };
+
 function describeProbes({ name, startupProbe, readinessProbe, livenessProbe }: Container): string[] {
-  if (startupProbe === undefined) return [];
-  const targets = [startupProbe, readinessProbe, livenessProbe].map((probe) => {
-    const { httpGet, grpc } = (probe ?? {}) as { httpGet?: { port: string; path: string }; grpc?: { port: number } };
-    return httpGet ? `${httpGet.port}${httpGet.path}` : grpc ? `grpc:${grpc.port}` : "nothing";
-  });
-  return [`${name} ${targets.join(" ")}`];
+  const probes = [startupProbe, readinessProbe, livenessProbe] as (Probe | undefined)[];
+  if (probes.every((probe) => probe === undefined)) return [];
+  return [[name, ...probes.map(describeProbe)].join(" ")];
+}
+
+function describeProbe({ httpGet, grpc, exec }: Probe = {}): string {
+  if (httpGet) return `${httpGet.port}${httpGet.path}`;
+  if (grpc) return `grpc:${grpc.port}`;
+  return exec ? `exec:${exec.command[0]}` : "nothing";
 }
 
 function describeService({ metadata, spec }: Manifest): string {

@@ -55,7 +55,9 @@ async function listTests(...args: string[]): Promise<string[]> {
   return (JSON.parse(stdout) as { file: string }[]).map(({ file }) => relative(ROOT, file));
 }
 
-async function listTypeChecked(tsconfig: string): Promise<string[]> {
-  const { stdout } = await runTool("tsc", ["--listFilesOnly", "--project", tsconfig]);
+/** Returns the files that a tsconfig.json includes. Throws tsc's output if tsc fails. */
+export async function listTypeChecked(tsconfig: string): Promise<string[]> {
+  const { isOk, stdout, stderr } = await runTool("tsc", ["--listFilesOnly", "--project", tsconfig]);
+  if (!isOk) throw new Error(`tsc cannot list the files of ${tsconfig}: ${stdout}${stderr}`);
   return stdout.split("\n").map((file) => relative(ROOT, file));
 }

@@ -63,7 +63,7 @@ async function checkHandlers(): Promise<Problems> {
 }
 
 async function checkCycles(): Promise<Problems> {
-  return importCycles(await readTypeScript()).map((cycle) => `import cycle: ${cycle.join(", ")}`);
+  return importCycles(await readTypeScript()).map((files) => `files in import cycles: ${files.join(", ")}`);
 }
 
 async function checkDependencies(): Promise<Problems> {

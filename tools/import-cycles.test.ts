@@ -16,6 +16,11 @@ test("returns each of two cycles, and a file that imports itself", () => {
   expect(importCycles(files)).toEqual([["c.ts"], ["a.ts", "b.ts"]]);
 });
 
+test("returns two cycles that share a file as one group", () => {
+  const files = [file("a.ts", "./b.ts"), file("b.ts", "./a.ts", "./c.ts"), file("c.ts", "./b.ts")];
+  expect(importCycles(files)).toEqual([["a.ts", "b.ts", "c.ts"]]);
+});
+
 test("returns no cycle if two files import a third", () => {
   expect(importCycles([file("a.ts", "./c.ts", "./b.ts"), file("b.ts", "./c.ts"), file("c.ts")])).toEqual([]);
 });

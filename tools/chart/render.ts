@@ -39,11 +39,17 @@ export type Rendered = { manifests: Manifest[] };
 
 const cache = new Map<string, Promise<Rendered>>();
 
-/** Renders the chart like `runHelmTemplate`. Caches the result for each combination of arguments. If helm fails, throws its output. */
+/**
+ * Renders the chart like `runHelmTemplate`. Caches the result for each combination of arguments. If helm fails, throws its output and caches
+ * nothing.
+ */
 export function renderChart(valuesName: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [valuesName, ...sets].join(" ");
-  const rendered = cache.get(key) ?? renderUncached(valuesName, sets);
+  const cached = cache.get(key);
+  if (cached !== undefined) return cached;
+  const rendered = renderUncached(valuesName, sets);
   cache.set(key, rendered);
+  rendered.catch(() => cache.delete(key));
   return rendered;
 }
 

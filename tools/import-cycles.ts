@@ -1,5 +1,6 @@
 import { importsOf, targetOf } from "./imports.ts";
 import type { SourceFile } from "./problems.ts";
+import { readTypeScript } from "./repository.ts";
 
 /** Returns the paths of the files of each import cycle. Cycles that share a file are one group. Type-only imports count too. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
@@ -46,3 +47,13 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
   for (const node of edges.keys()) if (!order.has(node)) visit(node);
   return groups;
 }
+
+/** Prints the files of every import cycle of the repository and the number of cycles. Exits with 1 if there is one. */
+async function main(): Promise<void> {
+  const cycles = importCycles(await readTypeScript());
+  for (const cycle of cycles) process.stdout.write(`${cycle.join("\n  ")}\n`);
+  process.stdout.write(`${cycles.length} cycles\n`);
+  process.exitCode = cycles.length === 0 ? 0 : 1;
+}
+
+if (import.meta.main) await main();

@@ -52,8 +52,8 @@ function figureLines({ streams_open, tokens_per_second, turns_per_second, first_
 
 function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activity): Line[] {
   const providers = breakers.map(({ provider, state }) => {
-    const text = `${printable(provider)} ${state.replace("_", " ")}`;
-    return state === "closed" ? text : text.toUpperCase();
+    const words = state.replace("_", " ");
+    return `${printable(provider)} ${state === "closed" ? words : words.toUpperCase()}`;
   });
   const counts = SERVICES.map((service) => {
     const all = replicas.filter((each) => each.service === service);

@@ -6,7 +6,7 @@ import type { Replica, Sample, Service } from "./scrape.ts";
 const replica = (service: Service, url: string, page: string | undefined): Replica => ({
   service,
   url,
-  series: page === undefined ? undefined : parseExposition(page),
+  ...(page === undefined ? { series: undefined, problem: "is unreachable" } : { series: parseExposition(page) }),
 });
 const sample = (atMs: number, ...replicas: Replica[]): Sample => ({ atMs, replicas });
 

@@ -54,7 +54,9 @@ export function computeActivity(samples: readonly Sample[], quota: WorkspaceUsag
       oldest_seconds: maxOfSeries(latest, "parley_outbox_oldest_seconds"),
     },
     rate_limiter_alone: (maxOfSeries(latest, "parley_rate_limiter_on_fallback") ?? 0) > 0,
-    problems: [],
+    problems: latest.replicas.flatMap(({ service, url, problem }) =>
+      problem === undefined ? [] : [`${service} at ${url} ${problem}`],
+    ),
   };
 }
 

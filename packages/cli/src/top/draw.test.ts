@@ -24,7 +24,7 @@ const ACTIVITY: Activity = {
   ],
   outbox: { depth: 0, oldest_seconds: null },
   rate_limiter_alone: false,
-  problems: [],
+  problems: ["edge at http://edge (10.0.0.2) is unreachable"],
 };
 const WIDE = { width: 200, height: 100, color: false };
 

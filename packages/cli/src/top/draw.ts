@@ -61,7 +61,6 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
       ? `${service} not configured`
       : `${service} ${all.filter(({ up }) => up).length} of ${all.length}`;
   });
-  const unreachable = replicas.filter(({ up }) => !up).map(({ service, url }) => `${service} at ${url} is unreachable`);
   const fallback = rate_limiter_alone
     ? ["an edge made its last rate limit decision on its own: Redis did not respond"]
     : [];
@@ -71,8 +70,12 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
       providers.join(", ") || "–",
       breakers.some(({ state }) => state !== "closed"),
     ),
-    labelledLine("replicas", counts.join(", "), unreachable.length > 0),
-    ...[...unreachable, ...fallback, ...problems].map((problem) => labelledLine("", `! ${printable(problem)}`, true)),
+    labelledLine(
+      "replicas",
+      counts.join(", "),
+      replicas.some(({ up }) => !up),
+    ),
+    ...[...fallback, ...problems].map((problem) => labelledLine("", `! ${printable(problem)}`, true)),
   ];
 }
 

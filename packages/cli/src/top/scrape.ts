@@ -9,8 +9,11 @@ export const SERVICES = ["edge", "conversation", "quota", "llm-proxy"] as const;
 
 export type Service = (typeof SERVICES)[number];
 
-/** The metrics of one replica; `series` is undefined when it was unreachable. */
-export type Replica = { service: Service; url: string; series: Series[] | undefined };
+/** The metrics of one replica. If they could not be read, `series` is undefined and `problem` gives the reason, such as "is unreachable". */
+export type Replica = { service: Service; url: string } & (
+  | { series: Series[]; problem?: undefined }
+  | { series: undefined; problem: string }
+);
 
 export type Sample = {
   /** Milliseconds of a monotonic clock. */
@@ -19,11 +22,15 @@ export type Sample = {
 };
 
 const TIMEOUT_MS = 2_000;
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+const MAX_PAGE_MIB = 8;
+const MAX_PAGE_BYTES = MAX_PAGE_MIB * 1024 * 1024;
+
+/** The replica responded, but not with a metrics page. */
+class PageError extends Error {}
 
 /**
  * Reads `/metrics` of every replica. If a host name resolves to several addresses, such as the name of a headless Service, each address is one
- * replica. An unreachable replica does not fail the call.
+ * replica. A replica whose metrics cannot be read does not fail the call.
  */
 export async function scrapeReplicas(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
   const endpoints = await Promise.all(
@@ -35,7 +42,7 @@ export async function scrapeReplicas(urls: Readonly<Record<Service, readonly str
     endpoints.flatMap(({ service, url, addresses }) =>
       addresses.map(async (address): Promise<Replica> => {
         const label = addresses.length > 1 ? `${url} (${address})` : url;
-        return { service, url: label, series: await readSeries(url, address) };
+        return { service, url: label, ...(await readSeries(url, address)) };
       }),
     ),
   );
@@ -54,11 +61,11 @@ async function resolveAddresses(url: string): Promise<string[]> {
   }
 }
 
-async function readSeries(base: string, address: string): Promise<Series[] | undefined> {
+async function readSeries(base: string, address: string) {
   try {
-    return parseExposition(await requestPage(new URL("/metrics", base), address));
-  } catch {
-    return undefined;
+    return { series: parseExposition(await requestPage(new URL("/metrics", base), address)) };
+  } catch (error) {
+    return { series: undefined, problem: error instanceof PageError ? error.message : "is unreachable" };
   }
 }
 
@@ -75,11 +82,11 @@ function requestPage(url: URL, address: string): Promise<string> {
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_PAGE_BYTES) response.destroy(new Error("metrics page too large"));
+        if (bytes > MAX_PAGE_BYTES) response.destroy(new PageError(`returned more than ${MAX_PAGE_MIB} MiB`));
       });
       if (response.statusCode !== 200) {
         response.resume();
-        reject(new Error(`status ${response.statusCode}`));
+        reject(new PageError(`returned status ${response.statusCode}`));
       } else text(response).then(resolve, reject);
     });
     clientRequest.once("error", reject);

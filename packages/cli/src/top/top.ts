@@ -19,14 +19,11 @@ const REFRESH_MS = 1_000;
 /** Longer than REFRESH_MS, because each request queries the database. */
 const QUOTA_INTERVAL_MS = 5_000;
 
-/** Reports the activity from two samples taken a second apart. Exit code 1 when every replica is unreachable. */
+/** Reports the activity from two samples taken a second apart. Exit code 1 when no replica returned its metrics. */
 export async function reportSnapshot(deps: TopDeps): Promise<Result> {
   const [first, quota] = await Promise.all([scrapeReplicas(deps.urls), readQuota(deps)]);
   await pause(REFRESH_MS);
-  const current = {
-    ...computeActivity([first, await scrapeReplicas(deps.urls)], quota.workspaces),
-    problems: quota.problems,
-  };
+  const current = describeActivity([first, await scrapeReplicas(deps.urls)], quota);
   const lines = drawActivity(current, {
     width: Number.POSITIVE_INFINITY,
     height: Number.POSITIVE_INFINITY,
@@ -51,7 +48,7 @@ export async function showLive(
   const redraw = () => {
     if (samples.length === 0) return;
     const { width, height } = screen.size();
-    const current: Activity = { ...computeActivity(samples, quota.workspaces), problems: quota.problems };
+    const current = describeActivity(samples, quota);
     const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q quits`;
     screen.show(
       [title.slice(0, width), "", ...drawActivity(current, { width, height: height - 2, color })].slice(0, height),
@@ -78,6 +75,11 @@ export async function showLive(
 }
 
 type QuotaResult = { workspaces: WorkspaceUsage[] | null; problems: string[] };
+
+function describeActivity(samples: readonly Sample[], { workspaces, problems }: QuotaResult): Activity {
+  const activity = computeActivity(samples, workspaces);
+  return { ...activity, problems: [...activity.problems, ...problems] };
+}
 
 /** Reads the workspaces nearest their cap. If the quota service fails, returns the problem instead of throwing. */
 async function readQuota({ callAdmin, workspaceLimit: limit }: TopDeps): Promise<QuotaResult> {

@@ -24,6 +24,9 @@ test.each([
   ["0.1780000000", "0.178"],
   ["1234567.00005", "1,234,567.0001"],
   ["2.99995", "3.00"],
+  ["-1234.5", "-1,234.50"],
+  ["-0.00005", "-0.0001"],
+  ["-0.00001", "0.00"],
 ])("formatRounded formats %s as %s, with at least two and at most four places", (text, expected) => {
   expect(formatRounded(text, 4)).toBe(expected);
 });

@@ -29,5 +29,5 @@ export function formatRounded(text: string, places: number): string {
   const magnitude = units < 0n ? -units : units;
   const rounded = ((magnitude + step / 2n) / step) * step;
   const [integer = "", fraction = ""] = formatDecimal(rounded).split(".");
-  return `${units < 0n ? "-" : ""}${BigInt(integer).toLocaleString("en-US")}.${fraction.padEnd(2, "0")}`;
+  return `${units < 0n && rounded > 0n ? "-" : ""}${BigInt(integer).toLocaleString("en-US")}.${fraction.padEnd(2, "0")}`;
 }

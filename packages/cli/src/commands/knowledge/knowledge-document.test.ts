@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readDocument } from "./knowledge-document.ts";
+import { nameDocument, readDocument } from "./knowledge-document.ts";
 
 let dir: string;
 beforeAll(async () => {
@@ -27,6 +27,11 @@ describe("readDocument", () => {
   it("names a document by its file name if its path is absolute or leads out of the directory", async () => {
     expect(await readDocument("/", join(dir, "docs", "api.md"))).toMatchObject({ name: "api.md" });
     expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
+  });
+
+  it("names a document by its relative path if a folder's name only begins with two dots", () => {
+    expect(nameDocument("..notes/a.md")).toBe("..notes/a.md");
+    expect(nameDocument("docs/../../a.md")).toBe("a.md");
   });
 
   it("reads a PDF without decoding it as text", async () => {

@@ -1,4 +1,4 @@
-import { basename, extname, isAbsolute, normalize, resolve } from "node:path";
+import { basename, extname, isAbsolute, normalize, resolve, sep } from "node:path";
 import { CliError } from "../../errors.ts";
 import { readInputFile } from "../read-input-file.ts";
 
@@ -17,10 +17,10 @@ const MAX_PDF_MIB = 16;
 
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
-/** Returns a document's name: its path, or the file name alone if the path is absolute or starts with `..`. */
+/** Returns a document's name: its path, or the file name alone if the path is absolute or leads out of the directory. */
 export function nameDocument(file: string): string {
   const path = normalize(file);
-  return isAbsolute(path) || path.startsWith("..") ? basename(path) : path;
+  return isAbsolute(path) || path.split(sep)[0] === ".." ? basename(path) : path;
 }
 
 /**

@@ -55,12 +55,7 @@ async function readHead(pending: Promise<EndpointResponse>): Promise<ResponseHea
 
 function preflightProblems(response: ResponseHead, origin: string): Problem[] {
   if (response.status !== 204 && response.status !== 200)
-    return [
-      {
-        problem: `the preflight got ${response.status === 0 ? "no response" : `status ${response.status}`}`,
-        cause: "cors",
-      },
-    ];
+    return [problem(`the preflight got ${describeStatus(response)}`)];
   const methods = readHeader(response, "access-control-allow-methods").toUpperCase();
   const headers = readHeader(response, "access-control-allow-headers").toLowerCase();
   return [
@@ -71,8 +66,14 @@ function preflightProblems(response: ResponseHead, origin: string): Problem[] {
 }
 
 function configurationProblems(response: ResponseHead, origin: string): Problem[] {
-  if (response.status === 0) return [problem("the widget configuration got no response")];
+  // The edge also sends the CORS headers with a refusal.
+  if (response.status !== 200 && readHeader(response, "access-control-allow-origin") === "")
+    return [problem(`the widget configuration got ${describeStatus(response)}`)];
   return [...allowOriginProblems("the widget configuration response", response, origin), ...varyProblems(response)];
+}
+
+function describeStatus({ status }: ResponseHead): string {
+  return status === 0 ? "no response" : `status ${status}`;
 }
 
 function allowOriginProblems(what: string, response: ResponseHead, origin: string): Problem[] {

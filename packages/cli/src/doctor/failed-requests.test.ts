@@ -20,9 +20,10 @@ async function startServer(listener: RequestListener): Promise<Endpoint> {
   return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), http2: false };
 }
 
-test("a configuration request without a response is not explained as wrong headers", async () => {
-  const endpoint = await startServer((request, response) => {
-    if (request.method !== "OPTIONS") return request.socket.destroy();
+/** Starts a server that permits every preflight and handles each other request with `listener`. */
+function startConfiguration(listener: RequestListener): Promise<Endpoint> {
+  return startServer((request, response) => {
+    if (request.method !== "OPTIONS") return listener(request, response);
     response.writeHead(204, {
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "POST",
@@ -30,10 +31,24 @@ test("a configuration request without a response is not explained as wrong heade
     });
     return response.end();
   });
-  expect(await checkCors(endpoint, "svc_pk_1", ORIGIN)).toMatchObject({
+}
+
+test.each<[string, RequestListener]>([
+  ["no response", (request) => request.socket.destroy()],
+  ["status 404", (_, response) => response.writeHead(404).end()],
+  ["status 502", (_, response) => response.writeHead(502).end()],
+])("a configuration request that got %s is not explained as wrong headers", async (outcome, listener) => {
+  expect(await checkCors(await startConfiguration(listener), "svc_pk_1", ORIGIN)).toMatchObject({
     result: "fail",
-    message: "the widget configuration got no response",
+    message: `the widget configuration got ${outcome}`,
   });
+});
+
+test("a response without CORS headers is explained as one that allows no origin", async () => {
+  const endpoint = await startConfiguration((_, response) => response.writeHead(200, { vary: "origin" }).end());
+  expect((await checkCors(endpoint, "svc_pk_1", ORIGIN)).message).toBe(
+    `the widget configuration response allows no origin, not ${ORIGIN}`,
+  );
 });
 
 test("a refused stream is not explained as a timeout of a proxy", async () => {
@@ -59,6 +74,26 @@ test("a stream that is cut before its last event fails the buffering check and, 
   const cut = { result: "fail", message, cause: "timeout" };
   expect(checkBuffering(await runPaced(endpoint, REQUEST))).toMatchObject(cut);
   expect(checkSilence(await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 }))).toMatchObject(cut);
+});
+
+test.each([
+  ["its third event", 'event: tick\ndata: {"sent_ms":1}\n\n'.repeat(2), 3],
+  ["its first event", "", 1],
+])("a stream is not explained as cut off if %s is not valid JSON", async (_, before, damaged) => {
+  const endpoint = await startServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(`${before}event: tick\ndata: {"sent_ms":<b>1</b>}\n\nevent: done\ndata: {"finish_reason":"stop"}\n\n`);
+  });
+  const run = await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 });
+  expect(checkBuffering(run)).toMatchObject({
+    result: "fail",
+    message: `event ${damaged} is not valid JSON: a proxy changes the events`,
+    fix: "find the proxy that changes response bodies, and exclude /api/ from it",
+  });
+  expect(checkSilence(run)).toMatchObject({
+    result: "warn",
+    message: "not checked, because a proxy changes the events: run the command again",
+  });
 });
 
 test("a stream that is cut during the silence fails only the check of the silence", async () => {

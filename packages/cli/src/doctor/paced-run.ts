@@ -28,7 +28,9 @@ export type PacedRun = {
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
-  /** The `done` event; undefined when the stream was cut off. */
+  /** The number of the event whose data is not JSON, from 1; undefined if there is none. The events after it are not read. */
+  damagedEvent: number | undefined;
+  /** The `done` event; undefined when the stream was cut off or an event is damaged. */
   done: { finishReason: string; arrivedMs: number } | undefined;
   endedMs: number;
 };
@@ -80,6 +82,7 @@ export async function runPaced(
     refusal: "",
     meta: undefined,
     ticks: [],
+    damagedEvent: undefined,
     done: undefined,
     endedMs: 0,
   };
@@ -87,17 +90,23 @@ export async function runPaced(
     if (isStream) await readEvents(decompress(response), run, sinceStart);
     else run.refusal = await readRefusal(decompress(response));
   } catch {
-    // The stream was cut off; `done` stays undefined.
+    // The stream was cut off, or an event is damaged; `done` stays undefined.
   }
   run.endedMs = sinceStart();
   return run;
 }
 
 async function readEvents(body: Readable, run: PacedRun, sinceStart: () => number): Promise<void> {
+  let number = 0;
   const parser = createParser({
     onEvent({ event, data }) {
       const arrivedMs = sinceStart();
-      const fields = JSON.parse(data) as Record<string, unknown>;
+      number++;
+      const fields = parseFields(data);
+      if (fields === undefined) {
+        run.damagedEvent = number;
+        throw new Error("damaged event");
+      }
       if (event === "meta") run.meta = { ...(fields as Meta), arrivedMs };
       if (event === "tick") run.ticks.push({ sentMs: Number(fields.sent_ms), arrivedMs });
       if (event === "done") run.done = { finishReason: String(fields.finish_reason), arrivedMs };
@@ -105,6 +114,14 @@ async function readEvents(body: Readable, run: PacedRun, sinceStart: () => numbe
   });
   const decoder = new TextDecoder();
   for await (const chunk of body) parser.feed(decoder.decode(chunk as Buffer, { stream: true }));
+}
+
+function parseFields(data: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(data) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readRefusal(body: Readable): Promise<string> {

@@ -36,9 +36,14 @@ export function measurePace(ticks: readonly Tick[]): Pace {
   };
 }
 
-/** Checks whether all events arrive, and one by one. */
+/** Checks whether all events arrive unchanged, and one by one. */
 export function checkBuffering(run: PacedRun): Finding {
   const { pairs, together, delaySpreadMs } = measurePace(run.ticks);
+  if (run.damagedEvent !== undefined) {
+    return fail("buffering", `event ${run.damagedEvent} is not valid JSON: a proxy changes the events`, {
+      fix: "find the proxy that changes response bodies, and exclude /api/ from it",
+    });
+  }
   if (run.ticks.length === 0)
     return fail("buffering", "no event arrived: the response was cut off or is buffered", { cause: "buffering" });
   const batched = `${together} of ${run.ticks.length} events arrived together with the previous one`;
@@ -68,6 +73,7 @@ export function checkSilence(run: PacedRun | LostRun): Finding {
   const notChecked = (why: string) => warn("idle_timeout", `not checked, because ${why}: run the command again`);
   if ("lostWith" in run) return notChecked(`the stream got no response (${run.lostWith})`);
   if (!run.isStream) return notChecked(`the stream was refused with status ${run.status}`);
+  if (run.damagedEvent !== undefined) return notChecked("a proxy changes the events");
   if (run.done?.finishReason === "error") return notChecked("the edge was shutting down");
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);

@@ -118,6 +118,16 @@ describe("streamTurn", () => {
     expect(requests.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "7-0", undefined]);
   });
 
+  it("fails if the service refuses an event's id that the request does not contain", async () => {
+    const { outcome, response } = await start();
+    await writeEvent(response, "meta", "7-0");
+    statuses = [400, 400];
+    response.destroy();
+    await waitForResponse(3);
+    expect(await outcome).toBe("invalid_last_event_id");
+    expect(requests.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "7-0", undefined]);
+  }, 5_000);
+
   it.each([
     ["interrupted", "when the streams end without done", "event: meta\ndata: {}\n\n"],
     ["network", "when an event is not JSON", "event: token\ndata: {not json\n\n"],

@@ -40,7 +40,7 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
     } catch (error) {
       request.signal.throwIfAborted();
       const { code } = error as Failure;
-      if (code === "invalid_last_event_id") {
+      if (lastEventId && code === "invalid_last_event_id") {
         lastEventId = "";
       } else if (!canReconnect(code, lastEventId) || reconnections >= MAX_RECONNECTIONS) {
         throw error;

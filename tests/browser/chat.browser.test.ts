@@ -158,7 +158,7 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("   \n ");
     await widget.ask("😀".repeat(4001));
-    expect(await widget.panel.getByText("1 characters too many").isVisible()).toBe(true);
+    expect(await widget.panel.getByText("Excess characters: 1").isVisible()).toBe(true);
     await widget.sendButton.click({ force: true });
     await widget.input.fill("composing");
     await widget.input.dispatchEvent("keydown", { key: "Enter", isComposing: true });

@@ -17,7 +17,7 @@ export const ENGLISH = {
   ratingFailed: "The rating could not be saved.",
   retry: "Try again",
   latest: "Newest message",
-  excess: "{n} characters too many",
+  excess: "Excess characters: {n}",
   stopped: "Stopped.",
   offline: "You are offline. The chat continues when you are online again.",
   network: "The connection was lost. Please try again.",

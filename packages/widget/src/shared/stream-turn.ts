@@ -35,7 +35,9 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
     try {
       return await receive(request, lastEventId, (id, isText) => {
         lastEventId = id;
-        reconnections = isText ? 0 : reconnections;
+        if (isText) {
+          reconnections = 0;
+        }
       });
     } catch (error) {
       request.signal.throwIfAborted();

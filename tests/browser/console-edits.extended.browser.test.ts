@@ -19,7 +19,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows in the dialog that the HTML was copied", async () => {
+  it("wraps the HTML in the dialog, so that the keyboard need not scroll it, and shows that it was copied", async () => {
     await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -29,6 +29,10 @@ describeInBrowser("changes in the console", (fixture) => {
       .first()
       .click();
     const copy = page.button("Copy the HTML");
+    const code = page.tab.locator(".snippet code");
+    expect(await code.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+    expect(await code.evaluate((element) => element.tabIndex)).toBe(-1);
+    expect(await page.findAxeViolations()).toEqual([]);
     const icon = () => copy.locator("path").getAttribute("d");
     const before = await icon();
     await copy.press("Enter");

@@ -161,8 +161,7 @@ function Snippet({ apiKey }: { apiKey: ApiKey }) {
   return (
     <div className="snippet">
       <pre>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the line */}
-        <code tabIndex={0}>{snippet}</code>
+        <code>{snippet}</code>
       </pre>
       <CopyButton text={snippet} label="Copy the HTML" />
       <p className="hint">Works on {apiKey.allowedDomains.join(", ")}.</p>

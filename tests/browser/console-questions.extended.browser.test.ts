@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addQuestions } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
@@ -68,6 +69,20 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.field("Question").fill("bread");
     await page.button("Try again").click();
     await page.tab.getByText("Nothing was found.").waitFor();
+  });
+
+  it("reports found passages of which none has room in the answer", async () => {
+    const botSlug = await addBot(fixture.service);
+    // With its heading, the passage is larger than the prompt's room for knowledge.
+    const content = Buffer.from(`# ${"Parking ".repeat(1_600)}\n\nThere are ten parking spaces.`);
+    const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };
+    await fixture.service.admin.knowledge.addSource({ ...bot, name: "parking.md", format: "md", content });
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/knowledge?bot=${botSlug}&question=parking`, "Knowledge");
+    await page.tab.getByText("no room in the answer").waitFor();
+    await page.tab
+      .getByText("No passage has room in the answer. An answer would not be based on a document.", { exact: true })
+      .waitFor({ timeout: 5_000 });
   });
 
   it("shows the earlier question and its passages again when the owner goes back", async () => {

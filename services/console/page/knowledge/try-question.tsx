@@ -99,7 +99,7 @@ function Found({ botSlug, question, result: { passages, grounded, semanticSearch
         <Icon name={grounded ? "check" : "alert"} />
         {grounded
           ? `An answer would be based on ${used === 1 ? "this passage" : `the first ${used} of these passages`}.`
-          : "Nothing was found. An answer would not be based on a document."}
+          : `${passages.length === 0 ? "Nothing was found" : "No passage has room in the answer"}. An answer would not be based on a document.`}
       </p>
       {!["", "ok"].includes(semanticSearch) && (
         <p className="hint">Only words were compared, because the search by meaning failed or is off.</p>

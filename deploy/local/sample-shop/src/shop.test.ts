@@ -123,6 +123,8 @@ describe("the configuration", () => {
     { EDGE_URL: "chat", PUBLIC_KEY: "k" },
     { EDGE_URL: "https://chat.example" },
     { EDGE_URL: "https://chat.example", PUBLIC_KEY: "k", PORT: "x" },
+    { EDGE_URL: "https://chat.example", PUBLIC_KEY: "k", PORT: "-1" },
+    { EDGE_URL: "https://chat.example", PUBLIC_KEY: "k", PORT: "65536" },
   ])("is refused for %j", (env) => {
     expect(() => readConfig(env)).toThrow("EDGE_URL");
   });

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallAdmin } from "@parley/cli";
 import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { expect, it, onTestFinished } from "vitest";
-import { ensureDemo } from "./demo.ts";
+import { describeDemo, ensureDemo } from "./demo.ts";
 
 /** Returns a `callAdmin` whose services have these methods. */
 function createCaller(methods: ReadonlyMap<unknown, object>): CallAdmin {
@@ -52,5 +52,63 @@ it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https:
   "creates a key if the existing one allows only %s, where the sample shop is not",
   async (domain) => {
     expect(await findDemoKey(domain)).toBe("created");
+  },
+);
+
+/** Runs ensureDemo repeatedly in one data directory, with a service that keeps the documents. */
+async function openKnowledge() {
+  const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
+  onTestFinished(() => rm(dataDir, { recursive: true }));
+  const digestsPath = join(dataDir, "demo-documents.json");
+  const names = new Set<string>();
+  const key = { publicKey: "k", botSlug: "demo", revokedAt: "", allowedDomains: ["localhost"] };
+  const callAdmin = createCaller(
+    new Map<unknown, object>([
+      [WorkspaceAdminService, { listWorkspaces: async () => ({ workspaces: [{ id: "demo", deletedAt: "" }] }) }],
+      [BotAdminService, { getBot: async () => ({}) }],
+      [KeyAdminService, { listKeys: async () => ({ keys: [key] }) }],
+      [
+        KnowledgeAdminService,
+        {
+          listSources: async () => ({ sources: Array.from(names, (name) => ({ name })) }),
+          addSource: async ({ name }: { name: string }) => names.add(name),
+          removeSource: async ({ name }: { name: string }) => names.delete(name),
+        },
+      ],
+    ]),
+  );
+  return {
+    names,
+    sync: async () => describeDemo(await ensureDemo(callAdmin, dataDir)),
+    readDigests: async () => JSON.parse(await readFile(digestsPath, "utf8")) as Record<string, string>,
+    writeDigests: (digests: object) => writeFile(digestsPath, JSON.stringify(digests)),
+    damageDigests: (text: string) => writeFile(digestsPath, text),
+  };
+}
+
+it("reports how many documents a start has added, updated and removed", async () => {
+  const { names, sync, readDigests, writeDigests } = await openKnowledge();
+  const added = await sync();
+  expect(added).toBe(`${names.size} documents added`);
+  expect(await sync()).toBe("unchanged");
+  const digests = await readDigests();
+  const [first = "", second = ""] = Object.keys(digests);
+  names.add("obsolete");
+  await writeDigests({ ...digests, obsolete: "digest" });
+  expect(await sync()).toBe("1 document removed");
+  await writeDigests({ ...digests, [first]: "old" });
+  expect(await sync()).toBe("1 document updated");
+  names.add("obsolete").delete(second);
+  await writeDigests({ ...digests, [first]: "old", obsolete: "digest" });
+  expect(await sync()).toBe("1 document added, 1 document updated, 1 document removed");
+});
+
+it.each(["null", "[]", "5", "{"])(
+  "sends every document again if the file of the digests contains %s",
+  async (damaged) => {
+    const { names, sync, damageDigests } = await openKnowledge();
+    await sync();
+    await damageDigests(damaged);
+    expect(await sync()).toBe(`${names.size} documents updated`);
   },
 );

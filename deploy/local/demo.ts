@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AdminError, type CallAdmin } from "@parley/cli";
+import { AdminError, type CallAdmin, formatCount } from "@parley/cli";
 import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Document, readDocumentation } from "./documentation.ts";
@@ -9,9 +9,11 @@ import { buildShopDocument } from "./shop-document.ts";
 
 export type Demo = {
   publicKey: string;
-  /** Documents sent by this start: all of them the first time, and later only the changed ones. */
-  documentsSent: number;
+  documents: DocumentChanges;
 };
+
+/** The numbers of documents that this start has changed. The first start adds all of them. */
+type DocumentChanges = { added: number; updated: number; removed: number };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
@@ -28,8 +30,8 @@ const DIGESTS_FILE = "demo-documents.json";
 export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo | undefined> {
   if (!(await ensureWorkspace(callAdmin))) return undefined;
   await ensureBot(callAdmin);
-  const [publicKey, documentsSent] = await Promise.all([ensureKey(callAdmin), syncDocuments(callAdmin, dataDir)]);
-  return { publicKey, documentsSent };
+  const [publicKey, documents] = await Promise.all([ensureKey(callAdmin), syncDocuments(callAdmin, dataDir)]);
+  return { publicKey, documents };
 }
 
 /** Creates the workspace if it does not exist. Returns false if it is deleted. */
@@ -75,7 +77,7 @@ async function ensureKey(callAdmin: CallAdmin): Promise<string> {
   });
 }
 
-async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<number> {
+async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<DocumentChanges> {
   const documents = [...(await readDocumentation()), buildShopDocument()];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);
@@ -89,20 +91,29 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<num
     await callAdmin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
   // Removes pages that are no longer part of the documentation. Documents that the user added stay.
-  for (const name of Object.keys(digests).filter(isObsolete)) {
+  const obsolete = Object.keys(digests).filter(isObsolete);
+  for (const name of obsolete) {
     await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
   }
   const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
   await writeFile(digestsPath, `${JSON.stringify(sent, undefined, 2)}\n`);
-  return changed.length;
+  const updated = changed.filter(({ name }) => stored.has(name)).length;
+  return { added: changed.length - updated, updated, removed: obsolete.length };
 }
 
 async function readDigests(path: string): Promise<Record<string, string>> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as Record<string, string>;
+    return (JSON.parse(await readFile(path, "utf8")) as Record<string, string> | null) ?? {};
   } catch (error) {
     // The file is missing or damaged. Every document is sent again, which is idempotent.
     if (error instanceof SyntaxError || systemCode(error) === "ENOENT") return {};
     throw error;
   }
+}
+
+/** Describes for the terminal what this start has changed. */
+export function describeDemo(demo: Demo | undefined): string {
+  if (demo === undefined) return "its workspace is deleted, so no sample shop";
+  const changes = Object.entries(demo.documents).filter(([, count]) => count > 0);
+  return changes.map(([change, count]) => `${formatCount(count, "document")} ${change}`).join(", ") || "unchanged";
 }

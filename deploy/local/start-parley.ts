@@ -17,7 +17,7 @@ import { lockDataDir } from "./database/data-dir.ts";
 import { openExternalDatabase } from "./database/database.ts";
 import { startEmbeddedDatabase } from "./database/embedded-database.ts";
 import { migrateAll } from "./database/migrations.ts";
-import { type Demo, ensureDemo } from "./demo.ts";
+import { describeDemo, ensureDemo } from "./demo.ts";
 import { assertPortsFree, assignPorts, buildEdgeUrl, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
 import { buildServiceSpecs } from "./processes/services.ts";
 import { startServices, startSupervisedProcess } from "./processes/start-services.ts";
@@ -159,11 +159,6 @@ export async function startParley(
     hasSso: config.hasSso,
     sessionId: randomUUID(),
   });
-}
-
-function describeDemo(demo: Demo | undefined): string {
-  if (demo === undefined) return "its workspace is deleted, so no sample shop";
-  return demo.documentsSent === 0 ? "unchanged" : `${formatCount(demo.documentsSent, "document")} added`;
 }
 
 /** Builds the console's page. Imports the build tools dynamically, because the slow import can then run while the database starts. */

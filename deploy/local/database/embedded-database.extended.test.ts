@@ -57,3 +57,30 @@ test("sends no signal to the PID of a server that has exited and could not be re
   database.stopNow();
   expect(kill.mock.calls).not.toContainEqual([pid, "SIGINT"]);
 });
+
+test("doubles the time between restarts while they fail, and restarts when the cause is gone", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
+  onTestFinished(async () => {
+    await removeLocalPostgres(join(dataDir, "postgres"));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const notices: string[] = [];
+  const notify = ({ text }: { text: string }) => notices.push(text);
+  const options = { dataDir, port: await freePort(), password: "password-of-the-tests", notify };
+  const database = await startEmbeddedDatabase(options);
+  onTestFinished(() => database.stop());
+  const postgresDir = database.dataDir ?? "";
+  const versionPath = join(postgresDir, "PG_VERSION");
+  const version = await readFile(versionPath, "utf8");
+  await writeFile(versionPath, "9\n");
+  process.kill(Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]), "SIGINT");
+  await vi.waitFor(() => expect(notices).toHaveLength(3), 20_000);
+  await writeFile(versionPath, version);
+  await vi.waitFor(() => expect(notices.at(-1)).toBe("restarted"), 20_000);
+  expect(notices).toEqual([
+    "exited unexpectedly, restarting",
+    expect.stringMatching(/^restart failed, retrying in 2 s: .*written by PostgreSQL 9/),
+    expect.stringMatching(/^restart failed, retrying in 4 s: .*written by PostgreSQL 9/),
+    "restarted",
+  ]);
+});

@@ -16,10 +16,13 @@ export type EmbeddedDatabaseOptions = {
 
 const DATABASE_NAME = "parley";
 const CHECK_INTERVAL_MS = 1_000;
+/** The delay after the first failed restart. Each further failure doubles it. */
+const FIRST_RETRY_MS = 2_000;
+const MAX_RETRY_MS = 30_000;
 
 /**
- * Starts the embedded PostgreSQL, or reuses a server that is still running from an earlier start. Restarts it when it exits. Throws
- * StartError when the first start fails.
+ * Starts the embedded PostgreSQL, or reuses a server that is still running from an earlier start. Restarts it when it exits, with
+ * exponential backoff while restarts fail. Throws StartError when the first start fails.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {
   let server = await startServer(options);
@@ -30,9 +33,11 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
   // After the exit, the PID may belong to another process.
   let hasExited = false;
   let recovery: Promise<void> | undefined;
+  let failures = 0;
+  let nextRestartAtMs = 0;
   const exitCheckTimer = setInterval(() => {
     hasExited ||= !processExists(server.pid);
-    if (recovery || !hasExited) return;
+    if (recovery || !hasExited || performance.now() < nextRestartAtMs) return;
     recovery = recover().finally(() => {
       recovery = undefined;
     });
@@ -40,13 +45,17 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
 
   async function recover(): Promise<void> {
     const notify = (level: Notice["level"], text: string) => options.notify({ name: "database", level, text });
-    notify("error", "exited unexpectedly, restarting");
+    if (failures === 0) notify("error", "exited unexpectedly, restarting");
     try {
       server = await startServer(options);
       hasExited = false;
+      failures = 0;
       notify("info", "restarted");
     } catch (error) {
-      notify("error", error instanceof Error ? error.message : "restart failed, retrying");
+      const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** failures++);
+      nextRestartAtMs = performance.now() + delayMs;
+      const reason = error instanceof Error ? error.message : "unknown reason";
+      notify("error", `restart failed, retrying in ${delayMs / 1_000} s: ${reason}`);
     }
   }
 

@@ -30,7 +30,7 @@ test("the service drops an OpenTurn whose deadline passed before it got a connec
 
 test("the service closes a turn although the deadline of CloseTurn passed before it got a connection", async () => {
   const bot = await createBot(system.database);
-  const turns = Array.from({ length: MAIN_CONNECTIONS + 1 }, () => openRequest(bot));
+  const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
   const unlock = await lockSessions(system.admin, "conversation.turns");
   const failures = [];

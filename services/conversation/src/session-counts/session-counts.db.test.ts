@@ -147,6 +147,7 @@ test("an erased session is neither rated nor counted", async () => {
   const erasing = eraseSession(db.database, bot.workspaceId, turn.sessionId);
   const rating = rate(turn.sessionId, message, "up");
   await Promise.all([erasing, rating]);
+  expect(await rate(turn.sessionId, message, "down")).toBe(false);
   expect(await recount()).toBe(0);
   expect(await storedCounts(turn.sessionId)).toMatchObject({ messages: null, up: null, down: null });
 });

@@ -39,9 +39,9 @@ async function startPeer(host: string, port = 0): Promise<string> {
 
 type Callback = (error: null, value: Buffer) => void;
 
-/** Returns a port on which nothing listens at 127.0.0.1. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
+/** Returns a port on which nothing listens at the address. */
+async function closedPort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as { port: number };
   server.close();
@@ -72,7 +72,7 @@ function call(channel: Client): Promise<string> {
 describe("a target with several names", () => {
   test("calls the server of the second name while every address of the first refuses connections", async () => {
     const peer = await startPeer("127.0.0.1");
-    const channel = connect(`names:///127.0.0.2:${await closedPort()},${peer}`);
+    const channel = connect(`names:///127.0.0.2:${await closedPort("127.0.0.2")},${peer}`);
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
   });
 

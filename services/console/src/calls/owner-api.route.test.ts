@@ -67,13 +67,15 @@ test("limits how long it waits for the edge, except for exports, and counts the 
   ]);
 });
 
-test("refuses a compressed body with 429 if another upload of the workspace takes too long", async () => {
-  // The limiter treats a body of unknown length, or a compressed one, as an upload.
+test.each([
+  ["a compressed", "{}", { "content-encoding": "gzip" }],
+  ["a large uncompressed", "x".repeat(256 * 1024 + 1), {}],
+])("refuses %s body with 429 if another upload of the workspace takes too long", async (_, payload, headers) => {
+  // The limiter treats a body as an upload if it has an unknown length, is compressed, or has more than 256 KiB.
   const limiter = new MemberCallLimiter(10);
   const { app, failures, paths } = await startRoutes(limiter);
   await limiter.enter("w", { contentLength: undefined, isCompressed: false }, new AbortController().signal);
-  const headers = { "content-encoding": "gzip" };
-  const { statusCode } = await app.inject({ method: "POST", url: "/api/conversations/erase/", headers, payload: "{}" });
+  const { statusCode } = await app.inject({ method: "POST", url: "/api/conversations/erase/", headers, payload });
   expect(statusCode).toBe(429);
   expect(failures).toMatchObject([
     { code: "too_many_documents", headers: { "retry-after": "5", "parley-code": "too_many_documents" } },

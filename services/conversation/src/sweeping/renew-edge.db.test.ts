@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { RenewEdgeRequestSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
+import { lockSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { handleRenewEdge } from "./renew-edge.rpc.ts";
 
@@ -30,4 +31,22 @@ test.each([
   };
   const request = create(RenewEdgeRequestSchema, { edgeId: randomUUID() });
   await expect(handleRenewEdge({ query } as unknown as Database, 30, request)).rejects.toMatchObject(expected);
+});
+
+test("if the database does not answer within a tenth of the lease, RenewEdge fails with lease_not_stored", async () => {
+  const edgeId = randomUUID();
+  const unlock = await lockSessions(system.admin, "conversation.edges");
+  try {
+    const startedAt = performance.now();
+    const renewal = handleRenewEdge(system.database, 5, create(RenewEdgeRequestSchema, { edgeId }));
+    await expect(renewal).rejects.toMatchObject({ code: "lease_not_stored" });
+    const waitedMs = performance.now() - startedAt;
+    expect(waitedMs).toBeGreaterThan(490);
+    expect(waitedMs).toBeLessThan(5_000);
+  } finally {
+    await unlock();
+  }
+  const countLeases = async () =>
+    (await system.admin.query("SELECT FROM conversation.edges WHERE edge_id = $1", [edgeId])).rowCount;
+  await expect.poll(countLeases).toBe(1);
 });

@@ -54,6 +54,7 @@ describe("buildServiceSpecs", () => {
     expect(findServicesWith(all, "openai-secret")).toEqual(["llm-proxy"]);
     expect(findServicesWith(all, "redis-secret")).toEqual(["edge"]);
     expect(findServicesWith(all, "admin-secret")).toEqual(["quota", "conversation", "llm-proxy"]);
+    expect(findServicesWith(all, "internal-secret")).toEqual(["quota", "conversation", "llm-proxy", "edge"]);
     expect(findServicesWith(all, "session-secret")).toEqual(["console"]);
     expect(findServicesWith(all, "OTHER")).toEqual([]);
   });

@@ -84,7 +84,7 @@ async function build(module: string, folder: string, ldflags: string): Promise<v
 
 /** The files that the images are built from: see .dockerignore. */
 const IMAGE_SOURCES = [
-  ...["package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "patches", "packages", "services"],
+  ...["package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "LICENSE", "patches", "packages", "services"],
   ...["deploy/docker", "deploy/development-sso", ".dockerignore", "tests/cluster/save-images.sh"],
 ];
 

@@ -3,6 +3,7 @@ import { embedText, type FakeProvider, startFakeProvider } from "@parley/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
 
+const EMBEDDINGS = "embeddings: { model: fake:small, dimensions: 64 }";
 let provider: FakeProvider;
 let proxy: TestProxy;
 const config = (embeddings: string) => `
@@ -16,7 +17,7 @@ const config = (embeddings: string) => `
 `;
 beforeAll(async () => {
   provider = await startFakeProvider();
-  proxy = await startTestProxy({ config: config("embeddings: { model: fake:small, dimensions: 64 }") });
+  proxy = await startTestProxy({ config: config(EMBEDDINGS) });
 });
 afterAll(async () => {
   await proxy.drop();
@@ -109,10 +110,14 @@ test("closes the connection to the provider when the call's deadline passes", as
 });
 
 test("refuses texts when no model is configured any more", async () => {
-  proxy.writeConfig(config(""));
-  await eventually(
-    () => proxy.embed([]),
-    ({ model }) => model === "",
-  );
+  const configure = async (embeddings: string, expectedModel: string) => {
+    proxy.writeConfig(config(embeddings));
+    await eventually(
+      () => proxy.embed([]),
+      ({ model }) => model === expectedModel,
+    );
+  };
+  await configure("", "");
   expect(await failureOf(proxy.embed(["a"]))).toEqual(["FAILED_PRECONDITION", "embeddings_not_configured"]);
+  await configure(EMBEDDINGS, "fake:small@64");
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Role } from "@parley/rpc/llm";
 import { type FakeProvider, startFakeProvider } from "@parley/test-support";
+import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
 
@@ -23,6 +24,9 @@ afterAll(async () => {
 afterEach(() => provider.reset());
 
 const verdict = { reason: "leak", fallback: "I cannot say." };
+
+/** Returns `count` random elements of a list. The seed makes them equal in all runs. */
+const sample = <T>(list: T[], count: number) => fc.sample(fc.constantFrom(...list), { numRuns: count, seed: 1 });
 
 function generate(pattern: string, options: { turnId?: string } = {}) {
   return proxy.generate({
@@ -120,7 +124,7 @@ function generateWith(patterns: readonly string[], message: string, signal?: Abo
 test("a reply that cannot be matched in time fails without any text", async () => {
   // Slow to match: the total size of the patterns is far above the limit for a bot, and normalising expands U+FDFA to eighteen characters.
   const oversized = Array.from({ length: 100 }, (_, number) => `\u0644.{0,138}z${number}`);
-  const text = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
+  const text = sample([..."\ufdfa\ufdfaxy"], 4_000).join("");
   provider.script([{ tokens: [text] }]);
   const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",kind="match",result="match_timeout"}';
   // On a busy machine, matching may already have timed out during the warm-up.
@@ -133,10 +137,13 @@ test("a reply that cannot be matched in time fails without any text", async () =
 test("a reply that is slow to match does not delay other replies", async () => {
   const slow = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
   const words = ["buy", "sell", "send", "a", "go ", "xy"];
-  const someWords = () => Array.from({ length: 100 }, () => words[Math.floor(Math.random() * words.length)]).join("");
+  const randomWords = sample(words, 20_000);
+  const slowTokens = Array.from({ length: 200 }, (_, index) =>
+    randomWords.slice(index * 100, (index + 1) * 100).join(""),
+  );
   provider.script(({ body }) =>
     JSON.stringify(body).includes("slow")
-      ? { tokens: Array.from({ length: 200 }, someWords), everyMs: 5 }
+      ? { tokens: slowTokens, everyMs: 5 }
       : { tokens: Array.from({ length: 20 }, () => "word "), everyMs: 10 },
   );
   const replyMs = async () => {

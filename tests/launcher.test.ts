@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
 import { root } from "./system/processes.ts";
 
 let workDir: string;
@@ -38,7 +39,7 @@ describe("./parley", () => {
   it("prints only the command's output, also when run through a symbolic link", async () => {
     const link = join(workDir, "parley");
     await symlink(join(root, "parley"), link);
-    expect(await launch(link, ["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+    expect(await launch(link, ["--version"])).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: "" });
   });
 
   it("resolves file arguments in the caller's directory, and DATA_DIR in the clone", async () => {

@@ -55,18 +55,19 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
 
   it("shows the tokens per second of replies that have ended", async () => {
     const tenant = await createTenant(system.admin);
-    let isShown = false;
+    let isWatching = true;
     const sendMessages = async () => {
       // 40 turns stay below an address's rate limit of 60 a minute.
-      for (let turn = 0; turn < 40 && !isShown; turn++) {
+      for (let turn = 0; turn < 40 && isWatching; turn++) {
         await chat(system.url(), tenant);
         await sleep(250);
       }
     };
-    const watch = async () => {
-      while (!isShown) isShown = (await runCliJson<Activity>(["top"], env)).tokens_per_second > 0;
-    };
-    await Promise.all([sendMessages(), watch()]);
+    const sending = sendMessages();
+    const readTokensPerSecond = async () => (await runCliJson<Activity>(["top"], env)).tokens_per_second;
+    await expect.poll(readTokensPerSecond, { timeout: 30_000 }).toBeGreaterThan(0);
+    isWatching = false;
+    await sending;
   });
 
   it("prints one snapshot without control characters when there is no terminal", async () => {

@@ -2,9 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readSse, type SseComment, type SseEvent } from "@parley/test-support";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createTenant } from "../../system/system.ts";
 import { createApi } from "../support/api.ts";
 import { type ContractSystem, readTranscript } from "../support/contract-system.ts";
@@ -130,10 +129,10 @@ async function killEdgeDuringTurn(system: ContractSystem): Promise<{ status: unk
   await response.body?.getReader().read();
   await edge.kill9();
   const killedAt = performance.now();
-  for (;;) {
-    const { messages } = await readTranscript(system, tenant, session_id);
-    const last = messages.at(-1);
-    if (last !== undefined) return { status: last.status, afterMs: performance.now() - killedAt };
-    await sleep(250);
-  }
+  const readClosedTurn = async () => {
+    const last = (await readTranscript(system, tenant, session_id)).messages.at(-1);
+    if (last === undefined) throw new Error("the turn of the killed edge is not closed");
+    return { status: last.status, afterMs: performance.now() - killedAt };
+  };
+  return vi.waitFor(readClosedTurn, { timeout: 70_000, interval: 250 });
 }

@@ -1,14 +1,17 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { vi } from "vitest";
 import type { System } from "../../system/system.ts";
 
 /** The contract's limit for the cancellation of a provider request: sentences D16/1 and D35/1. */
 export const MAX_CANCEL_MS = 1_000;
 
-/** Waits until the service cancels its request to the provider. Returns the ms since `startedAt`, which is a time in ms since 1970. */
+/** Waits up to 10 s until the service cancels its request to the provider. Returns the ms since `startedAt`, which is a time in ms since 1970. */
 export async function waitForCancellation({ provider }: System, startedAt: number): Promise<number> {
-  const closedAt = () => provider.closedByClient()[0]?.closedByClientAt;
-  while (closedAt() === undefined) await sleep(10);
-  return (closedAt() ?? 0) - startedAt;
+  const readClosedAt = () => {
+    const closedAt = provider.closedByClient()[0]?.closedByClientAt;
+    if (closedAt === undefined) throw new Error("the service did not cancel its request to the provider");
+    return closedAt;
+  };
+  return (await vi.waitFor(readClosedAt, { timeout: 10_000, interval: 10 })) - startedAt;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { vi } from "vitest";
 import { failFastSettings, type System, type SystemOptions, startSystem, type Tenant } from "../../system/system.ts";
 import { TRUST_FORWARDED_FOR } from "../../system/visitors.ts";
 import { type Api, type ApiResponse, createApi } from "./api.ts";
@@ -69,13 +70,14 @@ export async function readTranscript(system: ContractSystem, tenant: Tenant, ses
   return answer.body as Transcript;
 }
 
-/** Waits until the workspace has no holds. Then returns the number of messages used this month. */
+/** Waits up to 20 s until the workspace has no holds. Then returns the number of messages used this month. */
 export async function waitForUsedMessages({ admin }: System, { workspaceId }: Tenant): Promise<number> {
-  for (;;) {
+  const readSettledUsage = async () => {
     const { usage } = await admin.workspaces.showUsage({ workspaceId });
-    if (usage?.held === 0) return usage.used;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    if (usage?.held !== 0) throw new Error(`workspace ${workspaceId} has ${usage?.held} holds`);
+    return usage.used;
+  };
+  return vi.waitFor(readSettledUsage, { timeout: 20_000, interval: 20 });
 }
 
 /** A key with a wrong checksum. The conversation service refuses it without a query. */

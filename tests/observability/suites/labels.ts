@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { chat, postChat } from "../../system/chat.ts";
+import { postChat, readChat } from "../../system/chat.ts";
 import { queryFirstRow } from "../../system/database.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { Fixture } from "../fixture.ts";
@@ -41,7 +41,7 @@ export function labelsSuite(shared: () => Fixture): void {
       const fields = { session_id: sessionId, visitor_id: visitorId, message };
       const headers = { "x-forwarded-for": address };
       const [result] = await Promise.all([
-        chat(system.url(), tenant, fields),
+        postChat(system.url(), tenant, fields, { headers }).then(readChat),
         postChat(system.url(1), tenant, fields, { headers: { ...headers, origin: `https://${randomUUID()}.example` } }),
         fetch(`${system.url()}/api/conversations/${sessionId}/export.json`, { headers }),
         fetch(`${system.url()}/${randomUUID()}`, { method: "PURGE", headers }),

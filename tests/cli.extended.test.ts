@@ -5,12 +5,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { createDatabase } from "@parley/test-support";
+import { createDatabase, queryRows } from "@parley/test-support";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames, TOP_COMMAND } from "./cli/top.ts";
 import { cliEnv, runCliJson, runCliProcess } from "./system/cli.ts";
-import { queryRows } from "./system/database.ts";
 import { type System, startSystem, type Tenant } from "./system/system.ts";
 import { CTRL_C, hasTerminal } from "./system/terminal.ts";
 

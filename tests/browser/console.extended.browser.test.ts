@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
+import { queryRows } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
-import { queryRows } from "../system/database.ts";
 import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestDatabase } from "@parley/test-support";
-import pg from "pg";
+import { queryRows, type TestDatabase } from "@parley/test-support";
 
 // These functions read and write the services' tables directly, as a superuser.
 
@@ -73,21 +72,6 @@ export async function waitUntilSettled(database: Database, timeoutMs: number, wo
     const isSettled = balance?.held === 0 && balance.streaming === 0 && balance.outbox === 0;
     if (balance && (isSettled || isLate)) return balance;
     await sleep(250);
-  }
-}
-
-/** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
-export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
-  const client = new pg.Client({ connectionString: url });
-  // Some tests kill the server. Without a listener, a connection lost between queries would end this process. A running query rejects.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    // pg returns an array when the SQL has several statements.
-    const results = [await client.query<T>(sql, values.length > 0 ? values : undefined)].flat();
-    return results.at(-1)?.rows ?? [];
-  } finally {
-    await client.end();
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { queryRows } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
 import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
-import { copyTables, queryFirstRow, queryRows, readBalance, waitUntilSettled } from "../system/database.ts";
+import { copyTables, queryFirstRow, readBalance, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
 // The tests build on one another: a month is closed, then pruned, then restored. They need a system of their own, because a closed month is

@@ -1,7 +1,6 @@
-import { chromiumCommand, headlessChromiumCommand } from "@parley/test-support";
+import { chromiumCommand, headlessChromiumCommand, queryRows } from "@parley/test-support";
 import { chromium, type Page } from "playwright-core";
 import { CONSOLE_WORKSPACE, startConsole } from "../../../tests/system/console.ts";
-import { queryRows } from "../../../tests/system/database.ts";
 import { BOT, type OwnersTestbed } from "../support/owners-testbed.ts";
 import { percentile } from "../support/statistics.ts";
 import type { Testbed } from "../support/testbed.ts";

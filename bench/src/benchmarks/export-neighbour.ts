@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { nodeFlags, type RunningProcess, startProcess } from "@parley/test-support";
+import { nodeFlags, queryRows, type RunningProcess, startProcess } from "@parley/test-support";
 import { requestOwnersToken } from "../../../tests/system/console.ts";
-import { queryRows } from "../../../tests/system/database.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { familyCpuMs } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";

@@ -1,4 +1,4 @@
-import { queryRows } from "../../../tests/system/database.ts";
+import { queryRows } from "@parley/test-support";
 import { POD_HEAPS } from "../../../tests/system/pods.ts";
 import { familyCpuMs, residentBytes } from "../support/cpu.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";

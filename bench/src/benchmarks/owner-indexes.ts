@@ -1,4 +1,4 @@
-import { queryRows } from "../../../tests/system/database.ts";
+import { queryRows } from "@parley/test-support";
 import { familyCpuMs } from "../support/cpu.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns, vacuumDatabase } from "../support/messages.ts";

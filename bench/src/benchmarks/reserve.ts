@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { nodeFlags } from "@parley/test-support";
-import { queryRows } from "../../../tests/system/database.ts";
+import { nodeFlags, queryRows } from "@parley/test-support";
 import { INTERNAL_TOKEN } from "../../../tests/system/processes.ts";
 import { serviceDatabaseUrl } from "../../../tests/system/system.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "../load/quota-load-options.ts";

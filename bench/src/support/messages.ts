@@ -1,4 +1,4 @@
-import { queryRows } from "../../../tests/system/database.ts";
+import { queryRows } from "@parley/test-support";
 
 /** Maximum number of turns that one transaction stores. It stores more if one group of turns, which must not be split, is larger. */
 const MAX_BATCH_TURNS = 250_000;

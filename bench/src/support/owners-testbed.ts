@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { queryRows } from "@parley/test-support";
 import { CONSOLE_WORKSPACE, type DevelopmentSso, startDevelopmentSso } from "../../../tests/system/console.ts";
-import { queryRows } from "../../../tests/system/database.ts";
 import { POD_HEAPS } from "../../../tests/system/pods.ts";
 import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";

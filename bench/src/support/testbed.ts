@@ -2,12 +2,12 @@ import { fileURLToPath } from "node:url";
 import {
   freePort,
   nodeFlags,
+  queryRows,
   type RunningProcess,
   startProcess,
   startRedis,
   startTestPostgres,
 } from "@parley/test-support";
-import { queryRows } from "../../../tests/system/database.ts";
 import {
   createTenant,
   type System,

@@ -43,12 +43,16 @@ export async function createDatabase(
   };
 }
 
-/** Runs SQL on a connection of its own. Returns the rows if it is a single statement. */
-export async function queryRows<T extends object>(url: string, sql: string): Promise<T[]> {
+/** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
+export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new Client({ connectionString: url });
+  // Some tests kill the server. Without a listener, a connection lost between queries would end this process. A running query rejects.
+  client.on("error", () => undefined);
   await client.connect();
   try {
-    return (await client.query<T>(sql)).rows;
+    // pg returns an array when the SQL has several statements.
+    const results = [await client.query<T>(sql, values.length > 0 ? values : undefined)].flat();
+    return results.at(-1)?.rows ?? [];
   } finally {
     await client.end();
   }

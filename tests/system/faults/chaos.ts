@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { startTestPostgres } from "@parley/test-support";
-import { createPlan, queryRows } from "../database.ts";
+import { queryRows, startTestPostgres } from "@parley/test-support";
+import { createPlan } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
 import { pick } from "../random.ts";
 import { createTenant, type System, startSystem } from "../system.ts";

@@ -1,5 +1,6 @@
 import { OUTCOMES, type TurnStatus } from "@parley/rpc/outcomes";
-import { type Balance, queryRows } from "../database.ts";
+import { queryRows } from "@parley/test-support";
+import type { Balance } from "../database.ts";
 import type { System } from "../system.ts";
 import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sendKeyed } from "./resuming-visitor.ts";
 

@@ -59,6 +59,20 @@ test("a failed attempt returns the text and the usage that came before the failu
   });
 });
 
+test("an attempt fails if its provider finishes after text that came too late for the total timeout", async () => {
+  const { promise: timedOut, resolve: onTimeout } = Promise.withResolvers<void>();
+  const request = requestOf(async ({ onText, onFinished, signal }) => {
+    signal.addEventListener("abort", () => onTimeout());
+    await onText("some ");
+    await timedOut;
+    await onText("text");
+    onFinished([], "stop");
+  });
+  const result = await run({ ...request, deadlineAtMs: 1 });
+  expect(result.completion).toMatchObject({ text: "some ", isFinished: false });
+  expect(result.failure).toMatchObject({ code: "provider_timeout", reason: "total_timeout" });
+});
+
 test("an unexpected error is a failure with the reason internal and keeps the text before it", async () => {
   const error = new TypeError("a bug");
   const request = requestOf(async ({ onText }) => {

@@ -97,7 +97,7 @@ async function streamCompletion(
       toolRounds,
       signal: attemptTimer.signal,
       onText: (delta) => {
-        if (attemptTimer.signal.aborted) return undefined;
+        attemptTimer.signal.throwIfAborted();
         if (firstTextAtMs === undefined) {
           firstTextAtMs = now();
           onFirstText(times);

@@ -17,7 +17,10 @@ export type CompletionRequest = {
   onText: TextSink;
   /** Called when more of a tool call arrives instead of text. Restarts the silence timeout. Not called for reasoning. */
   onProgress: () => void;
-  /** Called, perhaps repeatedly, once the model has finished, with its tool calls and its finish reason. Later failures are ignored. */
+  /**
+   * Called, perhaps repeatedly, once the model has finished and its text was passed to `onText`, with its tool calls and its finish reason. Later
+   * failures are ignored.
+   */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**
    * Called, perhaps repeatedly, after all text was passed to `onText`, if the model finished without tool calls and the stream is still open.

@@ -326,6 +326,17 @@ describe("a stream", () => {
     expect(request.onFinished).not.toHaveBeenCalled();
   });
 
+  test("does not finish if the sink refuses the text that arrives with the finish reason", async () => {
+    sendEvents(text("some") + END);
+    const request = createRequest({
+      onText: () => {
+        throw new Error("refused");
+      },
+    });
+    await expect(provider.stream(request)).rejects.toThrow("refused");
+    expect(request.onFinished).not.toHaveBeenCalled();
+  });
+
   test("is read after an informational response", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     respond = (response) => {

@@ -61,16 +61,18 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   try {
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
-      reportUsageAndFinish(chat, request);
+      if (chat.usage) request.onUsage(chat.usage);
       // Backpressure: nothing is read until the sink has room.
       if (text !== "") await request.onText(text);
       else if (chat.toolCalls.hasCalls) request.onProgress();
+      reportFinish(chat, request);
       if (chat.isDone) break;
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
-    reportUsageAndFinish(chat, request);
+    if (chat.usage) request.onUsage(chat.usage);
     if (rest !== "") await request.onText(rest);
+    reportFinish(chat, request);
   } finally {
     if (chat.isDone) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);
@@ -95,8 +97,8 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
   request.onTextComplete();
 }
 
-function reportUsageAndFinish(chat: ChatStreamReader, request: CompletionRequest): void {
-  if (chat.usage) request.onUsage(chat.usage);
+/** Called after the text that arrived with the finish reason was passed on: a completion whose text was refused has not finished. */
+function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
 

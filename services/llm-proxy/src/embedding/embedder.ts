@@ -41,8 +41,8 @@ export class Embedder {
   }
 
   /**
-   * Returns one vector per text. Throws ProviderFailure. If the call is cancelled, throws the signal's reason or, between attempts, an
-   * AbortError.
+   * Returns one vector per text. Throws ProviderFailure, or an unexpected error unchanged. If the call is cancelled, throws the signal's reason
+   * or, between attempts, an AbortError.
    */
   async embed(
     model: EmbeddingModel,
@@ -60,7 +60,10 @@ export class Embedder {
           outcome = "complete";
           return embeddings;
         } catch (error) {
-          if (!(error instanceof ProviderFailure)) throw error;
+          if (!(error instanceof ProviderFailure)) {
+            if (!signal.aborted) outcome = "provider_error";
+            throw error;
+          }
           outcome = error.code;
           const { code, reason, detail } = error;
           const delayMs = computeRetryDelayMs(error, attempts, retries, random());
@@ -116,6 +119,7 @@ export class Embedder {
       return embeddings;
     } catch (error) {
       signal.throwIfAborted();
+      failure = "internal";
       const cause: unknown = attemptTimer.signal.aborted ? attemptTimer.signal.reason : error;
       if (cause instanceof ProviderFailure) {
         verdict = cause.isProviderFault ? "fault" : "ok";

@@ -9,6 +9,7 @@ import { Stopwatch } from "./stopwatch.ts";
 const TURN_ID = "0195c1f0-0000-7000-8000-000000000001";
 const LOST = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
 const OVERLOADED = new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database");
+const MALFORMED = new RpcError(status.INVALID_ARGUMENT, "invalid_argument", "visitor_metadata must be a JSON object");
 
 const request = {
   workspaceId: "ws",
@@ -25,9 +26,10 @@ const request = {
 };
 
 test.each([
-  ["is closed later if the response to an earlier attempt was lost", [LOST, OVERLOADED], 1],
-  ["is not closed if no attempt can have opened it", [OVERLOADED], 0],
-])("a turn whose OpenTurn is refused as overloaded %s", async (_, failures, closed) => {
+  ["refused as overloaded is closed later if the response to an earlier attempt was lost", [LOST, OVERLOADED], 1],
+  ["refused as overloaded is not closed if no attempt can have opened it", [OVERLOADED], 0],
+  ["refused as malformed is not closed", [MALFORMED], 0],
+])("a turn whose OpenTurn is %s", async (_, failures, closed) => {
   const attempts = [...failures];
   const closeIfOpened = vi.fn();
   const deps = {
@@ -40,8 +42,8 @@ test.each([
   const reply = new KeyedReply(request.requestHash, 1_000, () => undefined);
   const opening = reply.waitForOpening(new AbortController().signal);
   const running = runKeyedTurn(deps, request, reply, new Stopwatch(() => 0, "open"));
-  await expect(running).rejects.toBe(OVERLOADED);
-  await expect(opening).rejects.toBe(OVERLOADED);
+  await expect(running).rejects.toBe(failures.at(-1));
+  await expect(opening).rejects.toBe(failures.at(-1));
   expect(attempts).toEqual([]);
   expect(closeIfOpened.mock.calls).toMatchObject(
     Array.from({ length: closed }, () => [{ workspaceId: "ws", turnId: TURN_ID }]),

@@ -221,7 +221,12 @@ export async function openTurn(
   return opened;
 }
 
-const REFUSALS: readonly number[] = [status.NOT_FOUND, status.FAILED_PRECONDITION, status.RESOURCE_EXHAUSTED];
+const REFUSALS: readonly number[] = [
+  status.INVALID_ARGUMENT,
+  status.NOT_FOUND,
+  status.FAILED_PRECONDITION,
+  status.RESOURCE_EXHAUSTED,
+];
 
 /** Handles the final failure of OpenTurn. Unless OpenTurn refused the turn, the turn may be open, so the closer closes it later. */
 export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {

@@ -102,7 +102,7 @@ test("a late run stores the day of the last use, and not an earlier day than the
   expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
 });
 
-test("the next run stores the uses that a failed run did not store, and skips a key whose row is locked", async () => {
+test("the next run stores the uses that a failed run did not store, and the use of a key whose row was locked", async () => {
   const { workspaceId, created } = await createKeys(3);
   const uses = new KeyUses(system.database);
   for (const publicKey of created) uses.add({ workspaceId, publicKey });
@@ -119,4 +119,6 @@ test("the next run stores the uses that a failed run did not store, and skips a 
     await holder.query("ROLLBACK");
     holder.release();
   }
+  await uses.store();
+  expect(await lastUses(workspaceId)).toEqual([today(), today(), today()]);
 });

@@ -5,26 +5,35 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 /** A use of a key, `ageSeconds` ago. */
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// Several replicas may store a use of the same key. SKIP LOCKED skips a key that another replica is storing, because that replica stores the
-// same day, except at midnight.
+// SKIP LOCKED: the statement does not wait for a transaction that changes or revokes a key. It returns the locked keys. Several replicas may store
+// a use of the same key. The keys that another replica is storing are also locked.
 const STORE_KEY_USES = `
-  WITH unstored AS (
-    SELECT k.workspace_id, k.public_key, k.day
+  WITH used AS (
+    SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day
     FROM unnest($1::text[], $2::text[], $3::float8[]) AS used (workspace_id, public_key, age_seconds)
+  ), unstored AS (
+    SELECT used.*
+    FROM used
     CROSS JOIN LATERAL (
-      SELECT workspace_id, public_key, day
-      FROM conversation.api_keys, CAST((now() - make_interval(secs => used.age_seconds)) AT TIME ZONE 'UTC' AS date) AS day
-      WHERE workspace_id = used.workspace_id AND public_key = used.public_key AND (last_used_on IS NULL OR last_used_on < day)
-      FOR NO KEY UPDATE OF api_keys SKIP LOCKED
+      SELECT FROM conversation.api_keys
+      WHERE workspace_id = used.workspace_id AND public_key = used.public_key AND (last_used_on IS NULL OR last_used_on < used.day)
+      FOR NO KEY UPDATE SKIP LOCKED
     ) k
+  ), stored AS (
+    UPDATE conversation.api_keys k SET last_used_on = u.day
+    FROM unstored u
+    WHERE k.workspace_id = u.workspace_id AND k.public_key = u.public_key
   )
-  UPDATE conversation.api_keys k SET last_used_on = u.day
-  FROM unstored u
-  WHERE k.workspace_id = u.workspace_id AND k.public_key = u.public_key`;
+  SELECT public_key AS "publicKey"
+  FROM used JOIN conversation.api_keys k USING (workspace_id, public_key)
+  WHERE (k.last_used_on IS NULL OR k.last_used_on < used.day) AND public_key NOT IN (SELECT public_key FROM unstored)`;
 
-/** Stores the days of the uses as the days of the keys' last use. Does not write keys that have this day or a later one already. */
-export async function storeKeyUses(database: Database, keys: readonly KeyUse[]): Promise<void> {
-  await database.query({
+/**
+ * Stores the days of the uses as the days of the keys' last use. Does not write keys that have this day or a later one already. Returns the keys
+ * whose use is not stored, because another transaction has locked them.
+ */
+export async function storeKeyUses(database: Database, keys: readonly KeyUse[]): Promise<string[]> {
+  const { rows } = await database.query<{ publicKey: string }>({
     name: "store_key_uses",
     text: STORE_KEY_USES,
     values: [
@@ -33,4 +42,5 @@ export async function storeKeyUses(database: Database, keys: readonly KeyUse[]):
       keys.map(({ ageSeconds }) => ageSeconds),
     ],
   });
+  return rows.map(({ publicKey }) => publicKey);
 }

@@ -26,16 +26,17 @@ export class KeyUses {
     if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, { ...key, usedAtMs: this.#nowMs() });
   }
 
-  /** Stores the uses since the last run. If a run fails, the next one stores its uses too. */
+  /** Stores the uses since the last run. The next run stores the uses of locked keys, and of a run that failed. */
   async store(): Promise<void> {
     const nowMs = this.#nowMs();
     for (const [publicKey, storedAtMs] of this.#storedAtMs)
       if (nowMs - storedAtMs >= HOUR_MS) this.#storedAtMs.delete(publicKey);
-    while (this.#pending.size > 0) {
-      const keys = [...this.#pending.values()].slice(0, MAX_KEYS_PER_STATEMENT);
+    const pending = [...this.#pending.values()];
+    for (let start = 0; start < pending.length; start += MAX_KEYS_PER_STATEMENT) {
+      const keys = pending.slice(start, start + MAX_KEYS_PER_STATEMENT);
       const uses = keys.map(({ usedAtMs, ...key }) => ({ ...key, ageSeconds: (nowMs - usedAtMs) / 1_000 }));
-      await storeKeyUses(this.#database, uses);
-      for (const { publicKey } of keys) {
+      const locked = new Set(await storeKeyUses(this.#database, uses));
+      for (const { publicKey } of keys.filter((key) => !locked.has(key.publicKey))) {
         this.#pending.delete(publicKey);
         this.#storedAtMs.set(publicKey, nowMs);
       }

@@ -167,6 +167,13 @@ function pruneNow(retentionMonths = 13): Promise<void> {
 const countTurns = async () =>
   (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
 
+/** Creates turns that do not count and were closed within the month. */
+async function closeUncountedTurns(count: number): Promise<void> {
+  for (let index = 0; index < count; index++)
+    await runTurn(db.database, newTurn(bot), { outcome: "quota_exceeded", month: undefined });
+  await db.admin.query("UPDATE conversation.turns SET closed_at = '2024-03-31T23:59:59Z'");
+}
+
 test("pruning moves the turns of a closed month to totals that the audit can still compare, and deletes uncounted turns that were closed before the month's end", async () => {
   const turns = await completeTurns(30);
   const [old, recent] = [newTurn(bot), newTurn(bot)];
@@ -200,26 +207,32 @@ test("pruning moves the turns of a closed month to totals that the audit can sti
   expect(workspaces[0]?.differences).toEqual([{ kind: "totals_differ", turnId: "" }]);
 });
 
-test("pruning leaves a month unfinished while other transactions lock its last turns, and the next run finishes it", async () => {
-  await completeTurns(3);
-  await db.admin.query("DELETE FROM conversation.outbox");
-  await closeMonthLongAgo();
-  const isPruned = async () =>
-    (
-      await db.admin.query<{ pruned: boolean }>(
-        "SELECT pruned_at IS NOT NULL AS pruned FROM conversation.closed_months",
-      )
-    ).rows[0]?.pruned;
-  const other = await db.admin.connect();
-  await other.query("BEGIN; SELECT FROM conversation.turns FOR UPDATE");
-  await pruneNow();
-  expect([await countTurns(), await isPruned()]).toEqual([3, false]);
-  await other.query("COMMIT");
-  other.release();
-  await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
-  await pruneNow();
-  expect([await countTurns(), await isPruned()]).toEqual([0, true]);
-});
+test.each([
+  ["counted", () => completeTurns(3)],
+  ["uncounted", () => closeUncountedTurns(3)],
+])(
+  "pruning leaves a month unfinished while other transactions lock its last %s turns, and the next run finishes it",
+  async (_, createTurns) => {
+    await createTurns();
+    await db.admin.query("DELETE FROM conversation.outbox");
+    await closeMonthLongAgo();
+    const isPruned = async () =>
+      (
+        await db.admin.query<{ pruned: boolean }>(
+          "SELECT pruned_at IS NOT NULL AS pruned FROM conversation.closed_months",
+        )
+      ).rows[0]?.pruned;
+    const other = await db.admin.connect();
+    await other.query("BEGIN; SELECT FROM conversation.turns FOR UPDATE");
+    await pruneNow();
+    expect([await countTurns(), await isPruned()]).toEqual([3, false]);
+    await other.query("COMMIT");
+    other.release();
+    await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
+    await pruneNow();
+    expect([await countTurns(), await isPruned()]).toEqual([0, true]);
+  },
+);
 
 test("the reconciler does not settle a turn again if quota has pruned it in a closed month", async () => {
   const [lost = ""] = await completeTurns(2);

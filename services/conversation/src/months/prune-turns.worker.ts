@@ -6,6 +6,7 @@ import {
   findMonthToPrune,
   findWorkspaceToPrune,
   finishMonth,
+  hasUncountedTurns,
   pruneTurns,
 } from "./prune.store.ts";
 
@@ -52,8 +53,8 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
           : await pruneTurns(database, { workspaceId, month, limit: ROWS_PER_STATEMENT });
       prunedRows.inc({ table: "turns" }, turns);
       if (turns > 0) continue;
-      // Other transactions lock the workspace's last turns. The next run moves them.
-      if (workspaceId !== undefined) break;
+      // Other transactions lock the last turns. The next run prunes them.
+      if (workspaceId !== undefined || (await hasUncountedTurns(database, month))) break;
       await finishMonth(database, month);
       log.info({ month }, "turns of month pruned");
     }

@@ -40,23 +40,33 @@ export async function pruneTurns(
   return rows[0]?.pruned ?? 0;
 }
 
-/** Deletes up to `limit` turns that do not count and were closed before the end of a month. Returns their number. */
+/** The turns `t` that do not count and were closed before the end of the month `$1`. */
+const UNCOUNTED_TURNS = `
+  conversation.turns t
+  WHERE t.status NOT IN ('streaming', 'done')
+    AND t.closed_at < (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC'
+    AND NOT EXISTS (
+      SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id)`;
+
+/** Deletes up to `limit` uncounted turns, except those that other transactions lock. Returns their number. */
 export async function deleteUncountedTurns(database: Database, month: string, limit: number): Promise<number> {
   const { rowCount } = await database.query(
-    `DELETE FROM conversation.turns t
+    `DELETE FROM conversation.turns d
      USING (
-       SELECT u.workspace_id, u.turn_id FROM conversation.turns u
-       WHERE u.status NOT IN ('streaming', 'done')
-         AND u.closed_at < (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC'
-         AND NOT EXISTS (
-           SELECT FROM conversation.outbox o WHERE o.workspace_id = u.workspace_id AND o.turn_id = u.turn_id)
-       ORDER BY u.closed_at LIMIT $2
+       SELECT t.workspace_id, t.turn_id FROM ${UNCOUNTED_TURNS}
+       ORDER BY t.closed_at LIMIT $2
        FOR UPDATE SKIP LOCKED
      ) u
-     WHERE t.workspace_id = u.workspace_id AND t.turn_id = u.turn_id`,
+     WHERE d.workspace_id = u.workspace_id AND d.turn_id = u.turn_id`,
     [month, limit],
   );
   return rowCount ?? 0;
+}
+
+/** Returns whether uncounted turns are left, even locked ones. */
+export async function hasUncountedTurns(database: Database, month: string): Promise<boolean> {
+  const { rowCount } = await database.query(`SELECT FROM ${UNCOUNTED_TURNS} LIMIT 1`, [month]);
+  return rowCount === 1;
 }
 
 /** Records that a month has been pruned. */

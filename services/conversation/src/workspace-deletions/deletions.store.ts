@@ -9,16 +9,14 @@ const COLUMNS = `workspace_id AS "workspaceId", deleted_at AS "deletedAt", delet
 
 /** Stores that a workspace is deleted. Keeps the time of the first deletion. */
 export async function storeDeletion(database: Database, workspaceId: string): Promise<WorkspaceDeletion> {
-  await database.query(
-    "INSERT INTO conversation.workspace_deletions (workspace_id) VALUES ($1) ON CONFLICT (workspace_id) DO NOTHING",
-    [workspaceId],
-  );
   const { rows } = await database.query<WorkspaceDeletion>(
-    `SELECT ${COLUMNS} FROM conversation.workspace_deletions WHERE workspace_id = $1`,
+    // Unlike DO NOTHING, DO UPDATE also returns a row that exists already.
+    `INSERT INTO conversation.workspace_deletions (workspace_id) VALUES ($1)
+     ON CONFLICT (workspace_id) DO UPDATE SET workspace_id = excluded.workspace_id
+     RETURNING ${COLUMNS}`,
     [workspaceId],
   );
-  const [deletion] = rows;
-  if (deletion === undefined) throw new Error("the workspace was restored at the same time");
+  const [deletion] = rows as [WorkspaceDeletion];
   return deletion;
 }
 

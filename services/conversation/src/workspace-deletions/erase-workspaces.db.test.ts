@@ -1,3 +1,4 @@
+import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { insertCase, insertRun } from "../evaluations/evaluations.store.ts";
 import { insertKey } from "../keys/keys.store.ts";
@@ -55,6 +56,22 @@ async function countsOf(workspaceId: string) {
 }
 
 const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
+
+test("storeDeletion returns its deletion even if the workspace is restored after its first statement", async () => {
+  const { workspaceId } = await createBot(system.database);
+  const query = async (...args: Parameters<Database["query"]>) => {
+    const result = await system.database.query(...args);
+    await removeDeletion(system.database, workspaceId);
+    return result;
+  };
+  expect(await storeDeletion({ query } as Database, workspaceId)).toMatchObject({ workspaceId });
+});
+
+test("storeDeletion returns the time of the first deletion", async () => {
+  const { workspaceId } = await createBot(system.database);
+  const first = await storeDeletion(system.database, workspaceId);
+  expect(await storeDeletion(system.database, workspaceId)).toEqual(first);
+});
 
 test("concurrent runs erase only workspaces that were deleted more than 30 days ago, and log each once", async () => {
   const [due, recent, kept] = await Promise.all([createWorkspace(60), createWorkspace(2), createWorkspace(2)]);

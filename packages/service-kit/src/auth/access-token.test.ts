@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLogger } from "../process/logger.ts";
 import { createTokenVerifier, type TokenVerifier } from "./access-token.ts";
 import { createJwks, type Jwks } from "./jwks.ts";
@@ -33,6 +33,8 @@ let server: Server;
 let publishedKeys: object[];
 let fetches: number;
 let isProviderDown: boolean;
+/** The server responds once it is resolved. */
+let nextResponse: Promise<void> | undefined;
 let jwksUrl: string;
 let nowMs: number;
 let signer: Signer;
@@ -40,8 +42,9 @@ let jwks: Jwks;
 let verify: TokenVerifier;
 
 beforeAll(async () => {
-  server = createServer((_, response) => {
+  server = createServer(async (_, response) => {
     fetches++;
+    await nextResponse;
     response.statusCode = isProviderDown ? 503 : 200;
     response.end(JSON.stringify({ keys: publishedKeys }));
   });
@@ -55,6 +58,7 @@ beforeEach(async () => {
   publishedKeys = [signer.jwk];
   fetches = 0;
   isProviderDown = false;
+  nextResponse = undefined;
   nowMs = 0;
   jwks = createJwks({ url: jwksUrl, now: () => nowMs }, log);
   verify = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id" }, jwks);
@@ -195,5 +199,31 @@ test("a flood of unknown keys fetches the key set at most twice a minute", async
       await expect(verifyToken(stranger.sign(claims()))).rejects.toMatchObject({ kind: "unauthenticated" });
     }
     expect(fetches).toBeLessThanOrEqual(2);
+  }
+});
+
+test("a load that is already running counts once towards the two loads a minute", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    isProviderDown = true;
+    jwks.start();
+    await vi.waitUntil(() => fetches === 1 && vi.getTimerCount() > 0);
+    isProviderDown = false;
+    nowMs += 60_000;
+    const response = Promise.withResolvers<void>();
+    nextResponse = response.promise;
+    const verifying = expect(verifyToken((await createSigner("unknown")).sign(claims()))).rejects.toThrow();
+    await vi.waitUntil(() => fetches === 2);
+    // The periodic reload finds the token's load running.
+    await vi.advanceTimersByTimeAsync(30_000);
+    response.resolve();
+    await verifying;
+    const next = await createSigner("second");
+    publishedKeys = [next.jwk];
+    await expect(verifyToken(next.sign(claims()))).resolves.toBeDefined();
+    expect(fetches).toBe(3);
+  } finally {
+    jwks.stop();
+    vi.useRealTimers();
   }
 });

@@ -40,6 +40,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let isStopped = false;
 
   async function load(): Promise<void> {
+    recentLoadTimesMs.push(options.now());
     try {
       const set = await fetchJwks(options.url);
       keys = createLocalJWKSet(set);
@@ -52,7 +53,6 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   }
 
   function refresh(): Promise<void> {
-    recentLoadTimesMs.push(options.now());
     loading ??= load().finally(() => {
       loading = undefined;
     });

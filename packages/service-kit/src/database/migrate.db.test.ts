@@ -164,7 +164,7 @@ test.each([true, false])(
   },
 );
 
-test.each(["SUPERUSER", "CREATEROLE", "CREATEDB"])(
+test.each(["SUPERUSER", "CREATEROLE", "CREATEDB", "REPLICATION", "BYPASSRLS"])(
   "refuses a role with the attribute %s, with or without a password",
   async (attribute) => {
     const { target, url, role } = await createTestDatabase();

@@ -68,7 +68,8 @@ async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: R
 async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boolean> {
   const { rows } = await client.query<{ attributes: string[] }>(
     `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
-                               CASE WHEN rolcreatedb THEN 'CREATEDB' END], NULL) AS attributes
+                               CASE WHEN rolcreatedb THEN 'CREATEDB' END, CASE WHEN rolreplication THEN 'REPLICATION' END,
+                               CASE WHEN rolbypassrls THEN 'BYPASSRLS' END], NULL) AS attributes
      FROM pg_roles WHERE rolname = $1`,
     [role],
   );

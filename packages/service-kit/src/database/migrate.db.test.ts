@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { createDatabase, queryRows as query } from "@parley/test-support";
 import { Client, type QueryResult } from "pg";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 
 const SCHEMA = "things";
@@ -312,6 +313,13 @@ test("refuses a schema that needs a newer version, until its contraction is reve
   );
   await revertMigrations({ ...target, migrations: contracted }, 2);
   expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
+});
+
+test("runs on a schema that needs a pre-release of this version", async () => {
+  const { target } = await createTestDatabase();
+  const newer = [createThings, migration("0002_less", `${manifest.version}-rc.1`)];
+  await migrate({ ...target, rolePassword: PASSWORD, migrations: newer });
+  expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_less" });
 });
 
 test("the older version still runs on the schema after a failed contraction", async () => {

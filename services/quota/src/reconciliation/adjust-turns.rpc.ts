@@ -1,22 +1,19 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { AdjustTurnsRequest, AdjustTurnsResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isLongerThan, type Logger, sqlState } from "@parley/service-kit";
+import { type Database, invalidArgument, type Logger, sqlState } from "@parley/service-kit";
+import { requireText } from "../usage/index.ts";
 import { adjustTurns } from "./adjustments.store.ts";
 import { requireReservationKeys } from "./reservation-keys.ts";
 import type { ReservationKey } from "./reservations.store.ts";
-
-const MAX_REASON_CHARACTERS = 200;
 
 export async function handleAdjustTurns(
   { database, log }: { database: Database; log: Pick<Logger, "warn"> },
   request: AdjustTurnsRequest,
 ): Promise<MessageInitShape<typeof AdjustTurnsResponseSchema>> {
-  const { reason } = request;
   const outcome = settleOutcomeFromProto(request.outcome);
   if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
-  if (reason === "" || isLongerThan(reason, MAX_REASON_CHARACTERS) || reason.includes("\0"))
-    throw invalidArgument(`reason must have 1 to ${MAX_REASON_CHARACTERS} characters`);
+  const reason = requireText("reason", request.reason);
   const turns = requireReservationKeys(request.turns);
   const adjusted: ReservationKey[] = [];
   // Adjusts one workspace at a time, so that a locked usage row affects only the turns of its own workspace. The reconciler's next

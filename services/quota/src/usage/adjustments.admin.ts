@@ -4,7 +4,6 @@ import type { UsageAdjustmentSchema, WorkspaceAdminService } from "@parley/rpc/q
 import {
   type Database,
   invalidArgument,
-  isLongerThan,
   isUuid,
   isWorkspaceId,
   notFound,
@@ -12,10 +11,10 @@ import {
   ServiceError,
 } from "@parley/service-kit";
 import { insertAdjustment, listAdjustments, type UsageAdjustment } from "./adjustments.store.ts";
+import { requireText } from "./require-text.ts";
 import { currentMonth } from "./usage.store.ts";
 
 const MAX_AMOUNT = 1_000_000;
-const MAX_TEXT_CHARACTERS = 200;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
@@ -57,13 +56,6 @@ async function requireStartedMonth(database: Database, text: string): Promise<st
   if (month === undefined) throw invalidArgument("month is missing");
   if (month > (await currentMonth(database))) throw invalidArgument("month must not be in the future");
   return month;
-}
-
-function requireText(field: string, text: string): string {
-  const trimmed = text.trim();
-  if (trimmed === "" || isLongerThan(trimmed, MAX_TEXT_CHARACTERS) || trimmed.includes("\0"))
-    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters and no NUL`);
-  return trimmed;
 }
 
 function hasSameContent(stored: UsageAdjustment, requested: Omit<UsageAdjustment, "adjustedAt">): boolean {

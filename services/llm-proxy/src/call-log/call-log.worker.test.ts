@@ -6,11 +6,11 @@ import type { CallRow } from "./calls.store.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("counts each row that was in memory when a write failed as late, in every batch", async () => {
-  let isFailing: boolean = true;
+/** Creates a call log whose writes call `write`. Returns it with its counts of rows by result. */
+function createCallLog(write: () => Promise<void>) {
   const database = {
     query: async () => {
-      if (isFailing) throw new Error("the database is down");
+      await write();
       return { rows: [] };
     },
   } as unknown as Database;
@@ -25,10 +25,35 @@ test("counts each row that was in memory when a write failed as late, in every b
     { warn: () => undefined } as never,
     { onClose: () => undefined } as never,
   );
-  for (let row = 0; row < 2_500; row++) callLog.add({ tries: [] } as unknown as CallRow);
+  const add = (count: number) => {
+    for (let row = 0; row < count; row++) callLog.add({ tries: [] } as unknown as CallRow);
+  };
+  return { rows, add };
+}
+
+test("counts each row that was in memory when a write failed as late, in every batch", async () => {
+  let isFailing: boolean = true;
+  const { rows, add } = createCallLog(async () => {
+    if (isFailing) throw new Error("the database is down");
+  });
+  add(2_500);
   await vi.advanceTimersByTimeAsync(200);
   isFailing = false;
-  for (let row = 0; row < 10; row++) callLog.add({ tries: [] } as unknown as CallRow);
+  add(10);
   await vi.advanceTimersByTimeAsync(200);
   expect(Object.fromEntries(rows)).toMatchObject({ late: 2_500, stored: 10 });
+});
+
+test("counts the late rows of a batch as late if newer rows are dropped while the batch is written", async () => {
+  const written = Promise.withResolvers<void>();
+  const writes = [() => Promise.reject(new Error("the database is down")), () => written.promise];
+  const { rows, add } = createCallLog(() => writes.shift()?.() ?? Promise.resolve());
+  add(500);
+  await vi.advanceTimersByTimeAsync(200);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(writes).toEqual([]);
+  add(20_300);
+  written.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(Object.fromEntries(rows)).toEqual({ dropped: 300, late: 500, stored: 20_000 });
 });

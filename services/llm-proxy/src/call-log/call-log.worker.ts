@@ -51,10 +51,10 @@ export class CallLog {
     let maxRows = MAX_BATCH_ROWS;
     while (this.#pendingRows.length > 0) {
       const batch = this.#pendingRows.splice(0, maxRows);
+      const late = Math.min(batch.length, this.#lateRows);
+      this.#lateRows -= late;
       try {
         await insertCalls(this.#database, batch);
-        const late = Math.min(batch.length, this.#lateRows);
-        this.#lateRows -= late;
         this.#metrics.callLogRows.inc({ result: "late" }, late);
         this.#metrics.callLogRows.inc({ result: "stored" }, batch.length - late);
         maxRows = MAX_BATCH_ROWS;
@@ -62,11 +62,11 @@ export class CallLog {
         // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
         // dropped.
         if (isRejectedRow(error) && batch.length === 1) {
-          this.#lateRows = Math.max(0, this.#lateRows - 1);
           this.#reportDropped(1, { sqlstate: sqlState(error) });
           continue;
         }
         this.#pendingRows.unshift(...batch);
+        this.#lateRows += late;
         this.#dropOldest(this.#pendingRows.length - MAX_PENDING_ROWS);
         if (isRejectedRow(error)) {
           maxRows = Math.ceil(batch.length / 2);

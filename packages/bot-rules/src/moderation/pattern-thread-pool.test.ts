@@ -20,3 +20,16 @@ test("waits for a second before it replaces a thread that failed to start", asyn
   expect(performance.now() - startedAtMs).toBeGreaterThan(1_000);
   expect(logError).toHaveBeenCalledWith({ error: expect.any(Error) }, "pattern thread failed");
 });
+
+test("refuses a job after it has closed, and starts no thread for it", async () => {
+  const log = createLogger("test", "silent");
+  const lifecycle = new Lifecycle(log);
+  const threads = new PatternThreadPool({ registry: createRegistry("test"), log, lifecycle });
+  await lifecycle.close();
+  const onWorker = vi.fn();
+  process.on("worker", onWorker);
+  onTestFinished(() => void process.off("worker", onWorker));
+  const check = threads.check("ws_a", { pattern: "rude", isForReplies: false, others: [] });
+  await expect(check).rejects.toMatchObject({ code: "moderation_overloaded" });
+  expect(onWorker).not.toHaveBeenCalled();
+});

@@ -66,6 +66,7 @@ export class PatternThreadPool {
   readonly #queues = new Map<string, QueuedJob[]>();
   /** Dispatches again when the next workspace has regained thread time. */
   #dispatchTimer: NodeJS.Timeout | undefined;
+  #isClosed: boolean = false;
 
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
     this.#log = log;
@@ -118,6 +119,10 @@ export class PatternThreadPool {
         reject,
         timer: undefined,
       };
+      if (this.#isClosed) {
+        this.#refuse(queuedJob, "failed");
+        return;
+      }
       const queue = this.#queues.get(workspaceId) ?? [];
       if (queue.reduce((sum, each) => sum + countCharacters(each.job), countCharacters(job)) > MAX_QUEUED_CHARACTERS) {
         this.#refuse(queuedJob, "queue_full");
@@ -239,6 +244,7 @@ export class PatternThreadPool {
   }
 
   async #close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#dispatchTimer);
     const threads = [...this.#threads];
     const queued = [...this.#queues.values()].flat();

@@ -94,6 +94,30 @@ describe("a schema that does not forbid other fields", () => {
       "admin",
     ],
     [
+      "a field beside those of patternProperties",
+      { properties: { o: { patternProperties: { "^x": {} } } } },
+      { o: { x1: 1, admin: 1 } },
+      "admin",
+    ],
+    [
+      "a field beside those of a conditional schema",
+      { properties: { o: { if: { required: ["name"] }, else: address } } },
+      { o: unknown },
+      "admin",
+    ],
+    [
+      "a field beside those of dependentSchemas",
+      { properties: { o: { dependentSchemas: { id: address } } } },
+      { o: unknown },
+      "admin",
+    ],
+    [
+      "a field beside those of dependencies",
+      { properties: { o: { dependencies: { id: address } } } },
+      { o: unknown },
+      "admin",
+    ],
+    [
       "an argument of a tool whose arguments are described by combined schemas",
       { allOf: [{ properties: { id: text } }] },
       { id: "1", admin: 1 },
@@ -127,6 +151,16 @@ describe("a schema that does not forbid other fields", () => {
       "any field of an argument whose schema describes no fields",
       { properties: { o: { type: "object" } } },
       { o: { any: 1 } },
+    ],
+    [
+      "any field of an argument whose schema only requires fields",
+      { properties: { o: { required: ["id"], dependencies: { id: ["n"] } } } },
+      { o: { id: "1", n: 2, any: 1 } },
+    ],
+    [
+      "fields that patternProperties and conditional schemas describe",
+      { properties: { o: { patternProperties: { "^x": {} }, if: { required: ["name"] }, else: address } } },
+      { o: { x1: 1, id: "1" } },
     ],
     ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
   ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());

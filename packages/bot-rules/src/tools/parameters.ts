@@ -121,11 +121,10 @@ function decodePointerStep(step: string): string | undefined {
 
 /** Keywords that hold the schemas of fields, by the field's name or pattern. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
-/**
- * Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. Those in `dependentSchemas` and its older form
- * `dependencies` apply if the value has the named field.
- */
-const SCHEMA_MAPS = new Set(["$defs", "definitions", "dependentSchemas", "dependencies"]);
+/** `dependentSchemas` and its older form. They hold schemas that apply if the value has the named field. */
+const DEPENDENT_SCHEMAS = ["dependentSchemas", "dependencies"];
+/** Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. */
+const SCHEMA_MAPS = new Set(["$defs", "definitions", ...DEPENDENT_SCHEMAS]);
 /** Keywords that hold data. */
 const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples"]);
 /** Keywords that hold one schema for all other fields, or for all items. */
@@ -162,12 +161,16 @@ function forbidOtherFields(schema: unknown, root: unknown): unknown {
   return isObject(closed) && describesFields(schema, root) ? { unevaluatedProperties: false, ...closed } : closed;
 }
 
-/** Returns whether a schema, or one that it combines or refers to, describes fields of the value. */
+/** Returns whether a schema, or another one that it applies to the same value, describes fields of the value. */
 function describesFields(schema: unknown, root: unknown): boolean {
   if (!isObject(schema)) return false;
-  const combined: unknown[] = [...COMBINED_SCHEMAS].flatMap((keyword) => schema[keyword] ?? []);
-  if (typeof schema.$ref === "string") combined.push(findReferenced(root, schema.$ref));
-  return isObject(schema.properties) || combined.some((each) => describesFields(each, root));
+  const applied: unknown[] = [...COMBINED_SCHEMAS, ...CONDITIONAL_SCHEMAS].flatMap((keyword) => schema[keyword] ?? []);
+  for (const keyword of DEPENDENT_SCHEMAS)
+    if (isObject(schema[keyword])) applied.push(...Object.values(schema[keyword]));
+  if (typeof schema.$ref === "string") applied.push(findReferenced(root, schema.$ref));
+  return (
+    [...FIELD_MAPS].some((keyword) => isObject(schema[keyword])) || applied.some((each) => describesFields(each, root))
+  );
 }
 
 function mapFields(value: unknown, change: (field: unknown) => unknown): unknown {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { RpcError, status } from "@parley/rpc";
 import type { StoredTurn } from "@parley/rpc/conversation";
+import { pause } from "@parley/service-kit";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
 import { HttpError, overloaded, unavailable } from "../http/index.ts";
@@ -241,7 +241,7 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
       await sendText(reader, stored.text, offset);
       return reader.end(stored.ending);
     }
-    await sleep(POLL_INTERVAL_MS, undefined, { ref: false });
+    await pause(POLL_INTERVAL_MS, stream.endSignal);
   }
   reader.disconnect();
 }

@@ -337,6 +337,16 @@ describe("a stream", () => {
     expect(request.onFinished).not.toHaveBeenCalled();
   });
 
+  test("finishes before the sink has room for the last text", async () => {
+    sendEvents(text("some") + END);
+    const room = Promise.withResolvers<void>();
+    const request = createRequest({ onText: () => room.promise });
+    const streaming = provider.stream(request);
+    await expect.poll(() => vi.mocked(request.onFinished).mock.calls.length).toBeGreaterThan(0);
+    room.resolve();
+    await streaming;
+  });
+
   test("is read after an informational response", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     respond = (response) => {

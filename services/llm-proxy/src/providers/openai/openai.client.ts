@@ -62,17 +62,19 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
       if (chat.usage) request.onUsage(chat.usage);
-      // Backpressure: nothing is read until the sink has room.
-      if (text !== "") await request.onText(text);
-      else if (chat.toolCalls.hasCalls) request.onProgress();
+      const roomAvailable = text === "" ? undefined : request.onText(text);
+      if (text === "" && chat.toolCalls.hasCalls) request.onProgress();
       reportFinish(chat, request);
+      // Backpressure: nothing is read until the sink has room.
+      await roomAvailable;
       if (chat.isDone) break;
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     if (chat.usage) request.onUsage(chat.usage);
-    if (rest !== "") await request.onText(rest);
+    const roomAvailable = rest === "" ? undefined : request.onText(rest);
     reportFinish(chat, request);
+    await roomAvailable;
   } finally {
     if (chat.isDone) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);
@@ -97,7 +99,10 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
   request.onTextComplete();
 }
 
-/** Called after the text that arrived with the finish reason was passed on: a completion whose text was refused has not finished. */
+/**
+ * Must be called after `onText` took the text that arrived with the finish reason, because a completion whose text was refused has not finished.
+ * Must not wait until the sink has room: a timeout during that wait must not fail a finished completion.
+ */
 function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createDatabase, startTestPostgres } from "@parley/test-support";
+import { createDatabase, queryRows, startTestPostgres } from "@parley/test-support";
 import { expect, it, onTestFinished } from "vitest";
-import { queryRows } from "../../../tests/system/database.ts";
 import { runMigrations, SERVICE_ROLE_PASSWORD, SERVICES_WITH_DATABASE } from "../../../tests/system/processes.ts";
 import { storeTurns } from "./messages.ts";
 

@@ -101,16 +101,16 @@ describe("parley bot", () => {
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
   });
 
-  it("names the command that lists bots when the bot does not exist", async () => {
+  it("when the bot does not exist, names the command that lists bots", async () => {
     const { code, stderr } = await run("bot", "show", ...workspaceArgs(), "--slug", "nobody");
     expect(code).toBe(1);
     expect(stderr).toMatch(/^parley: .*: list bots with parley bot list --workspace W\n$/);
   });
 });
 
-describe("a list of an unknown workspace", () => {
+describe("a list of a workspace's bots, keys or sessions", () => {
   it.each(["bot list", "key list", "conversation list"])(
-    "is an error, not an empty list: parley %s",
+    "is an error, not an empty list, for an unknown workspace: parley %s",
     async (command) => {
       const { code, stdout, stderr } = await run(...command.split(" "), "--workspace", "nobody");
       expect([code, stdout]).toEqual([1, ""]);
@@ -196,7 +196,7 @@ describe("parley knowledge", () => {
     expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });
 
-  it("shows the passages of a question with their scores, and how a change of knowledge affects the evaluation set", async () => {
+  it("shows the passages of a question with their scores, and how a change of knowledge affects the evaluation", async () => {
     const { workspaceId, botSlug } = tenant;
     const tried = await json("knowledge", "try", "Are returns free of charge?", ...botArgs());
     expect(tried).toMatchObject({
@@ -594,7 +594,7 @@ describe("parley", () => {
   });
 });
 
-/** Adds a reply to the usage without a turn, so that usage no longer reconciles. */
+/** Counts one more reply than the workspace has, so that usage no longer reconciles. */
 async function miscountUsage(workspaceId: string): Promise<void> {
   await queryFirstRow(system.database, "UPDATE quota.usage SET used = used + 1 WHERE workspace_id = $1", [workspaceId]);
 }

@@ -41,7 +41,7 @@ afterAll(async () => {
   await dns.close();
 });
 
-test("an edge spreads its calls evenly over the replicas of one name", async () => {
+test("an edge spreads its calls evenly over the replicas behind one DNS name", async () => {
   // At first all calls use the first connection that opens. Every half second the edge reopens the streams that multiplex its calls.
   await expect
     .poll(
@@ -57,7 +57,7 @@ test("an edge spreads its calls evenly over the replicas of one name", async () 
   expect(Math.abs(first - second)).toBeLessThanOrEqual(1);
 });
 
-test("an edge sends a new replica at least half its fair share within a minute without a failed call", async () => {
+test("an edge sends a new replica at least half its fair share within a minute, and no call fails", async () => {
   await startReplica(REPLICAS[2]);
   dns.setAddresses(...REPLICAS);
   const startedAt = performance.now();
@@ -72,7 +72,7 @@ test("an edge sends a new replica at least half its fair share within a minute w
   expect(share).toBeGreaterThanOrEqual(MIN_SHARE);
 }, 90_000);
 
-test("an edge fails no call when a replica leaves the name and stops", async () => {
+test("no call of an edge fails when a replica is removed from the DNS name and stops", async () => {
   dns.setAddresses(REPLICAS[1], REPLICAS[2]);
   const leaving = replicas.get(REPLICAS[0]);
   const load = Promise.all(Array.from({ length: 20 }, (_, index) => sleep(index * 50).then(() => runTurns(2))));

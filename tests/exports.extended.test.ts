@@ -9,7 +9,7 @@ import { readMetric } from "./system/metrics.ts";
 import type { ServiceProcess } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-/** The connections that the conversation service has for exports and other reads of owners: a fifth of its pool of ten. */
+/** The connections that the conversation service has for exports and other reads by owners: a fifth of its pool of ten. */
 const EXPORT_CONNECTIONS = 2;
 /** Together 30 MB, which is more than the kernel's buffers of a connection hold. */
 const LARGE_MESSAGES = 300;

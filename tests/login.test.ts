@@ -60,7 +60,7 @@ test("ADMIN_TOKEN takes precedence over the login", async () => {
 });
 
 describe("an access token that expires soon", () => {
-  test("is refreshed once, and the file keeps the new tokens and its mode", async () => {
+  test("is refreshed once, and the file gets the new tokens and keeps its mode", async () => {
     await signIn(30);
     const before = await readLogin();
     sso.lifetimeS = 3_600;
@@ -86,7 +86,7 @@ describe("an access token that expires soon", () => {
 
   test("cannot be refreshed if the identity provider has ended the login, and the command asks the person to sign in again", async () => {
     await signIn(30);
-    sso.endLogins();
+    sso.revokeAllRefreshTokens();
     const { code, stderr } = await runCliInProcess(["bot", "list", "--workspace", tenant.workspaceId], env);
     expect([code, stderr]).toEqual([1, "parley: your login has ended: sign in again with parley login\n"]);
   });
@@ -110,7 +110,7 @@ test("parley logout during a refresh deletes and revokes the refreshed login", a
   await vi.waitFor(() => expect(sso.tokenRequests).toHaveLength(1), { timeout: 10_000 });
   expect(await runCliJson(["logout"], env)).toEqual({ revoked: true });
   expect((await command).code).toBe(0);
-  expect(sso.activeLogins()).toBe(0);
+  expect(sso.countActiveRefreshTokens()).toBe(0);
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
@@ -120,7 +120,7 @@ test("parley login stores the new login only after a command has stored its refr
   // The lock of a command that refreshes the login.
   const lock = tryLockFile(`${path}.lock`);
   const login = runCliInProcess(["login", "--audience", "new"], env);
-  await vi.waitFor(() => expect(sso.activeLogins()).toBe(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(sso.countActiveRefreshTokens()).toBe(2), { timeout: 10_000 });
   await sleep(200);
   expect(await readFile(path, "utf8")).toBe(before);
   lock?.release();
@@ -142,7 +142,7 @@ test("parley login names PARLEY_LOGIN_FILE if it cannot store the login", async 
 });
 
 test("parley logout deletes the file and reports that the refresh token was not revoked if the identity provider cannot revoke it", async () => {
-  sso.revokes = false;
+  sso.hasRevocationEndpoint = false;
   await signIn();
   const { code, stdout, stderr } = await runCliInProcess(["logout", "--json"], env);
   expect([code, JSON.parse(stdout)]).toEqual([0, { revoked: false }]);

@@ -100,7 +100,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await run(await findBlock("backup.md", "sh", "pg_dump"));
     const restore = await findBlock("backup.md", "sh", "pg_restore");
 
-    // Adds a turn and a table of a newer version after the dump. The restore must remove both.
+    // After the dump, adds a turn, and a table as a newer version of Parley would. The restore must remove both.
     await expectReplyAndBalancedUsage(2);
     await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
     await runWhileStopped(async () => {

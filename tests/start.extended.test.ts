@@ -52,7 +52,7 @@ function loadFactor(): number {
   return Math.max(1, load / availableParallelism());
 }
 
-/** Finds the child of a start's process whose command line contains `text`. Returns its process id. */
+/** Among the child processes of a start, finds the one whose command line contains `text`. Returns its process id. */
 async function findChildPid(text: string, { pid }: RunningProcess): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,pid=,args="]);
   const [, found] =

@@ -15,7 +15,7 @@ describeWith("redis", "tracing", () => {
   let stop: () => Promise<void>;
   let headersFile: string;
   beforeAll(async () => {
-    // A test restarts the collector on the same port. freePort() returns no ephemeral port, so no outgoing connection takes it in between.
+    // A test restarts the collector on the same port. freePort() returns no ephemeral port, so no outgoing connection takes the port in between.
     collector = await startCollector(await freePort());
     ({ system, stop, headersFile } = await startTracedSystem(collector.url));
     tenant = await createTenant(system.admin);
@@ -25,13 +25,13 @@ describeWith("redis", "tracing", () => {
     await collector.close();
   });
 
-  const { createCachedTenant, traceTurn } = createTracer(() => ({ system, collector }));
+  const { createTenantWithFilledCaches, traceTurn } = createTracer(() => ({ system, collector }));
 
   describeWith("prometheus", "with Prometheus", () => {
-    test("stores the trace id of a turn in the exemplars of its metrics", async () => {
+    test("stores the trace id of a turn in the exemplars of llm-proxy's metrics", async () => {
       const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
       try {
-        const { spans } = await traceTurn(await createCachedTenant());
+        const { spans } = await traceTurn(await createTenantWithFilledCaches());
         for (const name of ["token_usage", "operation_duration_seconds", "operation_time_to_first_chunk_seconds"])
           await expect
             .poll(() => prometheus.exemplars(`gen_ai_client_${name}_bucket`), { timeout: 20_000 })
@@ -62,7 +62,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("logs one line and serves turns while the collector is down, and a stopping edge exports its pending spans or, without a collector, exits within 15 s", async () => {
+  test("logs one line and serves turns while the collector is down, and a stopping edge exports its pending spans, but exits within 15 s if the collector is down", async () => {
     const edge = system.edges[0];
     const countLines = (text: string) =>
       edge

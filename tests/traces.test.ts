@@ -22,12 +22,12 @@ describeWith("redis", "tracing", () => {
     await collector.close();
   });
 
-  const { createCachedTenant, traceTurn } = createTracer(() => ({ system, collector }));
+  const { createTenantWithFilledCaches, traceTurn } = createTracer(() => ({ system, collector }));
 
   test("records a turn as one trace across the four services, with each span under its caller", async () => {
     const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    const cached = await createCachedTenant();
-    const { turnId, result, spans } = await traceTurn(cached, {}, { traceparent: foreignParent });
+    const cachedTenant = await createTenantWithFilledCaches();
+    const { turnId, result, spans } = await traceTurn(cachedTenant, {}, { traceparent: foreignParent });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     expect(spans[0]?.traceId).not.toBe("0af7651916cd43dd8448eb211c80319c");
     expect(new Set(spans.map(({ service }) => service))).toEqual(
@@ -47,7 +47,7 @@ describeWith("redis", "tracing", () => {
       "http.route": "/api/chat/",
       "http.response.status_code": 200,
       "parley.turn_id": turnId,
-      "parley.workspace_id": cached.workspaceId,
+      "parley.workspace_id": cachedTenant.workspaceId,
     });
     expect(byName("chat default", 3)?.attributes).toEqual({
       "gen_ai.operation.name": "chat",
@@ -75,7 +75,7 @@ describeWith("redis", "tracing", () => {
   });
 
   test("adds exemplars to the metrics in OpenMetrics' format, which have the same names as in Prometheus' format", async () => {
-    await traceTurn(await createCachedTenant());
+    await traceTurn(await createTenantWithFilledCaches());
     const scrape = async (accept: string) => {
       const response = await fetch(`http://127.0.0.1:${system.llm.opsPort}/metrics`, { headers: { accept } });
       return { type: response.headers.get("content-type"), text: await response.text() };
@@ -91,8 +91,8 @@ describeWith("redis", "tracing", () => {
   });
 
   test("records one trace for each concurrent turn, and none for background work", async () => {
-    const cached = await createCachedTenant();
-    const traced = await Promise.all(Array.from({ length: 20 }, () => traceTurn(cached)));
+    const cachedTenant = await createTenantWithFilledCaches();
+    const traced = await Promise.all(Array.from({ length: 20 }, () => traceTurn(cachedTenant)));
     for (const { spans } of traced) {
       expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
       expect(spans).toHaveLength(TURN_SPANS.length + 1);

@@ -113,7 +113,7 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // The four replies are to the first message, to one of callMainEndpoints, to the open message and to the last message.
+  // The four replies are to the first message, to one message of callMainEndpoints, to the open message and to the last message.
   // callMainEndpoints sends two messages to one session. A session belongs to the widget or to the playground, so one of the two is refused.
   await vi.waitFor(
     async () =>

@@ -5,8 +5,8 @@ const DOCUMENT = "docs/dependencies.md";
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
 /**
- * Reports each production dependency without a line ``- `name`: reason`` in the document, and each such line for a package that no manifest
- * depends on. A line may name several packages.
+ * Reports each production dependency that has no line ``- `name`: reason`` in the document. Also reports each package that has such a line but
+ * is in no package.json's production dependencies. A line may name several packages.
  */
 export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
   const manifestByDependency = new Map<string, string>();

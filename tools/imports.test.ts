@@ -13,10 +13,10 @@ test.each([
   ['await import("x");', []],
   ['import "x";', []],
 ])("finds %s", (text, names) => {
-  expect(importsOf(text)).toEqual([{ specifier: "x", isType: false, names }]);
+  expect(importsOf(text)).toEqual([{ specifier: "x", isTypeOnly: false, names }]);
 });
 
 test("a default import beside types is not a type-only import", () => {
-  expect(importsOf('import a, { type T } from "x";')).toEqual([{ specifier: "x", isType: false, names: [] }]);
-  expect(importsOf('import { type T } from "x";')).toEqual([{ specifier: "x", isType: true, names: [] }]);
+  expect(importsOf('import a, { type T } from "x";')).toEqual([{ specifier: "x", isTypeOnly: false, names: [] }]);
+  expect(importsOf('import { type T } from "x";')).toEqual([{ specifier: "x", isTypeOnly: true, names: [] }]);
 });

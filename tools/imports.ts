@@ -3,15 +3,15 @@ import { posix } from "node:path";
 /** One import or re-export statement, or one dynamic import. */
 export type Import = {
   specifier: string;
-  /** Whether it imports only types, which do not exist at runtime. */
-  isType: boolean;
-  /** The names between braces, without types; empty for other imports, such as `import * as x` and dynamic imports. */
+  /** Whether the statement imports only types, which do not exist at runtime. */
+  isTypeOnly: boolean;
+  /** The names of the values between braces; empty for other imports, such as `import * as x` and dynamic imports. */
   names: readonly string[];
 };
 
 const STATEMENT =
   /\b(?:import|export)\s+(type\s+)?(\w+\s*,\s*)?(?:\{([^}]*)\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s+"([^"]+)"/g;
-/** Matches a dynamic import and an import for its side effects. */
+/** Matches a dynamic import and a side-effect import. */
 const WITHOUT_NAMES = /\bimport\s*\(?\s*"([^"]+)"/g;
 
 /** Returns the imports of a TypeScript source. */
@@ -19,13 +19,13 @@ export function importsOf(text: string): Import[] {
   const named = [...text.matchAll(STATEMENT)].map(([, type, defaultImport, list = "", specifier = ""]) => {
     const entries = list.split(",").flatMap((entry) => entry.trim() || []);
     const areTypes = entries.length > 0 && entries.every((entry) => entry.startsWith("type "));
-    const isType = type !== undefined || (areTypes && defaultImport === undefined);
+    const isTypeOnly = type !== undefined || (areTypes && defaultImport === undefined);
     const values = entries.filter((entry) => !entry.startsWith("type "));
-    return { specifier, isType, names: values.map(nameOf) };
+    return { specifier, isTypeOnly, names: values.map(nameOf) };
   });
   const others = [...text.matchAll(WITHOUT_NAMES)].map(([, specifier = ""]) => ({
     specifier,
-    isType: false,
+    isTypeOnly: false,
     names: [],
   }));
   return [...named, ...others];

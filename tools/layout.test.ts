@@ -60,7 +60,7 @@ describe("layoutProblems", () => {
     expect(problemsOf(path, specifier)).toEqual([]);
   });
 
-  it("accepts types of any role within a feature, and functions without I/O", () => {
+  it("accepts a type-only import from a file of any role in the same feature, and a function without I/O from a module that does I/O", () => {
     const path = `${conversation}/turns/prompt.ts`;
     expect(problemsOf(path, "./history.store.ts", "import type { Row }")).toEqual([]);
     expect(problemsOf(path, "./history.store.ts", "import { type Row }")).toEqual([]);

@@ -85,7 +85,10 @@ export function layoutProblems(files: readonly SourceFile[]): Problems {
   });
 }
 
-/** Returns the folder of a file's innermost package; undefined for tools/, which may import anything. */
+/**
+ * Returns the folder of a file's innermost package in MAY_IMPORT. Returns undefined if the file is in none of these packages, as in tools/,
+ * which may import anything.
+ */
 function packageOf(path: string): string | undefined {
   const packageDirs = Object.keys(MAY_IMPORT).filter((dir) => path.startsWith(`${dir}/`));
   return packageDirs.sort((a, b) => b.length - a.length)[0];
@@ -125,10 +128,10 @@ function featureOf(path: string): string | undefined {
 }
 
 /** Refuses imports of values from forbidden roles. For an import from an index.ts, the role is that of the file that declares the value. */
-function refuseRole(path: string, { specifier, isType, names }: Import, files: ReadonlyMap<string, SourceFile>) {
+function refuseRole(path: string, { specifier, isTypeOnly, names }: Import, files: ReadonlyMap<string, SourceFile>) {
   const role = roleOf(path);
   const forbiddenRoles = role === undefined ? undefined : MUST_NOT_IMPORT[role];
-  if (forbiddenRoles === undefined || isType) return undefined;
+  if (forbiddenRoles === undefined || isTypeOnly) return undefined;
   const target = targetOf(path, specifier);
   const sources = target.endsWith("/index.ts") ? exportersOf(files.get(target), names) : [target];
   const forbidden = sources.map(roleOf).find((each) => each !== undefined && forbiddenRoles.includes(each));
@@ -139,13 +142,13 @@ function refuseRole(path: string, { specifier, isType, names }: Import, files: R
 function exportersOf(index: SourceFile | undefined, names: readonly string[]): string[] {
   if (index === undefined) return [];
   return importsOf(index.text)
-    .filter((each) => !each.isType && each.names.some((name) => names.includes(name)))
+    .filter((each) => !each.isTypeOnly && each.names.some((name) => names.includes(name)))
     .map(({ specifier }) => targetOf(index.path, specifier));
 }
 
 /** Refuses modules that do I/O in a plain file, unless all imported names are in PURE_NAMES. */
-function refuseIo(path: string, { specifier, isType, names }: Import): string | undefined {
-  if (roleOf(path) !== "plain" || isType || !DOES_IO.test(specifier)) return undefined;
+function refuseIo(path: string, { specifier, isTypeOnly, names }: Import): string | undefined {
+  if (roleOf(path) !== "plain" || isTypeOnly || !DOES_IO.test(specifier)) return undefined;
   if (names.length > 0 && names.every((name) => PURE_NAMES.has(name))) return undefined;
   return "a plain file does no I/O: give it the suffix of its role";
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { SourceFile } from "./problems.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
-/** Reads the files that match the git patterns, also untracked files, but not ignored ones. */
+/** Reads the files that match git pathspecs: tracked and untracked files, but no ignored files. */
 export async function readSources(...patterns: string[]): Promise<SourceFile[]> {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ...patterns];
   const { isOk, stdout, stderr } = await runTool("git", args);

@@ -44,7 +44,7 @@ function findRows(first: RegExp): string[][] {
     .filter(([cell = ""]) => first.test(cell));
 }
 
-/** Returns the number in the second cell of the row with this first cell. */
+/** Returns the number in the second cell of the first row whose first cell matches the regular expression `label`. */
 function readDocumented(label: string): number {
   const [row] = findRows(new RegExp(`^${label}$`));
   return Number(/[\d.]+/.exec(row?.[1] ?? "")?.[0]);
@@ -86,7 +86,7 @@ test.each([
   expect(ceiling).toBeLessThanOrEqual(Number(pattern.exec(findFigure(benchmark, what).detail)?.[1]) * NOISE);
 });
 
-test("the ceiling of a core of PostgreSQL follows from its CPU time per turn", () => {
+test("the ceiling of one core of PostgreSQL is not above 1 s ÷ PostgreSQL's CPU time per turn", () => {
   const ceiling = Number(findRows(/^turns a second of one core of PostgreSQL/)[0]?.[1]);
   expect(ceiling).toBeGreaterThan(0);
   expect(ceiling).toBeLessThanOrEqual(1_000 / readDocumented("CPU of PostgreSQL"));

@@ -13,7 +13,7 @@ const OTHER_CONFIGS = [
   "tests/browser/pictures/vitest.config.ts",
 ];
 
-/** Reports each test file that no vitest project or more than one runs, and each that no tsconfig.json includes. */
+/** Reports each test file that is not run by exactly one vitest project, and each that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),

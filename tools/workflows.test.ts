@@ -41,13 +41,16 @@ test.each([
   [137, "only SIGKILL", 18 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
   [137, "a SIGKILL before the limit", 60, ""],
   [0, "no signal", 17 * 60, ""],
-])(".ci/run reports a step only if its time limit ends it: exit code %i after %s", async (code, _, seconds, output) => {
-  const [run] = await readSources(".ci/run");
-  const [within = ""] = /^within\(\) \{$.*?^\}$/ms.exec(run?.text ?? "") ?? [];
-  const fakeTimeout = `timeout() { SECONDS=$((SECONDS + ${seconds})); return ${code}; }`;
-  const script = `${fakeTimeout}\n${within}\nwithin 17 a step || [ $? -eq ${code} ]`;
-  expect(await runTool("bash", ["-euo", "pipefail", "-c", script])).toMatchObject({ isOk: true, stdout: output });
-});
+])(
+  ".ci/run reports a step only if the step's time limit ended it: exit code %i after %s",
+  async (code, _, seconds, output) => {
+    const [run] = await readSources(".ci/run");
+    const [within = ""] = /^within\(\) \{$.*?^\}$/ms.exec(run?.text ?? "") ?? [];
+    const fakeTimeout = `timeout() { SECONDS=$((SECONDS + ${seconds})); return ${code}; }`;
+    const script = `${fakeTimeout}\n${within}\nwithin 17 a step || [ $? -eq ${code} ]`;
+    expect(await runTool("bash", ["-euo", "pipefail", "-c", script])).toMatchObject({ isOk: true, stdout: output });
+  },
+);
 
 test("the ci workflow runs the same commands as .ci/run", async () => {
   const [run] = await readSources(".ci/run");

@@ -71,7 +71,7 @@ program
     print(results);
   });
 
-/** Without a round, medians are 0, so upper bounds would be met without a measurement. */
+/** Parses the number of rounds. Refuses 0: without a round, every median would be 0, and every upper bound would be met. */
 function parseRounds(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a whole number above 0.");

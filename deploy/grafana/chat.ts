@@ -233,7 +233,7 @@ export const CHAT: Dashboard = {
         {
           title: "Failed attempts by reason",
           shows:
-            "Every failed attempt, including those after which a retry or another model succeeded. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: no request was sent.",
+            "Every failed attempt at a provider, including those after which a retry or another model succeeded. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: no request was sent.",
           normal: "None, or single `http_429`.",
           act: "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
           unit: "suffix:/s",

@@ -12,7 +12,7 @@ export class CleanupStack {
     if (cleanupNow) this.#immediateCleanups.push(cleanupNow);
   }
 
-  /** Runs every cleanup function, the last added first. If some fail, throws an AggregateError after the last one. */
+  /** Runs the cleanup functions in reverse order. Runs all of them even if some fail, and then throws an AggregateError. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let cleanup = this.#cleanups.pop(); cleanup; cleanup = this.#cleanups.pop()) {
@@ -25,7 +25,7 @@ export class CleanupStack {
     if (failures.length > 0) throw new AggregateError(failures, "some cleanup functions failed");
   }
 
-  /** Runs the cleanup functions for an immediate exit. */
+  /** Calls every `cleanupNow`. */
   closeNow(): void {
     for (const cleanupNow of this.#immediateCleanups) cleanupNow();
   }

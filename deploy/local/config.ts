@@ -5,9 +5,9 @@ import { PORT_COUNT } from "./processes/ports.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-const SSO_VARIABLES = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL"];
+const IDENTITY_PROVIDER_VARIABLES = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL"];
 const JWT_VARIABLES = [
-  ...SSO_VARIABLES,
+  ...IDENTITY_PROVIDER_VARIABLES,
   "JWT_WORKSPACE_CLAIM",
   "JWT_ROLE_CLAIM",
   "JWT_OWNER_ROLES",
@@ -61,10 +61,10 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   /** Returns the variables of these names that have a value. */
   const pickVariables = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
-  const missing = SSO_VARIABLES.filter((name) => !values[name]);
-  if (missing.length > 0 && missing.length < SSO_VARIABLES.length) {
+  const missingVariables = IDENTITY_PROVIDER_VARIABLES.filter((name) => !values[name]);
+  if (missingVariables.length > 0 && missingVariables.length < IDENTITY_PROVIDER_VARIABLES.length) {
     environment.addProblem(
-      `${missing.join(" and ")} must be set too: an identity provider needs ${SSO_VARIABLES.join(", ")}`,
+      `${missingVariables.join(" and ")} must be set too: an identity provider needs ${IDENTITY_PROVIDER_VARIABLES.join(", ")}`,
     );
   }
   const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
@@ -78,9 +78,9 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     adminToken: environment.optionalText("ADMIN_TOKEN"),
     internalToken: environment.optionalText("INTERNAL_TOKEN"),
-    hasSso: missing.length === 0,
+    hasIdentityProvider: missingVariables.length === 0,
     /** Whether a workspace's members can sign in to the console: with the development sign-in, or with an identity provider that issues roles. */
-    hasConsole: missing.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
+    hasConsole: missingVariables.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     /** The environment variables that each service inherits. */
@@ -94,7 +94,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** Reads a variable that LLM_CONFIG names. The operator chooses the names of the variables with provider keys. */
+    /** Reads a variable whose name LLM_CONFIG contains. The operator chooses the names of the variables that hold the API keys of providers. */
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** The environment of every process: the machine's variables, and the compile cache that makes the next start faster. */

@@ -49,7 +49,7 @@ it.each(["localhost", "http://localhost"])("uses an existing key that allows pag
 });
 
 it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https://localhost", "localhost:3000"])(
-  "creates a key if the existing one allows only %s, where the sample shop is not",
+  "creates a key if the existing one allows %s but not the sample shop's origin",
   async (domain) => {
     expect(await findDemoKey(domain)).toBe("created");
   },

@@ -17,15 +17,15 @@ type DocumentChanges = { added: number; updated: number; removed: number };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
-/** An allowed domain that permits the sample shop: http://localhost with any port. */
+/** Matches an allowed domain that covers the sample shop, which is at http://localhost with any port. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
 /** The digests of the sent documents by name. The service stores only extracted text, so it cannot detect changes. */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**
  * Creates the workspace "Demo", a bot with Parley's documentation and the sample shop as knowledge, and a key for pages on this
- * machine. Keeps the bot and the key if they exist, including the user's changes. Sends pages that changed or are missing, and removes obsolete
- * ones. Returns undefined if the user has deleted the workspace: its ID stays taken.
+ * machine. Keeps the bot and the key if they exist, including the user's changes. Sends the documents that changed or are missing, and removes
+ * obsolete ones. Returns undefined if the user has deleted the workspace, because its ID cannot be used again.
  */
 export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise<Demo | undefined> {
   if (!(await ensureWorkspace(callAdmin))) return undefined;
@@ -90,7 +90,7 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   for (const { name, content } of changed) {
     await callAdmin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
-  // Removes pages that are no longer part of the documentation. Documents that the user added stay.
+  // Removes documents that an earlier start sent and this version no longer has. Documents that the user added stay.
   const obsolete = Object.keys(digests).filter(isObsolete);
   for (const name of obsolete) {
     await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));

@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 describe("ensureSecrets", () => {
   const none = { adminToken: undefined, internalToken: undefined };
 
-  it("creates the secrets once, readable only by the owner", async () => {
+  it("creates the secrets once, in a file that only its owner can read", async () => {
     const secrets = await ensureSecrets(dir, none);
     expect(new Set(Object.values(secrets)).size).toBe(7);
     expect(await ensureSecrets(dir, none)).toEqual(secrets);

@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError, systemCode } from "./errors.ts";
 
-/** Secrets that the first start creates in DATA_DIR, readable only by their owner. */
+/** Secrets that the first start creates, in a file in DATA_DIR that only the user who runs `start` can read. */
 export type Secrets = {
   adminToken: string;
   internalToken: string;

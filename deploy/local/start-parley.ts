@@ -108,7 +108,7 @@ export async function startParley(
     widgetDir,
     consoleDir,
   });
-  if (!config.hasSso) {
+  if (!config.hasIdentityProvider) {
     await step(
       "sign-in",
       () => startSupervisedProcess(buildSsoSpec(config, ports), context),
@@ -156,7 +156,7 @@ export async function startParley(
     defaultModel,
     dataDir,
     databaseDir: database.dataDir,
-    hasSso: config.hasSso,
+    hasIdentityProvider: config.hasIdentityProvider,
     sessionId: randomUUID(),
   });
 }

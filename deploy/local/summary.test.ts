@@ -9,7 +9,7 @@ const FACTS = {
   defaultModel: "builtin:extractive",
   dataDir: "/clone/.parley",
   databaseDir: "/clone/.parley/postgres",
-  hasSso: false,
+  hasIdentityProvider: false,
   sessionId: "3b7abe90-615e-4a9f-ab6f-aaa9f703ad38",
 };
 
@@ -40,7 +40,7 @@ describe("summarize", () => {
 
   it("prints the console's address and how to sign in", () => {
     expect(summarize(FACTS)).toContain("Console      http://localhost:8090 (one click signs you in");
-    expect(summarize({ ...FACTS, hasSso: true })).toContain("(sign in with your identity provider)");
+    expect(summarize({ ...FACTS, hasIdentityProvider: true })).toContain("(sign in with your identity provider)");
     expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain(
       "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM",
     );
@@ -48,7 +48,7 @@ describe("summarize", () => {
 
   it("suggests parley token only with the development issuer", () => {
     expect(summarize(FACTS)).toContain("parley token --workspace demo --role owner");
-    expect(summarize({ ...FACTS, hasSso: true })).not.toContain("parley token");
+    expect(summarize({ ...FACTS, hasIdentityProvider: true })).not.toContain("parley token");
   });
 
   it("prints no shop address, key or command of the demo if its workspace is deleted", () => {

@@ -11,7 +11,7 @@ export type SummaryFacts = {
   dataDir: string;
   /** The embedded database's directory. For root it is outside DATA_DIR. */
   databaseDir: string | undefined;
-  hasSso: boolean;
+  hasIdentityProvider: boolean;
   /** A new session ID for the curl example. */
   sessionId: string;
 };
@@ -46,8 +46,8 @@ Press Ctrl-C to stop Parley. The data is kept.
 `;
 }
 
-function describeSignIn({ hasSso, publicKey }: SummaryFacts): string {
-  if (hasSso) return "sign in with your identity provider";
+function describeSignIn({ hasIdentityProvider, publicKey }: SummaryFacts): string {
+  if (hasIdentityProvider) return "sign in with your identity provider";
   if (publicKey === undefined) return `its sign-in is for the deleted workspace ${DEMO.workspaceId}`;
   return `one click signs you in to the workspace ${DEMO.workspaceId}`;
 }
@@ -68,9 +68,9 @@ Send a message:
 `;
 }
 
-function listCommands({ publicKey, hasSso }: SummaryFacts): string[] {
+function listCommands({ publicKey, hasIdentityProvider }: SummaryFacts): string[] {
   if (publicKey === undefined) return ["workspace list", "--help"];
   const option = `--workspace ${DEMO.workspaceId}`;
-  const token = hasSso ? [] : [`token ${option} --role owner`];
+  const token = hasIdentityProvider ? [] : [`token ${option} --role owner`];
   return [`usage ${option}`, `conversation list ${option}`, ...token, "--help"];
 }

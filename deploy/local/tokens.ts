@@ -10,8 +10,11 @@ export type TokenIssuer = {
 };
 
 /** Selects the token issuer: the identity provider from the environment, or else a development issuer with its key in DATA_DIR. */
-export async function chooseIssuer({ hasSso, workspaceClaim, dataDir }: Config, ports: Ports): Promise<TokenIssuer> {
-  if (hasSso) return { issuerSettings: null, serviceVariables: {} };
+export async function chooseIssuer(
+  { hasIdentityProvider, workspaceClaim, dataDir }: Config,
+  ports: Ports,
+): Promise<TokenIssuer> {
+  if (hasIdentityProvider) return { issuerSettings: null, serviceVariables: {} };
   // `parley token` and the development sign-in sign with the same key, and both name the sign-in's address as issuer.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);

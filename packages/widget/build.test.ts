@@ -122,7 +122,7 @@ describe("pickEncoding", () => {
     expect(pickEncoding(header)).toBe(encoding);
   });
 
-  it("returns only offered encodings", () => {
+  it("returns an offered encoding or identity", () => {
     expect(pickEncoding("br, gzip", ["gzip"])).toBe("gzip");
     expect(pickEncoding("br", ["gzip"])).toBe("identity");
   });

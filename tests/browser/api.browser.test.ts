@@ -73,7 +73,7 @@ describeInBrowser("window.Parley", (fixture) => {
     ]);
   });
 
-  it("reports one open after three quick clicks while the panel loads", async () => {
+  it("dispatches one open event after three fast clicks while the panel loads", async () => {
     const load = Promise.withResolvers<void>();
     const widget = await fixture.visit({
       prepare: (page) =>
@@ -156,7 +156,7 @@ describeInBrowser("window.Parley", (fixture) => {
     expect(await closed.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
-  it("removes everything on destroy, and continues the answer when it is started again", async () => {
+  it("removes everything on destroy, and continues the answer when the widget is started again", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 60");
     await eventually(() => widget.answers.innerText()).toContain("word2");

@@ -75,7 +75,7 @@ describeInBrowser("chat", (fixture) => {
     await eventually(() => newestButton.isVisible()).toBe(false);
   });
 
-  it("counts the answers that arrive while it is closed", async () => {
+  it("counts the answers that arrive while the panel is closed", async () => {
     const widget = await fixture.visitAndOpen();
     // The panel must be closed before the answer is complete.
     await widget.ask("slow 100");

@@ -10,7 +10,7 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
-/** Replaces fields in the response with the configuration, so that tests can use values that the service refuses to store. */
+/** Changes fields of the configuration that the service returns, so that tests can use values that the service refuses to store. */
 async function overrideConfig(page: Page, changes: Partial<BotConfig>): Promise<void> {
   await page.route("**/api/widget/config/**", async (route) => {
     const response = await route.fetch();
@@ -45,7 +45,7 @@ describeInBrowser("bot configuration", (fixture) => {
     expect(await widget.log.innerText()).toBe("");
   });
 
-  it("shows the logo, or the name's first letter if it cannot be loaded", async () => {
+  it("shows the logo, or the first letter of the bot's name if the logo cannot be loaded", async () => {
     const logo = { logo_url: "https://cdn.example/logo.png" };
     const shown = await open(logo, {
       prepare: (page) => page.route(logo.logo_url, (route) => route.fulfill({ contentType: "image/png", body: PIXEL })),

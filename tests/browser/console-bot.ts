@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import type { Service } from "./service.ts";
 
-/** Creates a bot with a document, a key, a rule and a tool. */
+/** Creates a bot with a document, a key, a moderation rule and a tool. */
 export async function addBot({ admin }: Service, name = "Bakery guide"): Promise<string> {
   const [workspaceId, slug] = [CONSOLE_WORKSPACE, `bakery-${randomUUID().slice(0, 8)}`];
   const { bots, knowledge, keys, moderation, tools } = admin;

@@ -7,7 +7,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("conversations in the console", (fixture) => {
-  it("filters by a selection and by typed days, keeps the focus and announces the count, with the keyboard alone", async () => {
+  it("filters by a selected rating and by typed dates, keeps the focus and announces the count, with the keyboard alone", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot, { rating: "up" });
     const { page } = await openConsole(fixture);

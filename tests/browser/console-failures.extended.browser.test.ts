@@ -44,7 +44,7 @@ describeInBrowser("failures in the console", (fixture) => {
     },
   );
 
-  it("refreshes an expired session for a message in the playground", async () => {
+  it("refreshes an expired access token when the owner sends a message in the playground", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/playground?bot=${bot}`, "Playground");
@@ -344,7 +344,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.heading("Bots").waitFor();
   });
 
-  it("stays on the page when a file is dropped beside the field", async () => {
+  it("stays on the page when a file is dropped outside the drop zone", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");

@@ -6,10 +6,10 @@ import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
 import { recordViolations } from "./violations.ts";
 
-/** The keys of all tests are in one list, with three buttons each. */
-const MAX_TABS = 400;
+/** The Keys screen lists the public keys of all tests, and each has three buttons. */
+const MAX_TAB_PRESSES = 400;
 
-/** A tab with the owners' console. The methods are an owner's actions. */
+/** A browser tab with the owners' console. */
 export class ConsolePage {
   readonly tab: Page;
   /** Uncaught errors, console errors and violated directives of the content security policy. */
@@ -131,7 +131,7 @@ export class ConsolePage {
 
   /** Presses Tab (or Shift+Tab) until the element, or an element with this name, label or text, has the focus. */
   async tabTo(target: string | RegExp | Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
-    for (let presses = 0; presses < MAX_TABS; presses++) {
+    for (let presses = 0; presses < MAX_TAB_PRESSES; presses++) {
       await this.tab.keyboard.press(key);
       if (await this.#hasFocus(target)) return;
     }
@@ -156,8 +156,8 @@ export class ConsolePage {
     await this.tab.keyboard.type(text);
   }
 
-  /** Returns the paths of the page's API and sign-in requests since the previous call. */
-  takeCalls(): string[] {
+  /** Returns the paths of the API and sign-in requests that the page has sent since this method last ran. */
+  takeRequestPaths(): string[] {
     const paths = this.requests.splice(0).map((request) => new URL(request.url()).pathname);
     return paths.filter((path) => /^\/(?:api|auth)\//.test(path));
   }
@@ -181,7 +181,7 @@ export class ConsolePage {
     return this.tab.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   }
 
-  /** Saves a screenshot in the directory PARLEY_CONSOLE_PICTURES, if that variable is set. */
+  /** Saves a screenshot in the directory that the environment variable PARLEY_CONSOLE_PICTURES names. If it is not set, does nothing. */
   async savePicture(name: string): Promise<void> {
     const directory = process.env.PARLEY_CONSOLE_PICTURES;
     if (!directory) return;

@@ -106,7 +106,7 @@ describeInBrowser("questions in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps a text that is being written when a question is tried", async () => {
+  it("keeps the text that the owner is writing when the owner searches with a question", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}&title=Gift+vouchers`, "Knowledge");

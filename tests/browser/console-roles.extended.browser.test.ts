@@ -14,13 +14,13 @@ type Screen = {
   path: string;
   /** A text of the loaded screen. */
   text: string;
-  /** The names of all buttons, fields and links that a viewer finds there. */
+  /** The names of all buttons, fields and links that the screen shows a viewer. */
   controls: string[];
 };
 
 describeInBrowser("roles in the console", (fixture) => {
   for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`shows a viewer every screen without a control that the services would refuse, at ${size}`, async () => {
+    it(`shows a viewer every screen, without the controls for actions that the services would refuse, at ${size}`, async () => {
       const bot = await addBot(fixture.service);
       await addConversation(fixture.service, bot);
       const sessionId = await reviewAnswer(fixture.service, bot);
@@ -74,16 +74,16 @@ describeInBrowser("roles in the console", (fixture) => {
   });
 
   for (const [size, viewport] of Object.entries(SIZES)) {
-    it(`shows a member without a role what to do on any screen, and sends no request, at ${size}`, async () => {
+    it(`on any screen, tells a member without a role how to get one, and sends no request, at ${size}`, async () => {
       const { page } = await openConsole(fixture, { viewport });
       await page.signInAs("demo-guest", "/conversations");
       await page.heading("No access").waitFor();
-      page.takeCalls();
+      page.takeRequestPaths();
       await page.goto("/keys");
       await page.heading2("Your account has no role in this workspace").waitFor();
       await page.tab.getByText("Ask the person who runs Parley to give you one.").waitFor();
       await page.waitUntilQuiet();
-      expect(page.takeCalls()).toEqual([]);
+      expect(page.takeRequestPaths()).toEqual([]);
       expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);
       expect(await page.findAxeViolations()).toEqual([]);
       expect(await page.scrollsSideways()).toBe(false);

@@ -122,7 +122,7 @@ describeInBrowser("console screens", (fixture) => {
     const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });
     await page.signIn(`/conversations?bot=${bot}`, "Conversations");
     await page.tab.getByRole("option", { name: bot }).waitFor({ state: "attached" });
-    // The browser draws the arrow of a select element inside its padding box, 20 px wide.
+    // The browser draws a select element's arrow, which is 20 px wide, inside the element's padding box.
     const hiddenPx = await page.field("Bot").evaluate((select: HTMLSelectElement) => {
       const { font, paddingLeft, paddingRight } = getComputedStyle(select);
       const context = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
@@ -154,7 +154,7 @@ describeInBrowser("console screens", (fixture) => {
     expect(lines).toBeLessThan(2);
   });
 
-  it("shows the summary in the middle of a closed section", async () => {
+  it("centers the summary vertically in a closed section", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");
@@ -196,16 +196,16 @@ describeInBrowser("console screens", (fixture) => {
       "/playground",
     ]) {
       await page.tab.evaluate(() => localStorage.clear());
-      page.takeCalls();
+      page.takeRequestPaths();
       // On a busy machine the network can be idle before a screen has sent its calls.
       const firstBatch = page.tab.waitForResponse("**/api/batch");
       await page.goto(path);
       await firstBatch;
       await eventually(() => page.tab.locator(".loading").count()).toBe(0);
       await page.waitUntilQuiet();
-      const calls = page.takeCalls();
-      expect(calls[0], path).toBe("/api/batch");
-      expect(calls.length, `${path}: ${calls.join(", ")}`).toBeLessThanOrEqual(2);
+      const paths = page.takeRequestPaths();
+      expect(paths[0], path).toBe("/api/batch");
+      expect(paths.length, `${path}: ${paths.join(", ")}`).toBeLessThanOrEqual(2);
     }
   }, 150_000);
 });

@@ -39,7 +39,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("creates a key with the HTML to embed, and revokes it, with the keyboard alone", async () => {
+  it("creates a key, shows the HTML to embed, and revokes the key, with the keyboard alone", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     const { keyboard } = page.tab;
@@ -164,7 +164,7 @@ describeInBrowser("console", (fixture) => {
     await eventually(() => page.button("New key").isEnabled()).toBe(true);
   });
 
-  it("names in the audit log what the owner and the operator changed", async () => {
+  it("shows in the audit log what the owner and the operator changed", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/bots/${bot}`, "Bakery guide");

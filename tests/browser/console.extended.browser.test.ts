@@ -84,7 +84,7 @@ describeInBrowser("console", (fixture) => {
   it("shows a panel's field beside its label, whichever screen is opened first", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
-    /** Returns the distance from the end of the label to the start of its field. Negative if they are below each other. */
+    /** Returns the distance from the end of the label to the start of its field. Negative if the field is below the label. */
     const distancePx = async (label: string) => {
       const text = await page.tab.locator("label", { hasText: label }).boundingBox();
       const field = await page.field(label).boundingBox();

@@ -23,7 +23,7 @@ export interface Visit {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly context?: BrowserContextOptions;
-  /** Opens another tab in this page's browser context. */
+  /** A page of the same visitor. The new page opens in a tab of its browser context. */
   readonly sameVisitorAs?: WidgetPage;
   /** Runs before the page is opened. */
   readonly prepare?: (page: Page) => Promise<unknown>;
@@ -105,7 +105,7 @@ export class BrowserFixture {
     return widget;
   }
 
-  /** Checks that all chat requests of the pages had one idempotency key, and that the session has one turn, which is complete. */
+  /** Checks that the pages sent several chat requests with the same idempotency key, and that the session has one turn, which is complete. */
   async expectOneTurn(pages: readonly WidgetPage[], path = "/api/chat/"): Promise<void> {
     const requests = pages.flatMap((page) => page.requests);
     const chats = requests.filter((request) => request.method() === "POST" && request.url().endsWith(path));

@@ -14,11 +14,11 @@ export interface ProvidedSystem {
   readonly edgeUrl: string;
   readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };
   readonly workspaceId: string;
-  /** The access token of a member of the workspace, without a role. */
+  /** The access token of a workspace member who has no role. */
   readonly token: string;
   /** The directory of the built widget. */
   readonly widgetDir: string;
-  /** The database's URL as superuser. */
+  /** The database's URL, with the superuser's credentials. */
   readonly databaseUrl: string;
   /** The owners' console. Its development sign-in signs in an owner of CONSOLE_WORKSPACE, unless a login hint names another account. */
   readonly consoleUrl: string;

@@ -197,14 +197,14 @@ describeInBrowser("hostile text", (fixture) => {
     );
     // An address on another site in return_to must not lead the owner out of the console.
     await ownersConsole.signInWithClick("/sign-in?return_to=%2F%2Fforeign.example%2F");
-    // The names of owners come from the identity provider.
-    // Intercepts only one page, because Chromium blocks images from this machine on an intercepted page.
+    // The owner's name comes from the identity provider, so the test replaces it in the console's responses. It replaces the HTML of /bots
+    // only, because Chromium blocks images from localhost on a page whose HTML was replaced.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
     await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
     await expectTexts(page, ["Sign out"], "the owner's menu");
-    // Opened early: the log shows only the last 50 changes, and other test files change the same workspace.
+    // Opened early: the audit log shows only the last 50 changes, and other test files change the same workspace.
     await openAndExpect("/audit-log", `Added the document ${HOSTILE_NAME}`);
     await openAndExpect(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);
     await page.frameLocator("iframe").locator(".launcher").waitFor();

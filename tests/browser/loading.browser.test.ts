@@ -11,7 +11,7 @@ describeInBrowser("loading", (fixture) => {
     JSON.parse(await readFile(join(fixture.service.system.widgetDir, "manifest.json"), "utf8")) as Manifest;
   const files = (widget: WidgetPage) => widget.requestedPaths().filter((path) => !path.startsWith("/api/"));
 
-  it("requests only the launcher and the configuration before it is opened, and sets no cookie", async () => {
+  it("requests only the launcher and the configuration until the panel is opened, and sets no cookie", async () => {
     const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.waitForLoadState("networkidle");

@@ -7,7 +7,7 @@ import { openPlayground } from "./playground-page.ts";
 describeInBrowser("playground", (fixture) => {
   const open = (slug?: string) => openPlayground(fixture, slug);
 
-  it("shows the bot's reply, every event with its time, and the tokens", async () => {
+  it("shows the bot's reply, every event with its time, and the token counts", async () => {
     const { page, ask, status, widgetPage } = await open();
     await ask("slow 20");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
@@ -28,7 +28,7 @@ describeInBrowser("playground", (fixture) => {
     expect(widgetPage.problems).toEqual([]);
   });
 
-  it("fetches the export with the token, shows the used knowledge and offers the download", async () => {
+  it("fetches the export with the access token, shows the used knowledge and offers the download", async () => {
     const { system, admin } = fixture.service;
     const { slug } = await fixture.service.addBot({});
     await admin.knowledge.addSource({
@@ -80,7 +80,7 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => message.inputValue()).toBe("");
   });
 
-  it("shows why a token is refused, and stops a reply", async () => {
+  it("shows why an access token is refused, and stops a reply", async () => {
     const { page, ask, status } = await open();
     await page.getByLabel("Access token").fill("nonsense");
     await ask("quick");

@@ -17,7 +17,7 @@ describeInBrowser("playground", (fixture) => {
         .then(() => page.keyboard.press("Enter"));
     const expectOneTurn = (pages: readonly WidgetPage[]) => fixture.expectOneTurn(pages, "/api/chat/playground/");
 
-    it("continues after a reload, once the token is entered", async () => {
+    it("continues after a reload, once the access token is entered", async () => {
       const { page, ask, status, widgetPage } = await open();
       await ask("slow 100");
       await eventually(() => reply(page).innerText()).toContain("word5");
@@ -53,7 +53,7 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([first.widgetPage, second]);
     });
 
-    it("appears in a second tab without a token when it is complete, and a new session in one tab starts in both", async () => {
+    it("appears in a second tab without an access token when it is complete, and a new session in one tab starts in both", async () => {
       const first = await open();
       // The second tab must be open before the reply is complete.
       await first.ask("slow 150");

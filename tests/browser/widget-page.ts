@@ -1,7 +1,7 @@
 import type { Locator, Page, Request, Route } from "playwright-core";
 import { findAxeViolations, waitForAnimations } from "./axe.ts";
 
-/** A page with the widget. The methods are a visitor's actions. */
+/** A browser tab with a page that embeds the widget. */
 export class WidgetPage {
   readonly page: Page;
   /** Uncaught errors and console errors, except failed requests. */
@@ -40,7 +40,7 @@ export class WidgetPage {
   get log(): Locator {
     return this.panel.getByRole("log");
   }
-  /** The messages and answers, without the welcome message. */
+  /** The visitor's messages and the answers, without the welcome message. */
   get messages(): Locator {
     return this.log.locator(".messages > .message");
   }
@@ -94,7 +94,7 @@ export class WidgetPage {
       .map(({ pathname }) => pathname);
   }
 
-  /** Replaces the service's response to the next `times` chats. */
+  /** Replaces the service's response to the next `times` chat requests. */
   async mockChat(
     response: { status?: number; headers?: Record<string, string>; body: string },
     times = 1,
@@ -116,12 +116,12 @@ export class WidgetPage {
     );
   }
 
-  /** Replaces the response to the next `times` chats with an error status before any stream. */
+  /** Replaces the response to the next `times` chat requests with an error status before any stream. */
   refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {
     return this.mockChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
   }
 
-  /** Replaces the response to the next `times` chats with a stream of these events. */
+  /** Replaces the response to the next `times` chat requests with a stream of these events. */
   streamChat(events: readonly (readonly [name: string, data: unknown])[], times = 1): Promise<void> {
     const body = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
     return this.mockChat({ body }, times);

@@ -24,14 +24,14 @@ const result = await runChaos({
   hasDatabaseFaults: true,
   progress: (line) => console.log(line),
 });
-const { turns, kills, done, used, ledger, held, lostReplies, receivedReplies, repairs, differences } = result;
+const { visits, kills, done, used, ledger, held, lostReplies, receivedReplies, repairs, differences } = result;
 console.log("\nfault                          count  slowest recovery   limit");
 console.log(`${"process or connection killed".padEnd(30)} ${String(kills).padStart(5)}`);
 for (const { fault, count, slowestRecoverySeconds, maxRecoverySeconds } of result.faults)
   console.log(
     `${fault.padEnd(30)} ${String(count).padStart(5)}  ${`${slowestRecoverySeconds.toFixed(1)} s`.padStart(16)}  ${`${maxRecoverySeconds} s`.padStart(6)}`,
   );
-console.log(`\nturns ${turns}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
+console.log(`\nvisits ${visits}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
 console.log(`replies received ${receivedReplies}, lost by restores ${lostReplies}, repaired at the end ${repairs}`);
 console.log("outcomes of the visits:", result.outcomes);
 console.log(`differences in the audit ${differences}, workspace-months out of balance ${result.unbalanced}`);

@@ -14,7 +14,7 @@ export type DeviceLogin = {
   path: string;
   /** The environment variables with which the CLI uses the login. */
   env: Record<string, string>;
-  /** Signs in. The access token is valid for `lifetimeS`, by default an hour. */
+  /** Signs in, then clears `sso.tokenRequests`. The access token is valid for `lifetimeS`, by default an hour. */
   signIn(lifetimeS?: number): Promise<void>;
   stop(): Promise<void>;
 };

@@ -74,7 +74,7 @@ describe("the services' certificate authority on a real cluster", () => {
     }
   }
 
-  /** Writes these authorities into the ConfigMap of the authorities that the services trust. */
+  /** Makes the services trust exactly these authorities: writes them into the ConfigMap of trusted authorities. */
   function trust(...authorities: Authority[]): Promise<string> {
     const data = { "ca.crt": authorities.map(({ cert }) => cert).join("\n") };
     return apply({

@@ -57,7 +57,7 @@ describe("autoscaling on a real cluster", () => {
     expect(await upgrade("autoscaling off", { replicas: 2, autoscaling: { enabled: false } })).toEqual([4]);
   });
 
-  it("applies edge.replicas after autoscaling only with the documented flag --force-conflicts", async () => {
+  it("after autoscaling is turned off, applies edge.replicas only with the documented flag --force-conflicts", async () => {
     const edge = { replicas: 2 };
     await installation.writeValues({ edge });
     const command = "helm upgrade parley charts/parley --namespace parley --values values.yaml --wait --timeout 15m";

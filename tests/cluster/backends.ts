@@ -22,7 +22,7 @@ export async function bundleForPod(name: string): Promise<void> {
       bundle: true,
       platform: "node",
       format: "esm",
-      // The package's index also imports CommonJS packages, whose `require` calls fail in an ES module.
+      // The index of @parley/test-support also imports CommonJS packages, whose `require` calls fail in an ES module.
       alias: { "@parley/test-support": join(ROOT, "tests/support/src/sse.ts") },
     });
     await createConfigMap(name, folder);
@@ -45,7 +45,10 @@ export async function startBackends(): Promise<void> {
 const inPostgres = (script: string) =>
   run("kubectl", ["--namespace", "backends", "exec", "deployment/postgres", "--", "sh", "-c", script]);
 
-/** Crashes PostgreSQL and prevents its restart while the operation runs. Returns the time at which it accepts connections again, in ms since 1970. */
+/**
+ * Crashes PostgreSQL and prevents its restart while the operation runs. Returns the time at which PostgreSQL accepts connections again,
+ * in ms since 1970.
+ */
 export async function withoutPostgres(operation: () => Promise<void>): Promise<number> {
   await inPostgres('touch /tmp/away && kill -QUIT "$(head -n 1 "$PGDATA/postmaster.pid")"');
   try {

@@ -15,17 +15,20 @@ const ROLLOUT_TIMEOUT_MS = 540_000;
  */
 const ALWAYS_SENT = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
-/** How a tool applies manifests. */
-type Tool = { name: string; apply: readonly string[] };
+/** A GitOps tool, simulated by `kubectl apply` with these flags. */
+type Tool = { name: string; applyFlags: readonly string[] };
 
 /** Argo CD's default, and its option ServerSideApply. */
-const ARGO_CD: Tool = { name: "Argo CD", apply: [] };
+const ARGO_CD: Tool = { name: "Argo CD", applyFlags: [] };
 const ARGO_CD_SERVER_SIDE: Tool = {
   name: "Argo CD with ServerSideApply",
-  apply: ["--server-side", "--field-manager=argocd-controller", "--force-conflicts"],
+  applyFlags: ["--server-side", "--field-manager=argocd-controller", "--force-conflicts"],
 };
-/** Flux's helm-controller detects drift with a dry run of this command. */
-const FLUX: Tool = { name: "Flux", apply: ["--server-side", "--field-manager=helm-controller", "--force-conflicts"] };
+/** Flux's helm-controller detects drift with the dry run of a server-side apply. These flags do the same. */
+const FLUX: Tool = {
+  name: "Flux",
+  applyFlags: ["--server-side", "--field-manager=helm-controller", "--force-conflicts"],
+};
 
 const annotationsOf = ({ metadata }: Manifest) => metadata.annotations ?? {};
 const argoHook = (manifest: Manifest) => annotationsOf(manifest)["argocd.argoproj.io/hook"];
@@ -49,7 +52,7 @@ async function render(installation: Installation): Promise<{ hooks: Manifest[]; 
 }
 
 /** Syncs as Argo CD does: applies the hooks by wave, deletes them, and applies the resources. Returns kubectl's line for each resource. */
-async function sync(installation: Installation, { apply }: Tool): Promise<string[]> {
+async function sync(installation: Installation, { applyFlags }: Tool): Promise<string[]> {
   const { hooks, resources } = await render(installation);
   expect(new Set(hooks.map(argoHook))).toEqual(new Set(["PreSync"]));
   await kubectl(["delete", "--ignore-not-found"], hooks);
@@ -61,7 +64,7 @@ async function sync(installation: Installation, { apply }: Tool): Promise<string
   }
   await installation.kubectl("wait", "--for=condition=Complete", "job/parley-migrations", "--timeout=170s");
   await kubectl(["delete"], hooks);
-  const printed = await kubectl(["apply", ...apply], resources);
+  const printed = await kubectl(["apply", ...applyFlags], resources);
   const deployments = resources.filter(({ kind }) => kind === "Deployment");
   await kubectl(["rollout", "status", "--timeout=530s"], deployments);
   await installation.waitForTerminatingPods();
@@ -113,22 +116,22 @@ describe("GitOps tools on a real cluster", () => {
         }),
       describeStreams,
     );
-    if (tool.apply.length === 0) {
+    if (tool.applyFlags.length === 0) {
       const changed = printed.filter((line) => !line.endsWith(" unchanged"));
       expect(changed.filter((line) => !ALWAYS_SENT.test(line))).toEqual([]);
     }
     // Exits 1 if there is a difference.
-    await kubectl(["diff", ...tool.apply], resources);
+    await kubectl(["diff", ...tool.applyFlags], resources);
     expect(await readLiveObjects(installation, resources)).toEqual(before);
     expect(await installation.pods()).toEqual(podsBefore);
     await checkLoad(report);
   });
 
-  it("Argo CD: a sync of a change replaces every pod and cuts no stream", async () => {
+  it("Argo CD with ServerSideApply: a sync of a change replaces every pod and cuts no stream", async () => {
     const before = (await installation.pods()).map(({ uid }) => uid);
     await installation.writeValues({ pod: { annotations: { "example.com/revision": "2" } } });
     const report = await timed(
-      "sync of a change as Argo CD under load",
+      "sync of a change as Argo CD with ServerSideApply under load",
       () => installation.underLoad(tenant, () => sync(installation, ARGO_CD_SERVER_SIDE).then(() => undefined)),
       describeStreams,
     );
@@ -150,7 +153,7 @@ describe("GitOps tools on a real cluster", () => {
       describeStreams,
     );
     const manifests = parseManifests(await installation.helm("get", "manifest", "parley", ...NAMESPACE));
-    await kubectl(["diff", ...FLUX.apply], manifests);
+    await kubectl(["diff", ...FLUX.applyFlags], manifests);
     await checkLoad(report);
   });
 });

@@ -14,9 +14,9 @@ import { merge, type Values } from "./values.ts";
 const MODEL = "openai:tokens-60-every-50";
 /** The reply of MODEL, which streams it in 3 s. */
 const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
-/** Visitors that send messages at the same time under load. */
+/** Number of visitors that send messages concurrently under load. */
 export const VISITORS = 8;
-const DATABASE_PASSWORD = "of-the-administrator";
+const DATABASE_ADMIN_PASSWORD = "of-the-administrator";
 const ORIGIN = "https://www.example.com";
 /** Longer than a rollout of all components takes on a busy machine, including the drains. */
 const HELM_TIMEOUT_MS = 540_000;
@@ -101,7 +101,10 @@ export async function install(values?: Values): Promise<{ installation: Installa
   return { installation, tenant: await installation.createTenant() };
 }
 
-/** Returns the operations on an installation of Parley. Throws if the cluster has one of its namespaces, because `remove` deletes them. */
+/**
+ * Returns the operations on an installation of Parley. Installs nothing itself. Throws if the cluster already has one of NAMESPACES, because
+ * `remove` deletes them.
+ */
 export async function createInstallation(): Promise<Installation> {
   const existing = await run("kubectl", ["get", "namespace", ...NAMESPACES, "--ignore-not-found", "--output=name"]);
   if (existing !== "") throw new Error(`the cluster already has ${existing.trim().replaceAll("\n", ", ")}`);
@@ -178,11 +181,11 @@ export async function createInstallation(): Promise<Installation> {
     restart,
 
     async prepare() {
-      const sql = (await readBlock("cluster.md", "2. The database", "sql")).replace("…", DATABASE_PASSWORD);
+      const sql = (await readBlock("cluster.md", "2. The database", "sql")).replace("…", DATABASE_ADMIN_PASSWORD);
       await psql("postgres", "postgres", "postgres", sql);
 
       const secret = (await readBlock("cluster.md", "3. The Secret", "sh"))
-        .replace("DATABASE_ADMIN_PASSWORD=…", `DATABASE_ADMIN_PASSWORD=${DATABASE_PASSWORD}`)
+        .replace("DATABASE_ADMIN_PASSWORD=…", `DATABASE_ADMIN_PASSWORD=${DATABASE_ADMIN_PASSWORD}`)
         .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-of-the-tests");
       await shell(secret);
       await kubectl("label", "namespace", "parley", "pod-security.kubernetes.io/enforce=restricted");
@@ -202,7 +205,7 @@ export async function createInstallation(): Promise<Installation> {
     },
 
     async runDocumentedSql(page, heading) {
-      await psql("parley_admin", DATABASE_PASSWORD, "postgres", await readBlock(page, heading, "sql"));
+      await psql("parley_admin", DATABASE_ADMIN_PASSWORD, "postgres", await readBlock(page, heading, "sql"));
     },
 
     async readSecret(...keys) {

@@ -19,7 +19,7 @@ const PORTS = {
   "llm-proxy grpc": 8086,
   "llm-proxy ops": 8087,
 };
-/** Other pods. They have private addresses. */
+/** Other pods. Their addresses are in networkPolicy.privateRanges, so the rules for access to the internet do not permit them. */
 const OTHERS = {
   PostgreSQL: { namespace: "backends", app: "postgres", port: 5432 },
   Redis: { namespace: "redis", app: "redis", port: 6379 },

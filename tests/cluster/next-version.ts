@@ -20,8 +20,8 @@ export const migrations = [...current, ...next];
 `;
 
 /**
- * Returns values with which this version's images act as the next version: they add the migrations of tests/migrations to each service's own.
- * Pods of the next version become ready only after its migrations.
+ * Makes this version's images act as the next version: creates ConfigMaps that add the migrations of tests/migrations to each service's own,
+ * and returns the values that mount them. Pods of the next version become ready only after its migrations.
  */
 export async function prepareNextVersion(installation: Installation): Promise<Values> {
   const extraVolumes: object[] = [];

@@ -90,8 +90,8 @@ describe("outages on a real cluster", () => {
   });
 
   /**
-   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS after that, and
-   * that each reply is counted. Returns the load's report and the endpoints that were removed.
+   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS after
+   * that time, and that each reply is counted. Returns the load's report and the endpoints that were removed.
    */
   async function underOutage(
     name: string,
@@ -119,7 +119,7 @@ describe("outages on a real cluster", () => {
     console.log(load.failures);
     expect(recoveryMs).toBeLessThan(RECOVERY_MS);
     expect(load.wholeSinceFailure).toBeGreaterThan(10);
-    // A reply may be counted although its visitor got an error: its commit was not acknowledged in time.
+    // A reply may be counted although its visitor got an error: the reply was committed, but the edge got no acknowledgement in time.
     const replies = await countReplies(installation, tenant);
     expect(replies).toBeGreaterThanOrEqual(repliesBefore + load.whole);
     expect(replies).toBeLessThanOrEqual(repliesBefore + load.total);

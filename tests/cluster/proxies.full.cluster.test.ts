@@ -8,7 +8,7 @@ import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
 
-/** The provider's host. The cluster's DNS does not know it, so that requests reach it only through the proxy. */
+/** The provider's host. The cluster's DNS does not know it, so requests reach it only through the proxy. */
 const PROVIDER_HOST = "models.example";
 /** A public address. A tunnel to its port 80 ends at a website in the proxy's own pod: see proxy.ts. */
 const WEBSITE = "93.184.215.14";

@@ -1,5 +1,5 @@
 // Runs in a pod: a proxy to a simulated internet with two hosts, which run in this process. A tunnel to port 443 of any host ends at a model
-// provider with TLS, which forwards its requests to PROVIDER_URL. A tunnel to any other port ends at a website. An HTTP server on STATUS_PORT
+// provider with TLS, which forwards the requests to PROVIDER_URL. A tunnel to any other port ends at a website. An HTTP server on STATUS_PORT
 // lists the tunnels' targets. CERTIFICATE is the folder of the provider's tls.crt and tls.key.
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";

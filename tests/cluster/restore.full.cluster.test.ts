@@ -25,13 +25,13 @@ describe("backup and restore on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Runs the commands of sections of docs/install/backup.md in one shell. */
+  /** Runs the commands of a section of docs/install/backup.md in a shell with the exported variables of the page's first block. */
   async function runCommands(heading: string): Promise<void> {
-    const login = (await readBlock("backup.md", "", "sh")).replace("postgres.example.com", "postgres.backends.svc");
-    await installation.shell([CLIENT_TOOLS, login, ...(await readBlocks("backup.md", heading, "sh"))].join("\n"));
+    const variables = (await readBlock("backup.md", "", "sh")).replace("postgres.example.com", "postgres.backends.svc");
+    await installation.shell([CLIENT_TOOLS, variables, ...(await readBlocks("backup.md", heading, "sh"))].join("\n"));
   }
 
-  it("restores a dump that was made under load, with balanced usage and without the later replies", async () => {
+  it("restores a dump that was made under load: usage is balanced, and the replies after the dump are gone", async () => {
     const report = await timed(
       "backup under load",
       () =>

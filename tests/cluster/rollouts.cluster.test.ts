@@ -17,7 +17,7 @@ describe("the chart on a real cluster", () => {
     await installation.remove();
   });
 
-  it("installs as a database role with CREATEROLE that is not a superuser", async () => {
+  it("installs with a database administrator that has CREATEROLE and is not a superuser", async () => {
     await timed("install", async () => {
       await installation.prepare();
       await installation.runDocumented("cluster.md", "5. Install");
@@ -26,7 +26,7 @@ describe("the chart on a real cluster", () => {
     checkLoad = createLoadCheck(installation, tenant);
   });
 
-  it("upgrades without a change and replaces no pod", async () => {
+  it("replaces no pod in an upgrade without a change", async () => {
     const before = await installation.pods();
     await timed("upgrade without a change", () => installation.runDocumented("upgrades.md", ""));
     expect(await installation.pods()).toEqual(before);

@@ -87,7 +87,7 @@ describe("rotations on a real cluster", () => {
     }
   });
 
-  it("replaces the password of Redis without a failed stream and without a new pod, and every edge replaces its connection for each password", async () => {
+  it("replaces the password of Redis without a failed stream and without a new pod, and every edge replaces its connection once per change of the password", async () => {
     const before = await installation.pods();
     await redis("", "ACL", "SETUSER", "default", "resetpass", ">old");
     await useRedisPassword("old");

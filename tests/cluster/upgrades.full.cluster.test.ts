@@ -47,9 +47,9 @@ describe("upgrades to a version with new migrations on a real cluster", () => {
     await checkLoad(report);
   });
 
-  it("loses no stream in an upgrade to this version after the next version's migrations", async () => {
+  it("loses no stream when `helm upgrade` returns to this version after the next version's migrations", async () => {
     const report = await timed(
-      "upgrade to this version after the next version's migrations under load",
+      "helm upgrade back to this version after the next version's migrations, under load",
       () =>
         installation.underLoad(tenant, async () => {
           const pod = { annotations: { "example.com/revision": "this-version" } };

@@ -10,7 +10,7 @@ import { run, succeeds } from "./commands.ts";
 
 const NAMESPACE = "values";
 const PRIORITY_CLASS = "business-critical";
-const names = await listValuesNames();
+const valuesNames = await listValuesNames();
 
 describe("the values files of the chart on a real API server", () => {
   const createdCrds: string[] = [];
@@ -60,7 +60,7 @@ describe("the values files of the chart on a real API server", () => {
     await run("kubectl", ["apply", ...options], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
   }
 
-  it.each(names)("accepts %s, without a warning", async (name) => {
+  it.each(valuesNames)("accepts %s, without a warning", async (name) => {
     await run("helm", ["lint", "--strict", CHART, "--values", valuesFile(name)]);
     const template = ["template", "parley", CHART, "--namespace", NAMESPACE, "--values", valuesFile(name)];
     const manifests = parseManifests(await run("helm", template));

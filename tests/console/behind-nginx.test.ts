@@ -45,7 +45,7 @@ describeWith("nginx", "the console behind nginx", () => {
     return { url: `http://127.0.0.1:${port}`, stop };
   }
 
-  /** Follows a sign-in's redirects up to its callback, without requesting it. Returns the callback's path and cookies. */
+  /** Follows a sign-in's redirects until one leads to the callback, which it does not request. Returns the callback's path and cookies. */
   async function startSignIn() {
     const jars = new Map<string, string[]>();
     let url = `${consoleProcess.url}/auth/sign-in?return_to=%2F`;

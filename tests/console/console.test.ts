@@ -60,18 +60,18 @@ describe("sign-in", () => {
   });
 
   it("stores the session in __Host- cookies that scripts cannot read", () => {
-    const session = owner.setCookies().filter((header) => /^__Host-parley-session\.\d=[^;]/.test(header));
+    const session = owner.receivedSetCookieHeaders().filter((header) => /^__Host-parley-session\.\d=[^;]/.test(header));
     expect(session.length).toBeGreaterThan(0);
     expect(session.length).toBeLessThanOrEqual(3);
     for (const header of session) expect(header).toMatch(/Path=\/; HttpOnly; Secure; SameSite=Lax/);
   });
 
-  it("redirects a callback that belongs to no sign-in to the sign-in page with an error", async () => {
+  it("redirects a callback without a pending sign-in to the page /sign-in, with an error", async () => {
     const response = await fetch(`${consoleProcess.url}/auth/callback?code=x&state=y`, { redirect: "manual" });
     expect(response.headers.get("location")).toBe("/sign-in?error=sign_in_expired");
   });
 
-  it("returns the session unchanged from a refresh if its token is still fresh", async () => {
+  it("leaves the session unchanged at a refresh while its token is still fresh", async () => {
     const response = await owner.post("/auth/refresh");
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ workspace_id: CONSOLE_WORKSPACE });
@@ -155,7 +155,7 @@ describe("calls", () => {
     });
   });
 
-  it("forwards one call with the owner's token and its error code", async () => {
+  it("forwards a single call with the owner's token, and returns the error code of the call", async () => {
     const response = await owner.post(`/api/rpc/${BOTS}/GetBot`, { slug: "missing" });
     expect([response.status, response.headers.get("parley-code")]).toEqual([404, "bot_not_found"]);
   });
@@ -327,7 +327,7 @@ describe("the owner API", () => {
     });
   });
 
-  it("downloads an export with the owner's token, and only with it", async () => {
+  it("downloads an export for a signed-in owner, and returns 401 without a sign-in", async () => {
     const path = "/api/conversations/export.csv?bot_slug=guide";
     const response = await owner.send(path);
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="conversations.csv"');
@@ -360,7 +360,7 @@ describe("the owner API", () => {
 });
 
 describe("the page", () => {
-  it("has a strict policy with a new nonce for each response", async () => {
+  it("has a strict Content-Security-Policy with a new nonce for each response", async () => {
     const load = async () => {
       const response = await fetch(`${consoleProcess.url}/bots`);
       const policy = response.headers.get("content-security-policy") ?? "";

@@ -1,12 +1,15 @@
 type CookieJars = Map<string, Map<string, string>>;
 
-/** Creates an HTTP client that keeps the cookies of each host, as a browser does. It starts with a copy of `cookies`. */
-export function createCookieClient(cookies: CookieJars = new Map()) {
-  const jars: CookieJars = new Map([...cookies].map(([host, jar]) => [host, new Map(jar)]));
+/**
+ * Creates an HTTP client that stores received cookies by host and port, and sends them back. It ignores cookie attributes, and deletes a cookie
+ * whose new value is empty. It starts with a copy of `initialJars`.
+ */
+export function createCookieClient(initialJars: CookieJars = new Map()) {
+  const jars: CookieJars = new Map([...initialJars].map(([host, jar]) => [host, new Map(jar)]));
   const received: string[] = [];
   return {
     jars,
-    setCookies: (): readonly string[] => received,
+    receivedSetCookieHeaders: (): readonly string[] => received,
     async send(url: string, init: RequestInit = {}): Promise<Response> {
       const { host } = new URL(url);
       const jar = jars.get(host) ?? new Map<string, string>();

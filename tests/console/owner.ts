@@ -7,7 +7,7 @@ export type Owner = {
   /** Posts JSON with the owner's cookies and with `headers`, by default those of the page. */
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
   /** Returns the Set-Cookie headers received so far. */
-  setCookies: () => readonly string[];
+  receivedSetCookieHeaders: () => readonly string[];
   /** Returns a second client with a copy of the cookies. */
   copy: () => Owner;
 };
@@ -37,7 +37,7 @@ function createOwner(consoleUrl: string, client: ReturnType<typeof createCookieC
     send,
     post: (path, body = {}, headers = pageHeaders) =>
       send(path, { method: "POST", headers, body: JSON.stringify(body) }),
-    setCookies: client.setCookies,
+    receivedSetCookieHeaders: client.receivedSetCookieHeaders,
     copy: () => createOwner(consoleUrl, createCookieClient(client.jars)),
   };
 }

@@ -507,15 +507,15 @@ const decisions: Section[] = [
     id: "D35",
     title: "POST /api/chat/stop/",
     sentences: {
-      1: "Stops a reply by its message id or its key; the provider request is cancelled within 1 s.",
+      1: "Stops a reply by its message id or its idempotency key; the provider request is cancelled within 1 s.",
       2: "200 with the stored outcome: `cancelled`, or the outcome that the reply already has.",
       3: "Another session or bot, or an unknown reply: 404 `message_not_found`.",
-      4: "Malformed requests, keys and origins are refused as for chat.",
+      4: "Malformed requests, invalid public keys and origins that are not allowed get the errors of chat.",
     },
   },
   {
     id: "D36",
-    title: "Limits of replies with a key",
+    title: "Limits of replies with `Idempotency-Key`",
     sentences: {
       1: "A third running reply of a session: 503 `overloaded`.",
       2: "A ninth reader of a running reply: 503 `overloaded`.",

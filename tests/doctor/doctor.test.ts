@@ -147,7 +147,7 @@ describeWith("nginx", "parley doctor", () => {
       expect(findingOf(JSON.parse(stdout) as Report, "certificate")?.message).toMatch(/authority that this machine/);
     });
 
-    test("reports an origin that the key does not allow and an unknown key", async () => {
+    test("reports an unknown key, and an origin that the key does not allow", async () => {
       const [origin, key] = await Promise.all([
         report(proxies.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
         report(proxies.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),

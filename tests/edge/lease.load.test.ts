@@ -44,7 +44,7 @@ test("an edge cut off from every service is not ready after one lease, and is re
 });
 
 test.each(["drop", "stall"] as const)(
-  "an edge stays ready and returns 503 unavailable while only conversation is away (%s)",
+  "an edge stays ready and returns 503 unavailable while only conversation is unreachable (%s)",
   async (fault) => {
     const tenant = await createTenant(system.admin);
     const { edge, proxies, stop } = await startProxiedEdge();

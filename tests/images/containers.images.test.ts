@@ -90,7 +90,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
       .toMatchObject({ used: completedTurns, held: 0 });
   });
 
-  it("are consistent after a restore from a dump", async () => {
+  it("have consistent usage data after a restore from a dump", async () => {
     const { workspaceId } = tenant;
     const postgres = (...command: string[]) =>
       composition.compose("exec", "-T", "--env", "PGPASSWORD=postgres", "postgres", ...command);

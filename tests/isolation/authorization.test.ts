@@ -263,7 +263,7 @@ describe("an owner", () => {
     expect((await bots.updateBot({ slug, changes: { model: "ollama:any" } })).bot?.model).toBe("ollama:any");
     expect((await bots.updateBot({ slug, changes: { model: "" } })).bot?.model).toBe("");
     await system.admin.bots.updateBot({ workspaceId, slug, changes: { model: "openai:large" } });
-    // The plan `free` includes no model. The owner can then choose none, but the bot keeps the model that the operator chose.
+    // The plan `free` includes no model, so the owner's choice of any model is refused. The bot keeps the model that the operator chose.
     await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
     await expect(bots.updateBot({ slug, changes: { model: "openai:default" } })).rejects.toMatchObject(refusal);
     expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");

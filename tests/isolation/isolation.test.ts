@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Returns identifiers that do not exist, of the same form. Those that a response may repeat have the same length, too. */
+/** Returns identifiers that do not exist, in the form of a tenant's. Those that a response may repeat also have the length of a tenant's. */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {
     botId: randomUUID(),

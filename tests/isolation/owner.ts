@@ -28,8 +28,8 @@ export function connect({ opsPort }: ServicePorts, token: string) {
 export async function createOwner(system: Pick<SharedSystem, "admin" | "conversation" | "quota" | "sso">) {
   const tenant = await createTenant(system.admin);
   const claims = { iss: system.sso.issuer, aud: system.sso.audience, exp: Math.floor(Date.now() / 1_000) + 600 };
-  const roles = { workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
-  const token = await system.sso.sign({ ...claims, ...roles, sub: "anna" });
+  const membership = { workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
+  const token = await system.sso.sign({ ...claims, ...membership, sub: "anna" });
   const transport = connect(system.conversation, token);
   return {
     ...tenant,

@@ -25,7 +25,7 @@ export type ForeignIdentifierCase = {
   requests: (caller: TenantData, ids: Identifiers) => Fields[];
   /** Response fields that differ from call to call. */
   volatile?: string[];
-  /** Set if the call creates data with these identifiers in the caller's workspace. */
+  /** Set if the call creates data in the caller's workspace with the identifiers in `ids`. isolation.test.ts then uses a new caller. */
   creates?: true;
 };
 
@@ -269,7 +269,7 @@ function bySlug(more: Fields): ForeignIdentifierCase {
   return { requests: ({ workspaceId }, { botSlug }) => [{ workspaceId, slug: botSlug, ...more }] };
 }
 
-/** Returns an OpenTurn request of the caller with some of the given identifiers. */
+/** Returns an OpenTurn request in the caller's workspace. Generates the turn id and the session id that `ids` lacks. */
 function openTurnFields({ workspaceId }: TenantData, ids: Partial<Identifiers>, botId = ids.botId): Fields {
   return {
     workspaceId,

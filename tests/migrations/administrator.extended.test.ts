@@ -98,7 +98,7 @@ function defineTests(start: () => Promise<Server>): void {
     }
   }
 
-  /** Checks that each service's role can log in, reads only its own schema and has its timeouts. */
+  /** Checks that each service's role can log in, reads only its own schema and has its statement timeout. */
   async function expectUsable(rolePassword = password): Promise<void> {
     for (const [, schema] of SERVICES) {
       const own = urlOf(`parley_${schema}`, "parley", rolePassword);

@@ -114,7 +114,7 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
   expect(new Set(exports)).toEqual(new Set([200]));
 }
 
-test("a migration to the next version's schema and its rollback cause no error under load, and this version runs on that schema", async () => {
+test("a migration to the next version's schema and the rollback cause no error under load, and this version runs on the next version's schema", async () => {
   // The last migration of each schema creates a table. Each of the others adds the column next_count to one table.
   const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
@@ -136,8 +136,8 @@ test("a migration to the next version's schema and its rollback cause no error u
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
 }, 300_000);
 
-test("a migration gives up on a locked table after 2 s, and the traffic behind it gets no error", async () => {
-  // Applies the migrations before that of the locked table, so that each measured attempt only waits for the lock.
+test("a migration gives up on a locked table after 2 s, and the traffic that waits behind the migration gets no error", async () => {
+  // Applies the migrations that precede the locked table's migration, so that each measured attempt only waits for the lock.
   const { now, next } = versions.conversation;
   const earlier = next.slice(
     0,
@@ -152,9 +152,9 @@ test("a migration gives up on a locked table after 2 s, and the traffic behind i
   const load = await runUnderLoad(async () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       const startedAt = performance.now();
-      const refused = await migrate(migrationTarget("conversation")).catch((error: pg.DatabaseError) => error.code);
+      const errorCode = await migrate(migrationTarget("conversation")).catch((error: pg.DatabaseError) => error.code);
       waitsMs.push(performance.now() - startedAt);
-      expect(refused).toBe(LOCK_NOT_AVAILABLE);
+      expect(errorCode).toBe(LOCK_NOT_AVAILABLE);
     }
     await longReader.query("COMMIT");
     await retryLockTimeouts(() => migrate(migrationTarget("conversation")));

@@ -38,7 +38,7 @@ export function fillVariables(expr: string, window: string): string {
 }
 
 /** Returns whether an expression reads metrics that this system does not have: those of Kubernetes, or of certificates for mutual TLS. */
-export function readsClusterMetrics(expr: string): boolean {
+export function readsUnavailableMetrics(expr: string): boolean {
   return /\b(kube|container)_\w+\{|\bparley_certificate_/.test(expr);
 }
 

@@ -124,7 +124,7 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
   );
 }
 
-/** Less than the largest body that a service accepts. */
+/** The decompressed size of these bodies. Slightly less than the largest body that a service accepts (24 MiB). */
 const LARGE_BYTES = 23 * MIB;
 /** Returns a gzip body that decompresses to repeated bytes. */
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
@@ -199,7 +199,7 @@ export function headerRequests(path: string, token: string): HostileRequest[] {
   return [...authorizations.map((authorization) => post({ authorization })), ...others.map(post)];
 }
 
-/** Bytes that are not an HTTP/1.1 request, or an unusual or ambiguous one. */
+/** Byte sequences that are not HTTP/1.1 requests, and requests that are unusual or ambiguous. */
 export const RAW_REQUESTS: readonly string[] = [
   "hello\r\n\r\n",
   "\0\0\0\0\r\n\r\n",

@@ -27,7 +27,7 @@ type Target = { name: keyof typeof POD_MEMORY_MIB; opsPort: number; pid: () => n
 /** A response: its status, and its headers, body and trailers as one text. */
 type ReceivedResponse = { status: number; text: string };
 
-/** The permitted statuses: those of HTTP errors and of Connect's errors. Connect returns 501 for an unknown compression. */
+/** The permitted statuses: 200, and those of HTTP's and Connect's errors. Connect returns 501 for an unknown compression. */
 const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
 /**
  * Matches an error that the service did not expect. Exception: Connect's server returns `internal` for a compressed message in a stream that

@@ -22,7 +22,7 @@ const { edgeAt, follow, newMessage, open, read, readPart, statusOf, stop } = cre
 
 describe("a reply that another edge runs", () => {
   test("is sent after it is stored if the other edge is unreachable, and a stop gets 503", async () => {
-    // The edge listens on 127.0.0.1 only.
+    // Other edges call this edge at 127.0.0.2, but it listens on 127.0.0.1 only.
     const unreachable = await system.startEdge({ EDGE_RPC_ADDRESS: "127.0.0.2" });
     const message = newMessage();
     const opener = await open(unreachable, message);

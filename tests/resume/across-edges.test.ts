@@ -138,7 +138,7 @@ describe("the port between edges", () => {
     return { turnId, edgeId, lease, other, opener };
   }
 
-  /** Calls both methods. Returns the codes of their errors. */
+  /** Calls AttachTurn and CancelTurn. Returns the error code of each call, or "answered" if it succeeded. */
   async function codesOf(address: string, authorization: string, fields: object): Promise<string[]> {
     const channel = openChannel({ target: address, retryable: [] });
     const client = createClient(
@@ -226,7 +226,7 @@ test("erasing a session ends its running reply and cancels the provider", async 
 test("a turn that the database shows as streaming at an edge that does not run it is closed as an error", async () => {
   const message = newMessage();
   await read(edgeAt(0), message);
-  // The reply is counted before its outbox row is deleted below.
+  // Waits until the reply is counted, because the statement below deletes its outbox row.
   await expect
     .poll(() => readBalance(system.database), { timeout: WAIT_MS })
     .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("the page lists every table once, after the tables that it references", () => {
+test("the page lists every table once, and each referenced table before the tables that reference it", () => {
   expect(page.all).toHaveLength(tables.length);
   expect(new Set(page.all)).toEqual(new Set(tables.map(({ name }) => name)));
   for (const { name, references } of tables)

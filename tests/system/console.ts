@@ -10,7 +10,7 @@ import { returnsOk, root } from "./processes.ts";
 /** The development sign-in and the settings with which services accept its tokens. */
 export type DevelopmentSso = {
   issuer: string;
-  /** The origin of the console whose sign-in it accepts. */
+  /** The origin of the only console to which it redirects after a sign-in. */
   consoleUrl: string;
   /** The environment of services that check tokens. */
   env: Record<string, string>;
@@ -20,7 +20,7 @@ export type DevelopmentSso = {
 export const CONSOLE_WORKSPACE = "console-tests";
 const AUDIENCE = "parley";
 
-/** Starts the development sign-in for a console on a free port. It signs in an owner of CONSOLE_WORKSPACE. */
+/** Starts the development sign-in on a free port, for a console on another free port. It signs in an owner of CONSOLE_WORKSPACE. */
 export async function startDevelopmentSso(extra: Record<string, string> = {}): Promise<DevelopmentSso> {
   const [port = 0, consolePort = 0] = await freePorts(2);
   const issuer = `http://localhost:${port}`;

@@ -84,11 +84,11 @@ export async function queryFirstRow<T extends object>({ url }: Database, sql: st
 export type TableCopies = {
   /** The name of each table's copy. */
   copies: Record<string, string>;
-  /** Statements that replace the current rows with the copies, like a restored backup. */
+  /** Statements that delete the tables' current rows that meet the condition and insert the copied rows, like a restored backup. */
   restoreSql: string;
 };
 
-/** Copies the rows of a schema's tables that meet `condition`, from one snapshot. */
+/** Copies tables of a schema from one snapshot. Copies only the rows that meet `condition`. */
 export async function copyTables(
   database: TestDatabase,
   schema: string,

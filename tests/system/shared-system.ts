@@ -11,8 +11,8 @@ import { createReplicas, type Replicas, type ServiceEnvironments, type System, s
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
 
 /**
- * A system whose database, services, identity provider and fake provider several test files use at the same time. Only the edges and replicas
- * are the file's own.
+ * A system whose database, services, identity provider and fake provider several test files use at the same time. Each file starts edges and
+ * replicas of its own.
  */
 export type SharedSystem = Replicas &
   Pick<System, "admin"> & {
@@ -34,7 +34,7 @@ declare module "vitest" {
   }
 }
 
-/** The setup of the project `system`: starts the shared system without an edge. Returns its teardown. */
+/** The setup of the Vitest project `system`: starts the shared system without an edge. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await provideServer(project);
   const { postgresUrl: serverUrl, migratedDatabase: template } = server;
@@ -56,8 +56,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 /**
- * Returns the run's shared system, without an edge. A test file that uses it must not stop its services or depend on other files' workspaces.
- * `stop` stops the edges and replicas that the file started.
+ * Returns the run's shared system, without an edge. A test file must not stop the shared services or depend on other files'
+ * workspaces. `stop` stops only the edges and replicas that the file itself started.
  */
 export async function joinSharedSystem(): Promise<SharedSystem> {
   const { env, sso, ...system } = inject("sharedSystem");

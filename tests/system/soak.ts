@@ -87,12 +87,14 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   let hangs = 0;
 
   async function sendMessages(number: number): Promise<void> {
-    for (let turn = number; !isOver(); turn++) {
-      const url = system.url(turn % system.edges.length);
-      const tenant = setup.tenants[turn % setup.tenants.length] as Tenant;
+    for (let visitNumber = number; !isOver(); visitNumber++) {
+      const url = system.url(visitNumber % system.edges.length);
+      const tenant = setup.tenants[visitNumber % setup.tenants.length] as Tenant;
       // One visit of seven disconnects early.
       const work =
-        turn % 7 === 3 ? disconnectEarly(url, tenant).then(() => void disconnected++) : readToEnd(url, tenant, turn);
+        visitNumber % 7 === 3
+          ? disconnectEarly(url, tenant).then(() => void disconnected++)
+          : readToEnd(url, tenant, visitNumber);
       const timeout = new AbortController();
       const hang = sleep(HANG_MS, "hang", { signal: timeout.signal }).catch(() => undefined);
       if ((await Promise.race([work, hang])) === "hang") hangs++;
@@ -101,11 +103,11 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     }
   }
 
-  async function readToEnd(url: string, tenant: Tenant, turn: number): Promise<void> {
+  async function readToEnd(url: string, tenant: Tenant, visitNumber: number): Promise<void> {
     // Every other visit requests the widget's configuration first, like a page does.
-    if (turn % 2 === 0) await requestWidgetConfig(url, tenant);
+    if (visitNumber % 2 === 0) await requestWidgetConfig(url, tenant);
     // Some visits have an unknown key or an invalid body.
-    const fields = turn % 11 === 0 ? { public_key: randomUUID() } : turn % 13 === 0 ? { message: 1 } : {};
+    const fields = visitNumber % 11 === 0 ? { public_key: randomUUID() } : visitNumber % 13 === 0 ? { message: 1 } : {};
     const result = await visit(url, tenant, fields);
     const isComplete = result.kind === "plain" || (result.kind === "stream" && result.chat.done !== undefined);
     if (!isComplete) incomplete++;

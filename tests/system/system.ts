@@ -47,7 +47,7 @@ export type SystemOptions = {
 /** The environment variables of each service. */
 export type ServiceEnvironments = Record<ServiceName, Record<string, string>>;
 
-/** The edges and replicas of a system's services that a test file starts. */
+/** The edges of a system, and functions that start more edges and replicas of the other services. */
 export type Replicas = {
   edges: ServiceProcess[];
   /** Returns the public origin of an edge, by default the first. */
@@ -160,7 +160,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** Returns functions that start edges and replicas with these environments, and stop those that they started. */
+/** Returns functions that start edges and replicas with these environments, and a function that stops all started ones. */
 export function createReplicas(env: ServiceEnvironments): Replicas {
   const edges: ServiceProcess[] = [];
   const replicas: ServiceProcess[] = [];

@@ -68,12 +68,15 @@ export async function startTracedSystem(collectorUrl: string): Promise<TracedSys
 
 /** Returns functions that run turns and wait for their traces. */
 export function createTracer(get: () => { system: System; collector: Collector }) {
-  /** Creates a tenant and runs its first turn, which has additional spans: it fills caches. Later turns use the caches for 4 s. */
-  async function createCachedTenant(): Promise<Tenant> {
+  /**
+   * Creates a tenant and runs its first turn. That turn fills caches, which adds spans to its trace. Turns of the next 4 s use the caches, so
+   * their traces have no such spans.
+   */
+  async function createTenantWithFilledCaches(): Promise<Tenant> {
     const { system } = get();
-    const cached = await createTenant(system.admin);
-    await chat(system.url(), cached);
-    return cached;
+    const tenant = await createTenant(system.admin);
+    await chat(system.url(), tenant);
+    return tenant;
   }
 
   /** Sends a message and waits until its trace is complete. */
@@ -91,7 +94,7 @@ export function createTracer(get: () => { system: System; collector: Collector }
     return { turnId, result, spans: collector.traceOf(turnId) };
   }
 
-  return { createCachedTenant, traceTurn };
+  return { createTenantWithFilledCaches, traceTurn };
 }
 
 /** Formats each span as its service, its name and its parent's name. */

@@ -63,7 +63,7 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   await fault();
   const endedAt = performance.now();
   const repliesAtEnd = countOutcomes(visits).stop ?? 0;
-  // More replies than visitors, so that one of them began after the fault's end.
+  // There are more replies than visitors, so at least one of these replies began after the fault's end.
   await expect
     .poll(() => (countOutcomes(visits).stop ?? 0) - repliesAtEnd, { timeout: RECOVERY_SECONDS * 1_000 })
     .toBeGreaterThan(VISITORS);

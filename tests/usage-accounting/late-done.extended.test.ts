@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([system?.stop(), slowSystem?.stop()]));
 
 describe.concurrent("a reply whose turn is locked", () => {
-  // The edge starts its last CloseTurn(done) up to 4 s after the reply. The statement timeout of 10 s then ends it up to 14 s after the reply.
+  // The edge starts its last CloseTurn(done) up to 4 s after the reply. The statement timeout of 10 s then ends that call up to 14 s after the reply.
   test.each([
     ["done and counted if the lock ends before the statement timeout", 10_500, "stop", "done", 1],
     ["an error and not counted if the lock ends after the statement timeout", 17_000, "error", "error", 0],

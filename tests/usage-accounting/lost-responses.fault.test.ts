@@ -89,7 +89,7 @@ test(`each of ${TURNS} turns is stored and counted once when every tenth respons
   }
 }, 1_800_000);
 
-test("a quota service that refuses every Reserve gets few more calls than visitors send messages", async () => {
+test("a quota service that refuses every Reserve gets only slightly more calls than visitors send messages", async () => {
   await system.quota.stop();
   await system.quota.start({ PARLEY_FAILPOINTS: "quota.Reserve.before=lose%100" });
   const countCalls = () => countLostResponses(system.quota, "Reserve");
@@ -101,14 +101,14 @@ test("a quota service that refuses every Reserve gets few more calls than visito
   await expect.poll(isConnected, { timeout: 20_000 }).toBe(true);
   const before = await countCalls();
   const messages = 400;
-  const outcomes: VisitResult[] = [];
+  const visits: VisitResult[] = [];
   let sent = 0;
   const sendMessages = async () => {
-    while (sent++ < messages) outcomes.push(await visit(system.url(), tenant));
+    while (sent++ < messages) visits.push(await visit(system.url(), tenant));
   };
   await Promise.all(Array.from({ length: VISITORS }, sendMessages));
   // OpenTurn's response is lost too, for one message of ten.
-  const { error: failed = 0 } = countOutcomes(outcomes);
+  const { error: failed = 0 } = countOutcomes(visits);
   expect(failed).toBeGreaterThan(messages * 0.8);
   const calls = (await countCalls()) - before;
   expect(calls).toBeGreaterThanOrEqual(failed);

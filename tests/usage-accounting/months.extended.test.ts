@@ -111,7 +111,7 @@ async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknow
   return () => runSql(`BEGIN; ${restoreSql} COMMIT`);
 }
 
-/** Makes the month's close old enough to be pruned, and restarts the services, which prune after their start. */
+/** Changes the time of the month's close so that the month can be pruned, and restarts the services, which prune after they start. */
 async function prune(): Promise<void> {
   const countClosed = async () => (await runSql("SELECT FROM conversation.closed_months")).length;
   await expect.poll(countClosed, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);

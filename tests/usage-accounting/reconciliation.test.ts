@@ -86,7 +86,7 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
   await expect.poll(() => readGauge("lag_seconds"), { timeout: REPAIR_TIMEOUT_MS }).toBeLessThan(60);
 }, 60_000);
 
-test("the reconciler adds the call log's rows that llm-proxy lost with its process or its database", async () => {
+test("the reconciler restores the call log's rows that llm-proxy lost with its process or its database", async () => {
   await startTenant(3);
   const ofTenant = [tenant.workspaceId];
   await system.llm.kill9();

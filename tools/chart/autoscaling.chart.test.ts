@@ -18,7 +18,7 @@ it("sets no replicas on a Deployment with an autoscaler", async () => {
   expect(new Set(fixed)).toEqual(new Set(["parley-cli", "parley-quota"]));
 });
 
-it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and limits if the service has KEDA triggers", async () => {
+it("replaces a service's HorizontalPodAutoscaler with a ScaledObject of the same name and replica limits if the service has KEDA triggers", async () => {
   const withoutTriggers = (await renderChart("production")).manifests;
   const { manifests } = await renderChart("production", [KEDA_TRIGGER, "edge.autoscaling.streamsPerPod=0"]);
   const namesOf = (all: Manifest[], kind: string) => ofKind(all, kind).map(({ metadata }) => metadata.name);

@@ -115,8 +115,9 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   },
 };
 
-/** Variables of the console and, with RPC, of the services. */
+/** Variables of the console and of each service. */
 const SERVER = ["HOST", "LOG_LEVEL", "DRAIN_MS"];
+/** Variables of each service, but not of the console. */
 const RPC = ["INTERNAL_TOKEN_FILE"];
 const ADMIN = ["ADMIN_TOKEN_FILE"];
 const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];

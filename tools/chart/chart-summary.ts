@@ -108,7 +108,10 @@ function listDatabases({ name, value = "" }: EnvEntry): string[] {
   return name === "DATABASE_URL" ? [value.slice(value.indexOf("@") + 1)] : [];
 }
 
-/** Returns the values of the environment variables by `component NAME`. For a value or a file from a Secret, the value is `secret/key`. */
+/**
+ * Returns the values of the environment variables by `component NAME`. If the value, or the file that it names, comes from a Secret, returns
+ * `secret/key` instead.
+ */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
   const entries = workloads(manifests).flatMap(({ labels, pod }) => {
     const files = secretFilesOf(pod);

@@ -39,7 +39,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(all).toEqual([...new Set(all)]);
   });
 
-  it("has selectors that match only the pods of their component", () => {
+  it("has selectors that match pods, and only a PodMonitor's matches pods of other components", () => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
   });
 

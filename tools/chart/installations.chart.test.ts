@@ -13,7 +13,7 @@ import { CHART, renderChart, valuesFile } from "./render.ts";
 
 const ROOT = join(CHART, "../..");
 
-/** The second installation differs from the first in the namespace, and the third differs from the first only in the release. */
+/** The second installation differs from the first only in the namespace, and the third differs from the first only in the release. */
 const INSTALLATIONS = [
   { release: "parley", namespace: "chat" },
   { release: "parley", namespace: "shop" },
@@ -44,7 +44,7 @@ async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)
   return parseManifests(output);
 }
 
-/** Evaluates the rules of all installations together with promtool, as one Prometheus does. Returns promtool's output. */
+/** Evaluates the rules of all installations in one run of promtool, as one Prometheus would. Returns promtool's output. */
 async function testRules(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -121,7 +121,7 @@ describe("several installations", () => {
   });
 
   describeWith("prometheus", "in one Prometheus", () => {
-    it("fire an alert about a missing edge only with the labels of its installation", async () => {
+    it("fire an alert about a missing edge only in the installation whose edge is missing", async () => {
       const targets = INSTALLATIONS.flatMap(({ release, namespace }) =>
         ["edge", "conversation", "quota", "llm-proxy"].map((service) => {
           const labels = `application="parley", service="${service}", namespace="${namespace}", release="${release}"`;
@@ -141,7 +141,7 @@ describe("several installations", () => {
       expect(await testRules(targets, expected)).toContain("SUCCESS");
     });
 
-    it("fire an alert about a pod's memory only with the labels of its installation", async () => {
+    it("fire an alert about a pod's memory only in the pod's installation", async () => {
       const memory = INSTALLATIONS.flatMap(({ release, namespace }) => {
         const labels = `namespace="${namespace}", pod="${release}-edge-5d9c7-x2x4z", container="edge"`;
         const bytes = release === "parley-two" ? 95 : 50;
@@ -215,7 +215,7 @@ describe("the notes", () => {
     expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
   });
 
-  it("name the maximum number of edge replicas without Redis, because each replica counts rate limits separately", async () => {
+  it("name the maximum number of edge replicas if Redis is off, because each replica then counts rate limits separately", async () => {
     const notesOf = (...sets: string[]) => notes("minimal", "redis.enabled=false", ...sets);
     const times = (count: number) => `With ${count} replicas, a visitor may send ${count} times the limit.`;
     expect(await notesOf("edge.replicas=4")).toContain(times(4));

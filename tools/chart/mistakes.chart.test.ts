@@ -132,7 +132,7 @@ describe("checks of rendered documents", () => {
     ["parley-console", "CONVERSATION_URL"],
     ["parley-console", "QUOTA_URL"],
     ["parley-console", "EDGE_URL"],
-  ])("report an address of %s where nothing listens, in %s", (name, variable) => {
+  ])("report an address where nothing listens, in the environment of the Deployment %s (%s)", (name, variable) => {
     const address = "parley-nothing.chat.svc:8083";
     const documents = withMistake(
       "Deployment",

@@ -69,8 +69,8 @@ it("allows egress to the trace collector from the four services, but not from cl
 
 it("has a network policy for every pod", async () => {
   const { manifests } = await renderChart("minimal");
-  const podsWithPolicy = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
-  expect(new Set(podsWithPolicy)).toEqual(new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)));
+  const policyNames = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
+  expect(new Set(policyNames)).toEqual(new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)));
 });
 
 it("exposes only the public port on the load balancer, preserves client addresses and sets the values' annotations", async () => {

@@ -81,8 +81,8 @@ it("drains edge and llm-proxy for longer than the longest reply", async () => {
       .flatMap(({ env = [] }) => env.filter((entry) => entry.name === "DRAIN_MS").map(({ value }) => Number(value)));
   // The llm-proxy fails the remaining generations 1 s before its drain ends.
   expect(drainMsOf("llm-proxy")).toEqual([expect.toSatisfy((ms) => ms > MAX_GENERATION_MS + 1_000)]);
-  // A generation may start 40 s after the drain begins. A draining edge serves requests on kept-alive connections for 10 s. A turn may then wait
-  // 10 s in the TurnStartLimiter, and OpenTurn and Reserve may take 10 s each.
+  // A generation may start up to 40 s after the drain begins: the draining edge serves requests on kept-alive connections for 10 s, a turn then
+  // waits up to 10 s in the TurnStartLimiter, and OpenTurn and Reserve take up to 10 s each.
   expect(drainMsOf("edge")).toEqual([expect.toSatisfy((ms) => ms >= MAX_GENERATION_MS + 40_000)]);
 });
 

@@ -30,7 +30,7 @@ it.each([
   },
 );
 
-it("keeps the trial's setup Job with changed values that do not affect it", async () => {
+it("renders the same setup Job for the trial when a changed value does not affect the Job", async () => {
   expect(await renderSetup("edge.replicas=3")).toEqual(await renderSetup());
 });
 

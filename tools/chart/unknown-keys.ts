@@ -7,7 +7,7 @@ import { KNOWN_KINDS } from "./models.ts";
 const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
- * Reports each key that Kubernetes does not know and would silently drop. Declares each document as a TypeScript constant of its kind's type,
+ * Reports each key that Kubernetes does not know and would silently drop. Declares each manifest as a TypeScript constant of its kind's type,
  * and type-checks all constants in one run.
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
@@ -19,9 +19,9 @@ export async function unknownKeys(manifests: readonly Manifest[]): Promise<strin
     await writeFile(file, blocks.join("\n"));
     const output = await compile(folder);
     return output.flatMap((line) => {
-      const [, row, message] = /manifests\.ts\((\d+),\d+\): error TS\d+: (.+)$/.exec(line) ?? [];
-      if (row === undefined) return /error TS/.test(line) ? [line] : [];
-      const manifest = manifests[documentAt(blocks, Number(row))];
+      const [, lineNumber, message] = /manifests\.ts\((\d+),\d+\): error TS\d+: (.+)$/.exec(line) ?? [];
+      if (lineNumber === undefined) return /error TS/.test(line) ? [line] : [];
+      const manifest = manifests[blockIndexAt(blocks, Number(lineNumber))];
       return [`${manifest === undefined ? "?" : nameOf(manifest)}: ${message}`];
     });
   } finally {
@@ -33,15 +33,15 @@ function asConstant(manifest: Manifest, index: number): string {
   const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];
   if (known === undefined) return "";
   const type = `import("${known.module}").I${manifest.kind}`;
-  return `export const document${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
+  return `export const manifest${index}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
 }
 
-/** Returns the index of the block that contains line `row` of the file. Rows start at 1. */
-function documentAt(blocks: readonly string[], row: number): number {
-  let lastRow = 0;
+/** Returns the index of the block that contains a line of the joined file. Line numbers start at 1. */
+function blockIndexAt(blocks: readonly string[], lineNumber: number): number {
+  let lastLineNumber = 0;
   return blocks.findIndex((block) => {
-    lastRow += block.split("\n").length;
-    return row <= lastRow;
+    lastLineNumber += block.split("\n").length;
+    return lineNumber <= lastLineNumber;
   });
 }
 

@@ -18,7 +18,7 @@ function mountSource({ volumes }: Service, path: string): string {
   throw new Error(`no volume is mounted at ${path}`);
 }
 
-// These tests check that the mounted files exist: Docker creates an empty directory for a missing source, and starts the container.
+// These tests also check that the mounted files exist, because Docker would not fail: for a missing source, it creates and mounts an empty folder.
 test("docker compose's Prometheus loads the chart's alerts", async () => {
   const { prometheus } = services;
   const option = prometheus.command?.find((each) => each.startsWith("--config.file="));

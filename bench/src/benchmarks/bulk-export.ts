@@ -11,7 +11,7 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-/** How many times the connection of one export is cut at most. */
+/** Maximum number of times that the connection of the export in parts is cut. */
 const MAX_CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
@@ -104,7 +104,7 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   let [parts, doubled, cursor] = [0, 0, ""];
   for (let isComplete = false; !isComplete; ) {
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
-    const linesOfPart =
+    const linesUntilCut =
       parts < MAX_CUTS ? Math.ceil((Math.random() * 2 * expectedLines) / (MAX_CUTS + 1)) : Number.POSITIVE_INFINITY;
     let [incompleteLine, lines] = ["", 0];
     const decoder = new TextDecoder();
@@ -120,10 +120,10 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
           cursor = line.cursor;
         }
         lines += texts.length;
-        return lines < linesOfPart;
+        return lines < linesUntilCut;
       },
     });
-    isComplete = lines < linesOfPart;
+    isComplete = lines < linesUntilCut;
     parts++;
   }
   return { parts, doubled, lost: expectedLines - sessions.size };

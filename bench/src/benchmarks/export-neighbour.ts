@@ -21,7 +21,7 @@ const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", imp
 /** Percentiles of the durations of consecutive chats, and the CPU time per chat of each process by its name. All in milliseconds. */
 type ChatTimes = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
 
-/** Compares the durations of another workspace's chats during an export and without one. Measures both in turn. */
+/** Compares the durations of another workspace's chats during an export and without one. Alternates the two measurements. */
 export async function measureExportNeighbour(
   bench: OwnersTestbed,
   { rounds, scale }: RunOptions,

@@ -122,7 +122,7 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
   };
 }
 
-/** Reads totals since the start of the servers, and the current size of Redis. */
+/** Reads totals since the start of the servers, and the memory and number of keys that Redis has now. */
 async function readCounters(url: string, server: number, redisUrl: string) {
   const [wal] = await queryRows<{ bytes: number }>(
     url,

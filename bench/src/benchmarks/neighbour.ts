@@ -23,20 +23,20 @@ const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;
 const MAX_CONVERSATION_MIB = (POD_MEMORY_MIB.conversation * 8) / 10;
 const SAMPLE_INTERVAL_MS = 20;
 
-/** Running traffic. `stop` waits for the last request. */
+/** Running traffic. `stop` ends it and resolves when no request is running. */
 type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
   /** Starts harmless traffic of the same kind during the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** The p99 of the neighbour's chats and of another client's health checks. */
+/** The p99 duration of the neighbour's chats and of another client's health checks. */
 type Latencies = { chatMs: number; healthMs: number };
-/** A kind of attack. `pidOf` returns the process whose memory the attack may exhaust, and `maxMiB` is the goal for that memory. */
+/** A kind of attack. `pidOf` returns the pid of the process whose memory the attack may exhaust. `maxMiB` is the goal for that memory. */
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
-  /** Compares the latency that the attack may increase with its goal. */
+  /** Returns the figure of the latency that the attack may increase. */
   latency: (attack: string, quiet: Latencies, attacked: Latencies) => Figure;
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
@@ -140,7 +140,7 @@ async function measureNeighbour(testbed: Testbed, count: number): Promise<Latenc
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }
 
-/** Sends a neighbour's chats one after the other and returns their durations. */
+/** Sends the neighbour's chats one after the other and returns their durations. */
 async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let chat = 0; chat < count; chat++) {

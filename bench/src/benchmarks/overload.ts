@@ -9,7 +9,7 @@ import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
 
 const generator = fileURLToPath(new URL("../load/overload-load-generator.ts", import.meta.url));
-/** Callers and turns that measure the peak: the throughput of callers that each wait for their reply. */
+/** Numbers of callers and turns that measure the peak. The peak is the throughput of callers that each wait for their reply. */
 const CALLERS = 32;
 const PEAK_TURNS = 4_000;
 const OVERLOAD_MS = 30_000;

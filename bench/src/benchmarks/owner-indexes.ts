@@ -46,22 +46,22 @@ export const ownerIndexes: Benchmark = {
         await fill(testbed, scale, isIndexed);
         await measureCost(testbed, Math.ceil(WARM_UP_TURNS * scale));
       }
-      const [indexed, bare] = sides as [Testbed, Testbed];
+      const [indexed, unindexed] = sides as [Testbed, Testbed];
       const turns = Math.ceil(TURNS * scale);
-      const costs: { indexed: number; bare: number }[] = [];
+      const costs: { indexed: number; unindexed: number }[] = [];
       for (let pair = 1; pair <= rounds * PAIRS_PER_ROUND; pair++) {
         const cost = new Map<Testbed, number>();
         // Alternates the order, because the background work of the first measurement may slow the second.
-        for (const side of pair % 2 === 0 ? [indexed, bare] : [bare, indexed])
+        for (const side of pair % 2 === 0 ? [indexed, unindexed] : [unindexed, indexed])
           cost.set(side, await measureCost(side, turns));
-        const [indexedMs = Number.NaN, bareMs = Number.NaN] = [cost.get(indexed), cost.get(bare)];
-        costs.push({ indexed: indexedMs, bare: bareMs });
-        progress(`pair ${pair}: ${indexedMs.toFixed(2)} ms with, ${bareMs.toFixed(2)} ms without`);
+        const [indexedMs = Number.NaN, unindexedMs = Number.NaN] = [cost.get(indexed), cost.get(unindexed)];
+        costs.push({ indexed: indexedMs, unindexed: unindexedMs });
+        progress(`pair ${pair}: ${indexedMs.toFixed(2)} ms with, ${unindexedMs.toFixed(2)} ms without`);
       }
-      const ratios = costs.map((each) => each.indexed / each.bare);
+      const ratios = costs.map((each) => each.indexed / each.unindexed);
       const [low, high] = medianInterval(ratios);
       const value = median(ratios);
-      const detail = `${median(costs.map((each) => each.indexed)).toFixed(2)} ms with, ${median(costs.map((each) => each.bare)).toFixed(2)} ms without; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)} of ${ratios.length} pairs`;
+      const detail = `${median(costs.map((each) => each.indexed)).toFixed(2)} ms with, ${median(costs.map((each) => each.unindexed)).toFixed(2)} ms without; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)} of ${ratios.length} pairs`;
       return [atMost(GOAL, { what: "CPU per turn, PostgreSQL included", value, unit: "×", detail })];
     } finally {
       for (const testbed of sides) await testbed.stop();

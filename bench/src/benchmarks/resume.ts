@@ -19,7 +19,9 @@ const SETTLE_TIMEOUT_MS = 30_000;
 
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
-/** Turns of each kind before the first round, in which the new processes compile their code. Each measurement also has a short warm-up. */
+/**
+ * Turns of each kind before the first round. The new processes compile their code during these turns. Each measurement also has a short warm-up.
+ */
 const FIRST_WARM_UP_TURNS = 4_000;
 /** How many times a round measures each kind of turn. The kinds alternate. */
 const ALTERNATIONS = 8;

@@ -12,7 +12,7 @@ type Variant = {
   name: string;
   model: string;
   shape: LoadShape;
-  /** Number of turns of each side before the first round. The new processes compile their code then, so that no round includes this cost. */
+  /** Number of turns of each side before the first round. The new processes compile their code during these turns, not during a round. */
   initialTurns: number;
   /** Number of alternations in a round. */
   alternations: number;

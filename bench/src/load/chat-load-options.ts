@@ -20,9 +20,10 @@ export type LoadOptions = {
 export type LoadResult = {
   turns: number;
   failed: number;
+  /** Number of `token` events. Parley may coalesce several tokens of the provider into one event. */
   tokens: number;
   elapsedMs: number;
   firstTokenMs: { p50: number; p99: number };
-  /** Time between two chunks that contain tokens. */
+  /** Time between two chunks of a response that contain tokens. */
   tokenGapMs: { p50: number; p99: number };
 };

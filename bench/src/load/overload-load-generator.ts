@@ -26,9 +26,9 @@ let nextAddressIndex = 0;
 
 type Outcome = "completed" | "refused" | "failed";
 
-/** Counts a failure by its reason. Returns the outcome "failed". */
-function recordFailure(reason: string): Outcome {
-  result.failures[reason] = (result.failures[reason] ?? 0) + 1;
+/** Counts a failure by its cause. Returns the outcome "failed". */
+function recordFailure(cause: string): Outcome {
+  result.failures[cause] = (result.failures[cause] ?? 0) + 1;
   return "failed";
 }
 

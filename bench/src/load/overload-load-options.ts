@@ -27,12 +27,13 @@ export type OverloadResult = {
   failed: number;
   /**
    * The number of failures by cause. If the request failed, the cause is the error's code or message, such as `ECONNRESET` or `timeout`. If the
-   * response failed after its headers, the cause is `after the headers: ` and the error. If the response ended, it is its status and code.
+   * response failed after its headers, the cause is `after the headers: ` and the error. If the response ended
+   * but was not a complete reply, the cause is its status and error code.
    */
   failures: Record<string, number>;
   /**
-   * Seconds from the end of the overload until the system recovered. It has recovered when the last incomplete chat ends, among the chats that
-   * were sent after the overload. 0 if they were all complete.
+   * Seconds from the end of the overload until the last refused or failed chat ended. Considers only the chats that were sent after the overload:
+   * 0 if they were all completed.
    */
   secondsUntilRecovered: number;
 };

@@ -30,8 +30,8 @@ function createSqlTurn(): RunTurn {
   const { databaseUrl: url, databasePoolSize: maxConnections } = loadOptions;
   const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
   return async (workspaceId, turnId) => {
-    const held = await reserve(database, workspaceId, turnId);
-    const month = held?.status === "held" ? held.month : undefined;
+    const reservation = await reserve(database, workspaceId, turnId);
+    const month = reservation?.status === "held" ? reservation.month : undefined;
     await settle(database, [{ workspaceId, turnId, outcome: "done", month }]);
   };
 }

@@ -10,9 +10,9 @@ import type { RelevanceSet } from "./relevance-set.ts";
 import type { QuestionResult } from "./score.ts";
 
 export type KnowledgeBot = {
-  /** Returns the passages that are found for a question, and the reply. */
+  /** Returns the passages that the search finds for a question, and the model's answer. */
   ask(question: string): Promise<QuestionResult>;
-  /** Opens a turn for a question and returns how long its search took. */
+  /** Opens a turn for a question and returns how long the turn's search took. */
   measureSearchMs(question: string): Promise<number>;
   close(): void;
 };
@@ -20,8 +20,8 @@ export type KnowledgeBot = {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Creates a bot of the built-in model with these documents. The methods of the result call the services as the edge does: conversation
- * searches and returns the prompt, and llm-proxy returns the reply.
+ * Creates a bot that uses the built-in model and has these documents. The methods of the result call the services as the edge does: conversation
+ * searches and returns the prompt, and llm-proxy generates the answer.
  */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";

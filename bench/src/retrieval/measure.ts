@@ -7,8 +7,8 @@ import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from
 export type Part = Split | "all";
 
 /**
- * `refused` and `nearMissesRefused` are shares of questions that the documents do not answer. Near misses are questions about subjects of the
- * documents.
+ * `refused` is the share of the set's `unanswerable` questions that the model refuses to answer. `nearMissesRefused` is the same share of its
+ * `nearMisses`.
  */
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 /** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
-/** A question with quotations from the documents, each of which answers it. `file` contains at least one of them. */
+/** A question, and quotations from the documents. Each quotation answers the question. `file` contains at least one of the quotations. */
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; quotations: string[] };
 /** A question that the documents do not answer. */
 export type UnanswerableQuestion = { id: string; split: Split; question: string };

@@ -31,7 +31,7 @@ test("every quotation occurs in a document, and at least one quotation of each q
   expect(questions.length).toBeGreaterThanOrEqual(60);
 });
 
-// The bot is asked more than 60 questions in turn, which can take more than two minutes on a busy machine.
+// The bot is asked more than 60 questions one after the other, which can take more than two minutes on a busy machine.
 test("search and the built-in model meet the goals for hit rate, quoted answers and refusals", async () => {
   const { all, dev, holdout } = await measureRelevance(system);
   const figures = JSON.stringify({ all, dev, holdout });

@@ -8,7 +8,7 @@ export type QuestionResult = {
 };
 
 export type Scores = {
-  /** Share of the questions for which one of the first five found passages contains a quotation of the question. */
+  /** Share of the questions for which one of the first five found passages contains one of the question's quotations. */
   hitRateAt5: number;
   /** Mean over the questions of 1 ÷ the rank of the first found passage that contains a quotation, or of 0 if none does. */
   meanReciprocalRank: number;
@@ -27,7 +27,7 @@ export function computeScores(results: readonly { question: Question; result: Qu
   };
 }
 
-/** Returns the rank, from 1, of the first found passage that contains a quotation of the question; Infinity if none does. */
+/** Returns the rank, from 1, of the first found passage that contains one of the question's quotations; Infinity if none does. */
 function rankOf(question: Question, { passages }: QuestionResult): number {
   const index = passages.findIndex((text) => containsQuotation(text, question));
   return index < 0 ? Number.POSITIVE_INFINITY : index + 1;

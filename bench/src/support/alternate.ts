@@ -1,8 +1,8 @@
 import { mean } from "./statistics.ts";
 
 /**
- * Measures the variants in turn, `alternations` times each, so that changes in the machine's speed affect all of them. A measurement returns a
- * list of numbers, such as the CPU time of each process. Returns the means of these numbers for each variant.
+ * Measures the variants alternately, `alternations` times each, so that changes in the machine's speed affect all of them. A measurement returns
+ * a list of numbers, such as the CPU time of each process. Returns the means of these numbers for each variant.
  */
 export async function alternate(
   alternations: number,

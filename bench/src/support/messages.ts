@@ -1,6 +1,6 @@
 import { queryRows } from "@parley/test-support";
 
-/** Maximum number of turns that one transaction stores. It stores more if one group of turns, which must not be split, is larger. */
+/** Maximum number of turns that one transaction stores. A larger group of turns is an exception, because a group must not be split. */
 const MAX_BATCH_TURNS = 250_000;
 
 export type StoreTurnsOptions = {

@@ -65,7 +65,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
       edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
-  await addUnlimitedPlan(system.database.url);
+  await addBenchPlan(system.database.url);
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
 
   await collectStatistics(system);
@@ -94,15 +94,15 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
   };
 }
 
-async function addUnlimitedPlan(url: string): Promise<void> {
+async function addBenchPlan(url: string): Promise<void> {
   await queryRows(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
 }
 
 const STATISTICS_TURNS = 100;
 
 /**
- * Stores some turns and collects the planner's statistics, as in an installation that is in use. Otherwise PostgreSQL would use plans for empty
- * tables for up to a minute, and these plans read all turns of the workspace.
+ * Stores some turns and collects the planner's statistics, as in an installation that is in use. Otherwise PostgreSQL would use query plans
+ * for empty tables for up to a minute, and these query plans read all turns of the workspace.
  */
 async function collectStatistics(system: System): Promise<void> {
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: "openai:tokens-1" });

@@ -20,7 +20,7 @@ export type Database = {
  */
 const TIMEOUT_MS = 30_000;
 
-/** Checks that the database of DATABASE_URL accepts a connection, and closes the connection. Throws StartError, without the password, if not. */
+/** Connects once to the database of DATABASE_URL to check it. Throws StartError, without the password, if the connection fails. */
 export async function openExternalDatabase(url: string): Promise<Database> {
   const noCleanup = { stop: () => Promise.resolve(), stopNow: () => undefined };
   try {

@@ -17,8 +17,8 @@ export function parseLogLine(line: string): LogLine | undefined {
   if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_TEXT_CHARACTERS) } : undefined;
   const { level, message, error } = entry;
   const reason = error?.message ?? error?.code;
-  const isReasonInMessage = reason === undefined || message?.includes(reason);
-  const text = [message, ...(isReasonInMessage ? [] : [reason])].join(": ").slice(0, MAX_TEXT_CHARACTERS);
+  const isReasonRedundant = reason === undefined || message?.includes(reason);
+  const text = [message, ...(isReasonRedundant ? [] : [reason])].join(": ").slice(0, MAX_TEXT_CHARACTERS);
   return { level: LEVELS.find((each) => each === level) ?? "info", text };
 }
 

@@ -76,7 +76,7 @@ export async function assertPortsFree(ports: Ports, publicHost: string, timeoutM
   }
 }
 
-/** Returns the system error code of listening on the port; undefined when the port is free. */
+/** Tries to listen on the port. Returns the system error code if this fails; undefined if the port is free. */
 async function probePort(host: string, port: number): Promise<string | undefined> {
   const probe = createServer();
   try {

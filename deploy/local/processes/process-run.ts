@@ -31,7 +31,7 @@ export type ProcessRun = {
 };
 
 export type ProcessExit = {
-  /** `exit 1` or the signal name. */
+  /** `exit 1`, the name of the signal, or the error code if the process could not be started. */
   status: string;
   /** The last error that the process printed. */
   lastError: string | undefined;

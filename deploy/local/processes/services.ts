@@ -86,7 +86,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       WIDGET_DIR: widgetDir,
       ...targets,
     }),
-    // The console's page listens on PUBLIC_HOST: on loopback only, because owners use a browser on this machine. Its ops port listens on HOST.
+    // The console listens for browsers on PUBLIC_HOST, which is loopback because owners use a browser on this machine. Its ops port listens on HOST.
     console: spec("console", ports.consoleOps, {
       PUBLIC_HOST: LOOPBACK,
       PORT: String(ports.console),
@@ -103,7 +103,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   };
 }
 
-/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as those with provider keys. */
+/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as those that hold the API keys of providers. */
 async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;

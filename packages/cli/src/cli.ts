@@ -50,7 +50,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     },
     report: async (pending) => {
       const result = await pending;
-      writeResult(result, context.asJson(), stdout);
+      writeResult(result, context.isJsonOutput(), stdout);
       exitCode = result.exitCode ?? 0;
     },
     progress: (line) => {
@@ -58,7 +58,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     },
     notice: (line) => stderr.write(`${printable(line)}\n`),
     printError: (message) => stderr.write(`parley: ${printable(message)}\n`),
-    asJson: () => program.opts().json === true,
+    isJsonOutput: () => program.opts().json === true,
     stdout,
     stdin: streams.stdin,
   };

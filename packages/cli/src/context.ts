@@ -19,7 +19,7 @@ export type Context = {
   /** Writes an error to stderr, with the prefix `parley: `. The command may continue. */
   printError: (message: string) => void;
   /** Whether --json is set. */
-  asJson: () => boolean;
+  isJsonOutput: () => boolean;
   stdout: NodeJS.WritableStream;
   stdin: NodeJS.ReadableStream | undefined;
 };

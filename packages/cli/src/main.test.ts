@@ -7,7 +7,7 @@ import { NODE_FLAGS } from "./local/migrate-service.ts";
 // Linux has this device, on which every write fails as on a full disk.
 const FULL_DISK = "/dev/full";
 
-test.runIf(existsSync(FULL_DISK))("a command that cannot write its output says so and exits 1", () => {
+test.runIf(existsSync(FULL_DISK))("a command that cannot write its output prints an error and exits 1", () => {
   const output = openSync(FULL_DISK, "w");
   try {
     const script = fileURLToPath(new URL("main.ts", import.meta.url));

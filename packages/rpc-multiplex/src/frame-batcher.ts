@@ -7,8 +7,8 @@ type MessageStream<Message> = {
 };
 
 /**
- * Writes all frames of one iteration of the event loop as one message. Stops under backpressure until the stream has drained. The caller
- * must limit how many frames it adds during that time.
+ * Writes the frames of one iteration of the event loop as one message, or as several messages if they exceed MAX_MESSAGE_BYTES together. Under
+ * backpressure, writes nothing until the stream has drained. The caller must limit how many frames it adds during that time.
  */
 export class FrameBatcher<Frame, Message> {
   readonly #stream: MessageStream<Message>;

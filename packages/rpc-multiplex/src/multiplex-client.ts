@@ -16,8 +16,8 @@ export type MultiplexOptions = {
   fallback: CallTransport;
   /** Adds the credentials to the metadata of each stream. The stream's metadata applies to all its calls. */
   writeMetadata: MetadataWriter;
-  /** Also multiplexes streamed responses. For services whose streams carry small messages. */
-  includesStreams: boolean;
+  /** Whether server-streaming calls are multiplexed too. For services whose streamed responses are small. */
+  multiplexesStreams: boolean;
   /** Paths of methods that are retried without a budget, such as `/parley.quota.v1.QuotaService/Settle`. */
   alwaysRetried: ReadonlySet<string>;
 };
@@ -68,8 +68,8 @@ export class MultiplexClient implements CallTransport {
   }
 
   serverStream(call: Call): AsyncIterable<Message> {
-    const { includesStreams, fallback } = this.#options;
-    if (!includesStreams) return fallback.serverStream(call);
+    const { multiplexesStreams, fallback } = this.#options;
+    if (!multiplexesStreams) return fallback.serverStream(call);
     const request = call.method.requestSerialize(call.request);
     const stream = this.#streamFor(call, request);
     return stream?.serverStream(call, request) ?? fallback.serverStream(withEncodedRequest(call, request));

@@ -144,7 +144,7 @@ export class MultiplexStream {
 
   /**
    * Starts a server-streaming call. The caller must read the responses. Reading throws as `unary` does. Cancels the call if the caller stops
-   * reading early. This is not a generator, because a generator would keep the request in memory until the stream ends.
+   * reading early. This is not a generator, because a generator would keep the request in memory until the call ends.
    */
   serverStream(call: Call, request: Uint8Array): AsyncIterable<Message> {
     const queue = new ResponseQueue();

@@ -30,7 +30,7 @@ export type FailureCode = (typeof FAILURE_CODES)[number];
 /** The code of the stream's `error` event, and the label `code` of parley_turns_total; empty if the stream has no such event. */
 export type ErrorCode = FailureCode | "quota_exceeded" | "";
 
-type OutcomeRow = {
+type OutcomeTranslations = {
   proto: TurnOutcome;
   settleOutcome: SettleOutcomeName;
   /** The `finish_reason` of the stream's `done` event, and the label `finish` of parley_turns_total. */
@@ -41,7 +41,7 @@ type OutcomeRow = {
 
 const NO_ERROR = [""] as const;
 
-export const OUTCOMES: Readonly<Record<Outcome, OutcomeRow>> = {
+export const OUTCOMES: Readonly<Record<Outcome, OutcomeTranslations>> = {
   done: { proto: TurnOutcome.DONE, settleOutcome: "done", finishReason: "stop", errorCodes: NO_ERROR },
   error: { proto: TurnOutcome.ERROR, settleOutcome: "void", finishReason: "error", errorCodes: FAILURE_CODES },
   blocked: { proto: TurnOutcome.BLOCKED, settleOutcome: "void", finishReason: "blocked", errorCodes: NO_ERROR },

@@ -54,7 +54,7 @@ export type ServedMethod = {
   serve: (context: CallContext, send: SendResponse) => Promise<Message | undefined>;
 };
 
-/** Serves `implementation` on a grpc-js server. Returns its methods, so that another transport can serve them too. */
+/** Serves `implementation` on a grpc-js server. Returns the service's methods, so that another transport can serve them too. */
 export function implementService<S extends DescService>(
   server: Server,
   service: S,

@@ -30,8 +30,8 @@ export function invalidArgument(message: string, code = "invalid_argument"): Ser
   return new ServiceError("invalid_argument", code, message);
 }
 
-/** Returns an error and its causes, at most five in total. Returns an empty list if `error` is not an Error. */
-export function listCauses(error: unknown): Error[] {
+/** Returns an error and its causes, at most five errors in total. Returns an empty list if `error` is not an Error. */
+export function listErrorAndCauses(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);
   return chain;

@@ -36,7 +36,7 @@ export { logMissingTimeouts } from "./database/service-role.ts";
 export { workspaceTransaction } from "./database/workspace-transaction.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";
-export { type ErrorKind, invalidArgument, listCauses, notFound, ServiceError } from "./errors.ts";
+export { type ErrorKind, invalidArgument, listErrorAndCauses, notFound, ServiceError } from "./errors.ts";
 export { failpoint } from "./failpoint.ts";
 export { toRpcError } from "./grpc/call-errors.ts";
 export { EXPORT_TIMEOUT_MS, GENERATE_TIMEOUT_MS, MAX_GENERATION_MS } from "./grpc/call-limits.ts";
@@ -71,7 +71,12 @@ export { Lifecycle } from "./process/lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./process/logger.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./process/periodic.ts";
 export { runService } from "./process/run.ts";
-export { ConfigError, Environment, hasDecodableLogin, UNDECODABLE_LOGIN } from "./settings/environment.ts";
+export {
+  ConfigError,
+  Environment,
+  hasDecodableUrlCredentials,
+  UNDECODABLE_URL_CREDENTIALS,
+} from "./settings/environment.ts";
 export {
   openSecret,
   parseSecretText,

@@ -109,7 +109,7 @@ function buildHeaders(file: string, contentType: string): Asset["headers"] {
   };
 }
 
-/** Returns the first of the offered encodings that an Accept-Encoding header accepts, else `identity`. `;q=0` excludes one. */
+/** Returns the first of the offered encodings that an Accept-Encoding header accepts, else `identity`. `;q=0` refuses an encoding. */
 export function pickEncoding(
   acceptEncoding: string | undefined,
   offered: readonly Encoding[] = ["br", "gzip"],

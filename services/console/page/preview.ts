@@ -8,7 +8,7 @@ import { readTheme } from "./components/theme.ts";
 // widget go to the bot's playground, authenticated by the owner's sign-in.
 
 const RESTART_DELAY_MS = 200;
-/** With these headers, a request after a lost connection resumes the reply and does not send the message again. */
+/** With these headers, the playground resumes the reply after a lost connection and does not answer the message a second time. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
 let configuration: PreviewMessage | undefined;

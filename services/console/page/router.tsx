@@ -165,7 +165,7 @@ export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPendingComponent: ScreenLoading,
-  // Reads every value as text. The default would read a visitor's ID of 20 digits as a number and lose digits.
+  // Keeps every search parameter as a string. The default parses it as JSON: a visitor id of 20 digits would become a number and lose digits.
   parseSearch: parseSearchWith((value) => value),
   stringifySearch: stringifySearchWith(JSON.stringify),
 });

@@ -29,13 +29,13 @@ const SCREENS = [
 
 /** The frame of all screens: navigation and the owner's menu. */
 export function Shell() {
-  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const { role } = useSession();
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
   useEffect(() => {
-    setMenuOpen(false);
+    setDrawerOpen(false);
     // Moves the focus to the new screen, so that a screen reader announces the screen like a new page.
     if (shownPath.current !== path) main.current?.focus();
     shownPath.current = path;
@@ -51,7 +51,7 @@ export function Shell() {
         <OwnerMenu />
       </aside>
       <header className="topbar">
-        <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
+        <Dialog.Root open={isDrawerOpen} onOpenChange={setDrawerOpen}>
           <Dialog.Trigger className="icon-button" aria-label="Open the menu">
             <Icon name="menu" />
           </Dialog.Trigger>

@@ -27,8 +27,8 @@ export type AppDeps = SignInDeps &
 /** Receiving a body may take 120 s, and an upload may wait before its body is received. */
 const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
 /**
- * Closes a connection that has no traffic for this long during a request, for example because the client does not read the response. AddSource
- * and EraseSession are the calls with the longest pause.
+ * Closes a connection that has no traffic for this long during a request, for example because the client does not read the response. The longest
+ * legitimate pause is the wait for the response of AddSource or EraseSession.
  */
 const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.slowCall + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
@@ -59,7 +59,7 @@ export async function buildApp(deps: AppDeps, page: PageOptions, log: Logger): P
     if (deps.isStopping()) reply.header("connection", "close");
     done();
   });
-  // Routes forward bodies unparsed.
+  // Routes receive every body as a Buffer, because most of them forward it unchanged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
   healthRoutes(app, deps.isReady);

@@ -63,7 +63,7 @@ function parseSessionSecrets(text: string): string[] {
   return secrets;
 }
 
-/** Whether browsers send Secure cookies to a URL. They do so over HTTPS, and over plain HTTP only to this machine. */
+/** Whether a URL uses HTTPS, or plain HTTP to this machine. Browsers send the console's Secure cookies to no other URL. */
 function isSecure(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

@@ -94,7 +94,7 @@ async function rowCounts() {
   return Object.fromEntries(await Promise.all(counts));
 }
 
-test("every migration can be reverted with rows in its tables, one by one, and applied again", async () => {
+test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
   expect(Object.keys(before)).toHaveLength(24);

@@ -11,7 +11,7 @@ const MAIN_CONNECTIONS = 8;
 
 const system = useTestSystem();
 
-test("the service drops an OpenTurn whose deadline passed before it got a connection", async () => {
+test("the service drops an OpenTurn call whose deadline passes before the call gets a connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions(system.admin);
   const turns = Array.from({ length: 40 }, () => openRequest(bot));
@@ -28,7 +28,7 @@ test("the service drops an OpenTurn whose deadline passed before it got a connec
   expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
 });
 
-test("the service closes a turn although the deadline of CloseTurn passed before it got a connection", async () => {
+test("the service closes a turn even if the deadline of CloseTurn passes before the call gets a connection", async () => {
   const bot = await createBot(system.database);
   const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });

@@ -69,7 +69,7 @@ test("the service stops accepting calls within 3 s of SIGTERM, even if its tasks
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   // Eight statements wait: the settler's claim of the outbox lease, and those of seven tasks. The tasks are the audit, the reconciliation, filling
-  // the call log, closing months, pruning turns, counting replies, and counting the replies of bots.
+  // the call log, closing months, pruning turns, counting replies by workspace, and counting replies by bot.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();

@@ -32,7 +32,7 @@ export function registerOutboxGauges(registry: Registry, database: Database, log
   registerMeasuredGauges(
     registry,
     {
-      depth: { name: "parley_outbox_depth", help: "Closed turns in the outbox, counted to 100,000." },
+      depth: { name: "parley_outbox_depth", help: "Closed turns in the outbox, counted up to 100,000." },
       oldestSeconds: {
         name: "parley_outbox_oldest_seconds",
         help: "Age of the oldest closed turn in the outbox.",

@@ -22,7 +22,7 @@ import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-de
 import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
 
 const AUDIT_INTERVAL_SECONDS = 5 * 60;
-/** Months are closed at every fifth interval of the reconciliation: every 5 minutes by default. */
+/** The interval of the task that closes months, in intervals of the reconciliation: 5 minutes by default. */
 const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const RETENTION_INTERVAL_MS = 60 * 60_000;
@@ -112,12 +112,12 @@ export function createPeriodicTasks(
       run: (signal) => eraseDeletedWorkspaces({ database, notifySettler: reportErased, log }, signal),
     },
     {
-      name: "count sessions",
+      name: "recount sessions",
       intervalMs: RECOUNT_INTERVAL_MS,
       run: (signal) => recountAllSessions({ database, log }, signal),
     },
-    { name: "count replies", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
-    { name: "count replies of bots", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
+    { name: "count replies by workspace", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
+    { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },
     { name: "store key uses", intervalMs: STORE_KEY_USES_INTERVAL_MS, run: () => keyUses.store() },
     { name: "embed knowledge", intervalMs: EMBED_INTERVAL_MS, run: (signal) => embeddings.run(signal) },
   ];

@@ -31,7 +31,7 @@ import { exportSession } from "./sessions/export-session.store.ts";
 import type { SessionPosition } from "./sessions/index.ts";
 import { rateMessage, reviewMessage } from "./sessions/messages.store.ts";
 import { findSession, listSessions } from "./sessions/sessions.store.ts";
-import { deleteSettled, measureOutbox, readOutbox, readOutboxMark, startOfOutbox } from "./settlement/outbox.store.ts";
+import { deleteSettled, measureOutbox, positionBefore, readOutbox, readOutboxMark } from "./settlement/outbox.store.ts";
 import { countBotRepliesByHour, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
 import {
   countRatedSessions,
@@ -48,7 +48,7 @@ import { readKnowledge } from "./testing/knowledge.ts";
 import { createBot, edgeProcess, newClosing, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
-import { findTurn, openTurn } from "./turns/open-turn.store.ts";
+import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
 
 /** The one table that a statement may scan: it has one row per month, so a scan reads a page. */
@@ -102,7 +102,7 @@ beforeAll(async () => {
   await db.admin.query(`
     INSERT INTO conversation.closed_turns
     SELECT workspace_id, turn_id, edge_id, now() FROM conversation.turns LIMIT 20000`);
-  // A tenth of the replies are based on no passage, and a hundredth are rated down. Each bot has cases and runs.
+  // A tenth of the replies are based on no passage, and a hundredth are rated down. Each bot has evaluation cases and evaluation runs.
   await db.admin.query(`
     UPDATE conversation.turns SET grounded = false WHERE status = 'done' AND message_id % 20 = 0;
     UPDATE conversation.messages SET rating = 'down' WHERE role = 'assistant' AND message_id % 200 = 0;
@@ -183,7 +183,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "opening a turn in a known session",
     async (database) => openTurn(database, newTurn(bot, { sessionId: (await anyTurn()).sessionId })),
   ],
-  ["reading a repeated turn", async (database) => findTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
+  ["reading a repeated turn", async (database) => findOpenedTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
     "searching knowledge",
     async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
@@ -225,12 +225,12 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   ["renewing a lease", (database) => renewEdge(database, edgeProcess(randomUUID()), 30)],
-  ["reading the outbox", (database) => readOutbox(database, { after: startOfOutbox(), minAgeSeconds: 0, limit: 500 })],
+  ["reading the outbox", (database) => readOutbox(database, { after: positionBefore(), minAgeSeconds: 0, limit: 500 })],
   [
     "reading the outbox after a position",
     async (database) => {
-      const [after = startOfOutbox()] = await readOutbox(db.database, {
-        after: startOfOutbox(),
+      const [after = positionBefore()] = await readOutbox(db.database, {
+        after: positionBefore(),
         minAgeSeconds: 0,
         limit: 1,
       });
@@ -265,7 +265,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   [
-    "counting sessions again",
+    "recounting the messages and ratings of sessions",
     (database) => recountSessions(database, { inactiveSeconds: 0, since: "-infinity", limit: 100 }),
   ],
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
@@ -275,7 +275,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) => listDoneTurns(database, LAST_WEEK, { position: undefined, limit: 1_000 }),
   ],
   ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await anyTurn()])],
-  ["sending settlements again", async (database) => enqueueSettlements(database, [await anyTurn()])],
+  ["putting settlements into the outbox again", async (database) => enqueueSettlements(database, [await anyTurn()])],
   ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   [
@@ -351,7 +351,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   ["a bot and the rating down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
   ["a time", { sinceMicroseconds: YEAR_2025_MICROSECONDS }, "sessions_recent"],
 ])(
-  "a page of sessions filtered by %s reads only sessions of its index, in the order of the list",
+  "a page of sessions filtered by %s reads the sessions by an index that has the order of the list",
   async (_, filters, index) => {
     const find = (database: Database, after?: SessionPosition) =>
       searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
@@ -453,7 +453,7 @@ test("a sweep finds streaming turns by index and scans only the small edges tabl
   expect(new Set(await findSequentialScans(db.admin, statement))).toEqual(new Set(["edges"]));
 });
 
-test("finding a turn by its key or its message uses indexes and scans only the small edges table", async () => {
+test("finding a turn by its idempotency key or its message uses indexes and scans only the small edges table", async () => {
   const turn = { ...(await anyTurn()), botId: bot.id, source: "widget" };
   const statements = await recordStatements(db.database, async (database) => {
     await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });
@@ -499,7 +499,7 @@ test("measuring the outbox uses its index", async () => {
 
 // While the statistics say that no turns are open, the index of a workspace's open turns seems cheaper than the primary key. A cached plan
 // with that index would later read all open turns of the workspace. Until the next vacuum it would also read the closed turns.
-test("a turn is closed by its primary key, although the index of open turns was empty when its statement was planned", async () => {
+test("CloseTurn and the sweep close turns by primary key, although the index of open turns was empty at planning time", async () => {
   const { workspaceId, turnId } = await anyTurn();
   const close = await explain((database) => closeTurn(database, newClosing({ workspaceId, turnId })));
   const sweeping = { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };

@@ -113,7 +113,7 @@ test("ResolveKey returns the same error for an unknown, a revoked and a malforme
   for (const failure of failures) expect(failure).toEqual({ ...notFound("invalid_api_key"), message: "no such key" });
 });
 
-test("OpenTurn, CloseTurn and RenewEdge return invalid_argument for values that cannot be stored", async () => {
+test("OpenTurn, CloseTurn and RenewEdge return invalid_argument for invalid ids, sources, messages, metadata, outcomes and months", async () => {
   const good = openRequest(bot);
   for (const overrides of [
     { turnId: "1" },

@@ -45,8 +45,9 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** How tools connect to their URLs. */
     egress: environment.egress(),
     tracing: readTracing(environment),
-    /** The YAML file with the providers and routes. If not set, the variables below configure the providers. */
+    /** The YAML file with the providers and routes. If not set, the variables of OpenAI and Ollama below configure the providers. */
     llmConfigPath: environment.optionalText("LLM_CONFIG"),
+    /** The default model, unless the LLM_CONFIG file names one. */
     defaultModel: environment.optionalText("DEFAULT_MODEL"),
     openaiBaseUrl: environment.optionalUrl("OPENAI_BASE_URL", ["http", "https"]),
     isOpenaiConfigured: ["OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL"].some(

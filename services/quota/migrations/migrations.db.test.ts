@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-test("rolls every migration back with rows in its tables and applies it again", async () => {
+test("reverts every migration while the tables have rows, and applies it again", async () => {
   const workspace = await createWorkspace(quota, 10);
   const turn = randomUUID();
   await reserve(quota.database, workspace, turn);

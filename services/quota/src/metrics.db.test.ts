@@ -21,7 +21,7 @@ async function scrapeHoldGauges(registry: Registry) {
 
 /** Reads the gauges. A scrape that waits too long for the database reports NaN, so this function repeats it. */
 async function readHoldGauges() {
-  // A new registry for each measurement, because a registry caches a measurement for 5 s.
+  // Each read registers new gauges, because gauges cache their measurement for 5 s.
   const registry = new Registry();
   registerHoldGauges(registry, quota.database, silent);
   let gauges = await scrapeHoldGauges(registry);

@@ -108,7 +108,7 @@ export async function start(
     lifecycle,
   );
 
-  const prune = {
+  const pruneDeps = {
     database,
     retentionMonths: config.usageRetentionMonths,
     prunedRows: createPrunedRowCounter(registry),
@@ -118,7 +118,7 @@ export async function start(
     {
       name: "prune usage",
       intervalMs: () => PRUNE_INTERVAL_MS * (0.8 + Math.random() * 0.4),
-      run: (signal) => pruneUsage(prune, signal),
+      run: (signal) => pruneUsage(pruneDeps, signal),
     },
     log,
     lifecycle,

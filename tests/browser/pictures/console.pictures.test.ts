@@ -38,13 +38,13 @@ const PICTURES: Readonly<Record<string, Picture>> = {
 };
 
 /** Pictures that show only the bots of addHistory. They come first in PICTURES, because each of the others adds a bot. */
-const NEEDS_NO_BOT = new Set(["console-overview", "console-usage"]);
+const PICTURES_WITHOUT_NEW_BOT = new Set(["console-overview", "console-usage"]);
 
 describeInBrowser("pictures of the console", (fixture) => {
   beforeAll(() => addHistory(fixture.service), 300_000);
 
   it.each(Object.entries(PICTURES))("%s", async (name, { context, path, text, hasPreview }) => {
-    const bot = NEEDS_NO_BOT.has(name) ? "" : await addBot(fixture.service);
+    const bot = PICTURES_WITHOUT_NEW_BOT.has(name) ? "" : await addBot(fixture.service);
     if (bot !== "") await addConversation(fixture.service, bot);
     if (name === "console-questions" || name === "console-evaluation") await addQuestions(fixture.service, bot);
     const { system } = fixture.service;

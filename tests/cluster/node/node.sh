@@ -2,12 +2,13 @@
 # Runs a Kubernetes cluster of one node until it is killed or a component exits. `unshare` must start it as process 1 of its own pid, mount
 # and network namespaces. When it ends, the kernel removes every process, mount, interface and rule of the cluster. Only the cgroups remain.
 #
-#   node.sh BINARIES IMAGES STATE CGROUP NODE
+#   node.sh BINARIES IMAGES STATE CGROUP NODE_JS
 #
-# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`. CGROUP: name of the pods' cgroup. NODE: Node.js's path.
+# BINARIES: folder with the Kubernetes and CoreDNS binaries. IMAGES: archive of `docker save`.
+# CGROUP: name of the pods' cgroup. NODE_JS: path of Node.js.
 # STATE: an empty folder. The script writes the kubeconfig and the logs to it, and the file `ready` when the node is ready.
 set -euo pipefail
-binaries=$1 images=$2 state=$3 cgroup=$4 node=$5
+binaries=$1 images=$2 state=$3 cgroup=$4 node_js=$5
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$binaries:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -43,7 +44,7 @@ start_network() {
   echo 1 >/proc/sys/net/ipv4/ip_forward
 }
 
-# All pods share one cgroup. With the default weight it would get as much CPU time as a single process outside, such as etcd.
+# All pods share one cgroup. With the default weight the cgroup would get only as much CPU time as one process outside it, such as etcd.
 create_cgroups() {
   local hierarchy
   for hierarchy in $(awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/mounts); do
@@ -99,7 +100,7 @@ start controller-manager kube-controller-manager --kubeconfig "$KUBECONFIG" --le
   --cert-dir "$state/controller-manager"
 start scheduler kube-scheduler --kubeconfig "$KUBECONFIG" --leader-elect=false --cert-dir "$state/scheduler"
 start proxy kube-proxy --config "$state/proxy.yaml"
-start network-policies "$node" --experimental-strip-types --disable-warning=ExperimentalWarning "$here/network-policies.ts" "$token"
+start network-policies "$node_js" --experimental-strip-types --disable-warning=ExperimentalWarning "$here/network-policies.ts" "$token"
 start coredns coredns -conf "$state/Corefile"
 kubectl apply --filename "$here/config/dns.yaml" >/dev/null
 wait "$import"

@@ -37,7 +37,10 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
   });
 
-  /** Sends a message in a new conversation and returns its id. If `fields` has a session id, continues that session: the result is then unused. */
+  /**
+   * Sends a message in a new conversation and returns the conversation's id. If `fields` has a session_id, continues that session, and the
+   * returned id then names no session.
+   */
   async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
     const sessionId = randomUUID();
     await chat(
@@ -110,7 +113,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     });
   });
 
-  test("a streaming method needs its own content type, and is refused in a batch", async () => {
+  test("a streaming method refuses the content type of unary calls, and is refused in a batch", async () => {
     const method = "parley.conversation.v1.SessionAdminService/GetTranscript";
     expect((await owner.post(`/api/rpc/${method}`)).status).toBe(415);
     expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);

@@ -23,7 +23,10 @@ export function authSuite(shared: () => ContractSystem): void {
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /** Sends the Authorization header to the export and to the playground. Returns the status and the beginning of the text of both responses. */
+  /**
+   * Sends the Authorization header to the export and to the playground. Returns both responses as status and body, the export's cut
+   * to 60 characters.
+   */
   async function answers(authorization: string | undefined, client: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
@@ -152,7 +155,7 @@ export function authSuite(shared: () => ContractSystem): void {
       );
   });
 
-  test("a token without sub gets authentication_required [D23/6]", async () => {
+  test("a token without a valid sub gets authentication_required [D23/6]", async () => {
     for (const sub of [undefined, "", "a\0b", "a\nb", "\ud800"])
       expect(await answers(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
   });

@@ -181,7 +181,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("exports of all conversations", () => {
-    test("NDJSON has one line per conversation in the format of the single export, in the order of their start [D40/5]", async () => {
+    test("NDJSON has one line per conversation in the format of the single export, ordered by the conversation's start [D40/5]", async () => {
       const own = await createTenant(system.admin);
       const ids = [];
       for (let i = 0; i < 5; i++) ids.push((await startConversation({}, own)).session_id);
@@ -336,7 +336,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
       expect((await get(NDJSON, other)).status).toBe(200);
       disconnect.abort();
-      // `get` signs in a new user for each request, so these requests do not count against the limit of `user`.
+      // `get` sends the token of a new user with each request, so these requests do not count against the limit of `user`.
       await expect
         .poll(async () => (await get(`${NDJSON}?until=2020-01-01`, own)).status, { timeout: 10_000 })
         .toBe(200);
@@ -351,7 +351,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("deletion", () => {
-    test("an owner hides a conversation; without the role the answer is 403 [D40/9] [D40/11]", async () => {
+    test("an owner hides a conversation; a member without the role owner gets 403 [D40/9] [D40/11]", async () => {
       const { session_id } = await startConversation();
       for (const role of ["none", "viewer"] as const) {
         const headers = bearer(await token(tenant, role));
@@ -405,7 +405,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(await send("POST", ERASE, { visitor_id: "nobody" })).toMatchObject({ body: { conversations: 0 } });
     });
 
-    test("a body that does not name exactly one visitor gets 400 or 413 [D40/4]", async () => {
+    test("a malformed body gets 400, and one that is too large gets 413 [D40/4]", async () => {
       for (const body of [
         {},
         { visitor_id: "" },

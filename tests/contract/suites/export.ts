@@ -170,7 +170,7 @@ export function exportSuite(shared: () => ContractSystem): void {
     test("a rating can be set, changed and cleared, and appears in the export [2.4/4] [D27/1]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
-      const readStoredRating = async () =>
+      const readStoredRatings = async () =>
         (await readTranscript(system, tenant, session_id)).messages.map(({ rating }) => rating);
       for (const [message_id, rating] of [
         [meta?.message_id, "up"],
@@ -180,7 +180,7 @@ export function exportSuite(shared: () => ContractSystem): void {
       ]) {
         const answer = await api.rateMessage(tenant, { session_id, message_id, rating });
         expect(answer).toMatchObject({ status: 204, text: "" });
-        expect(await readStoredRating()).toEqual(["", rating]);
+        expect(await readStoredRatings()).toEqual(["", rating]);
       }
     });
 

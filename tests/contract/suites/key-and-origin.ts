@@ -172,7 +172,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     await expect.poll(async () => (await requestConfig(another.publicKey)).status, { timeout: 10_000 }).toBe(200);
   });
 
-  /** Returns the origins that a key for these domains allows. */
+  /** Returns those of `origins` that a key for these domains allows. */
   async function allowedOrigins(domains: string[], origins: string[]): Promise<string[]> {
     const key = await addKey(system, tenant, domains);
     const answers = await Promise.all(
@@ -278,9 +278,9 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
         "localhost:443",
       ]),
     );
-    const same = { ...tenant, publicKey: key?.publicKey ?? "" };
+    const withKey = { ...tenant, publicKey: key?.publicKey ?? "" };
     for (const origin of ["https://xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"])
-      expect((await api.getConfig(same, origin)).status, origin).toBe(200);
+      expect((await api.getConfig(withKey, origin)).status, origin).toBe(200);
   });
 
   test("the session stores the referrer, the user agent, the visitor id and the metadata [2.1/6-7] [2.3/4-7]", async () => {

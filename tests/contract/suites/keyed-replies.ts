@@ -71,7 +71,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   async function* readEvents(response: Response): AsyncGenerator<SseEvent> {
     for await (const item of readSse(response)) if ("event" in item) yield item;
   }
-  /** Reads a reply's events until it has this text, then disconnects. */
+  /** Reads a reply's events until their text is as long as `text`, then disconnects. */
   async function readUntil({ fields, headers }: Message, text: string, bot = slow): Promise<SseEvent[]> {
     const events: SseEvent[] = [];
     for await (const event of readEvents(await api.openChat(bot, fields, { headers }))) {

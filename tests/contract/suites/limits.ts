@@ -280,7 +280,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       for (const answer of later) expectLimited(answer, "chat", 60, formatError(429, "rate_limited"));
     });
 
-    test("replicas count malformed requests together, and each returns 429 from the first malformed request above 300 that it receives [D24/6]", async () => {
+    test("replicas count malformed requests together, and each refuses the address once it has itself received one above 300 [D24/6]", async () => {
       const { answers, later } = await repeatUntilRedisDecides(processes, async () => {
         const address = newClientAddress();
         const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });

@@ -73,27 +73,27 @@ export function outagesSuite(shared: () => ContractSystem): void {
   }
 
   test("without the conversation service every request gets 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
-    const [cached, uncached] = [tenant, await addKey(system, tenant, ["shop.example"])];
-    await api.chat(cached);
+    const [cachedKey, uncachedKey] = [tenant, await addKey(system, tenant, ["shop.example"])];
+    await api.chat(cachedKey);
     const openEvents = eventsOf(await api.openChat(slow));
     while ((await openEvents.next()).value?.event !== "token");
     await withServiceDown(system.conversation, async () => {
       const unavailable = formatError(503, "unavailable");
-      for (const key of [cached, uncached]) {
+      for (const key of [cachedKey, uncachedKey]) {
         const [answer, ms] = await measureMs(api.refusedChat(key));
         expectUnavailable(answer, unavailable);
         expect(ms).toBeLessThan(6_000);
       }
-      expectUnavailable(await api.getConfig(uncached), unavailable);
+      expectUnavailable(await api.getConfig(uncachedKey), unavailable);
       expectUnavailable(
-        await api.rateMessage(uncached, { session_id: randomUUID(), message_id: 1, rating: "up" }),
+        await api.rateMessage(uncachedKey, { session_id: randomUUID(), message_id: 1, rating: "up" }),
         unavailable,
       );
-      expectUnavailable(await api.call(doctorCall(uncached)), unavailable);
+      expectUnavailable(await api.call(doctorCall(uncachedKey)), unavailable);
       const stop = { session_id: randomUUID(), message_id: 1 };
-      const post = { method: "POST", headers: { origin: cached.origin, authorization: `Bearer ${token}` } };
+      const post = { method: "POST", headers: { origin: cachedKey.origin, authorization: `Bearer ${token}` } };
       expectUnavailable(
-        await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cached.publicKey, ...stop } }),
+        await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cachedKey.publicKey, ...stop } }),
         unavailable,
       );
       expectUnavailable(

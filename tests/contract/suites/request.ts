@@ -206,6 +206,7 @@ export function requestSuite(shared: () => ContractSystem): void {
       session_id: "no uuid",
       message: "x".repeat(4_001),
     };
+    // Uses up the chat rate limit of `address`.
     for (let count = 0; count < 60; count++) await api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address });
 
     const deleted = randomUUID();
@@ -214,7 +215,7 @@ export function requestSuite(shared: () => ContractSystem): void {
 
     const refused = async (body: Record<string, unknown>, call = { address, headers: { origin } }) =>
       formatRefusal(await api.refusedChat(tenant, body, call));
-    const unlimited = () => ({ address: newClientAddress(), headers: { origin } });
+    const fromNewAddress = () => ({ address: newClientAddress(), headers: { origin } });
     expect(await answerTo("{", { "x-forwarded-for": address })).toBe(formatError(400, "invalid_json"));
     expect(await refused({ ...fields, public_key: undefined })).toBe(formatError(400, "invalid_message"));
     expect(await refused(fields)).toBe(formatError(400, "message_too_long"));
@@ -222,9 +223,9 @@ export function requestSuite(shared: () => ContractSystem): void {
     expect(await refused(fields)).toBe(formatError(400, "invalid_session_id"));
     fields.session_id = deleted;
     expect(await refused(fields)).toBe(formatError(429, "rate_limited"));
-    expect(await refused(fields, unlimited())).toBe(formatError(401, "invalid_api_key"));
+    expect(await refused(fields, fromNewAddress())).toBe(formatError(401, "invalid_api_key"));
     fields.public_key = tenant.publicKey;
-    expect(await refused(fields, unlimited())).toBe(formatError(403, "origin_not_allowed"));
+    expect(await refused(fields, fromNewAddress())).toBe(formatError(403, "origin_not_allowed"));
     expect(formatRefusal(await api.refusedChat(tenant, fields))).toBe(formatError(404, "session_not_found"));
   });
 

@@ -31,7 +31,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
   const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
   describe("sessions", () => {
-    test("two concurrent turns both run; prompts contain only complete replies, and the export contains no streaming turn [D14/1-2] [D17/3] [4.3/7]", async () => {
+    test("two concurrent turns both run; prompts contain only turns whose reply is complete, and the export contains no streaming turn [D14/1-2] [D17/3] [4.3/7]", async () => {
       const hasRequest = (index: number) => () => system.provider.requests.length > index;
       system.provider.script([{}, { everyMs: 500 }, { everyMs: 500 }]);
       const session_id = randomUUID();

@@ -125,7 +125,7 @@ export function streamSuite(shared: () => ContractSystem): void {
       "no-finish": "provider_error",
     };
 
-    test("a provider failure is an error event with a stable code, then done, never a status [6/5] [6/10-12] [D17/1] [D18/1-4] [D18/6] [D19/1-2] [D20/1]", async () => {
+    test("a provider failure is an error event with a stable code, then done, never an HTTP error status [6/5] [6/10-12] [D17/1] [D18/1-4] [D18/6] [D19/1-2] [D20/1]", async () => {
       await Promise.all(
         Object.entries(failures).map(async ([model, code]) => {
           const session_id = randomUUID();

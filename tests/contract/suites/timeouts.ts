@@ -17,7 +17,7 @@ export type Timeouts = {
 };
 
 export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
-  // The silence begins before the suites keep this process busy, so that its start is measured exactly.
+  // Opens this stream before the suites start: in a busy process the start of its silence would be measured too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),

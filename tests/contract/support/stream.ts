@@ -2,7 +2,7 @@ import { readSse, type SseEvent } from "@parley/test-support";
 import type { ChatResult } from "../../system/chat.ts";
 import type { System } from "../../system/system.ts";
 
-/** Returns the names of a stream's events. Lists consecutive tokens once, because their number depends on the model. */
+/** Returns the names of a stream's events. Lists consecutive tokens once, because llm-proxy may coalesce several tokens into one event. */
 export function eventNames({ events }: ChatResult): string[] {
   const all = events.map(({ event }) => event);
   return all.filter((event, index) => event !== "token" || all[index - 1] !== "token");

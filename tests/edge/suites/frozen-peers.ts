@@ -9,8 +9,8 @@ import { newClientAddress } from "../../system/visitors.ts";
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
   /**
-   * The stream of a request that was sent before the peer froze, or for quota after it froze. `afterMs` is the time from the freeze to the
-   * stream's end, `afterLastTokenMs` the time from the last token to the stream's end.
+   * The stream of a request. The request was sent before the peer froze, except that for quota it was sent after quota froze. `afterMs` is the
+   * time from the freeze to the stream's end, `afterLastTokenMs` the time from the last token to the stream's end.
    */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze, and the time from the freeze to the end of its response. */

@@ -25,7 +25,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
   };
   const readOutcome = async (response: Response): Promise<Outcome> => {
     const { text, done, error } = await readChat(response);
-    // Counts words, because the edge may coalesce tokens into one event.
+    // Counts words, because llm-proxy may coalesce several tokens into one event.
     return { finish: done?.finish_reason, tokens: text.trimEnd().split(" ").length, code: error?.code };
   };
   const startReplica = async (name: "llm-proxy" | "conversation", target: string) => {

@@ -11,7 +11,7 @@ export interface History {
   /** Ids of the workspaces, largest first. Each has the bot `assistant`. */
   workspaceIds: string[];
   turns: number;
-  /** Duration of the generation. */
+  /** Duration of `fillHistory`. */
   seconds: number;
 }
 

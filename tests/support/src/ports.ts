@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 /**
- * The range is below the ephemeral ports, so that no outgoing connection takes one of its ports. It is above port 10080, to which browsers
- * and fetch refuse to connect.
+ * The range of the ports that `freePorts` returns. It is below the ephemeral ports, so that no outgoing connection takes one of its ports. It
+ * is above port 10080, to which browsers and fetch refuse to connect.
  */
 const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;

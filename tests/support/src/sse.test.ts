@@ -69,7 +69,7 @@ it("readSse closes the connection when the caller leaves the loop", async () => 
   expect(isClosed).toBe(true);
 });
 
-it("collectSse throws an AbortError if its signal has aborted before", async () => {
+it("collectSse throws an AbortError if its signal has aborted before the call", async () => {
   const reading = collectSse(stream([], { isOpen: true }), { signal: AbortSignal.abort() });
   await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
 });

@@ -11,13 +11,13 @@ export interface DelayFaults {
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export interface PumpOptions {
-  /** Returns the current faults. Called for every chunk. */
+  /** Returns the faults at the time of the call. */
   faults(): DelayFaults;
-  /** Writes a chunk to the receiver. Returns false if its buffer is full. */
+  /** Writes a chunk to the receiver. Returns false if the receiver's buffer is full. */
   send(chunk: Buffer): boolean;
 }
 
-/** Forwards data and the end of the stream from one socket to the other, in order. Delays them while `faults` demand it. */
+/** Forwards data and the end of the stream from one socket to the other, in order. Delays both by `latencyMs`, and while `isStalled` is true. */
 export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
   let tail = Promise.resolve();
   let queuedBytes = 0;

@@ -53,7 +53,7 @@ export class FaultInjector {
   lostReplies = 0;
   /** Backups that were restored after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
   shortRestores = 0;
-  /** Whether the injector waits for a whole reply after the latest fault. */
+  /** True from the end of a fault until a visitor gets a whole reply, or until RECOVERY_TIMEOUT_MS has passed. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
   readonly #progress: (line: string) => void;

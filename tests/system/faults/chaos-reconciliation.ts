@@ -13,8 +13,8 @@ export type ReconcileOptions = {
   settleTimeoutMs: number;
   /** The conversation service's RECONCILE_MIN_AGE_SECONDS. A repair ignores younger turns. */
   minAgeSeconds: number;
-  /** Whether a database may have been restored. If so, turns may differ from usage, and `reconcile` repairs the differences. */
-  hasLostTurns: boolean;
+  /** Whether the run restores databases from backups. Turns may then differ from usage, and `reconcile` repairs the differences. */
+  hasRestores: boolean;
 };
 
 const MAX_REPAIR_ROUNDS = 6;
@@ -24,26 +24,26 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
   let repairs = 0;
   let balance: Balance;
   let differences: number;
-  if (options.hasLostTurns) {
-    // A restored conversation database may have open turns that their edges have already finished. Stops the edges, because the sweeper
-    // closes such turns when the leases of their edges expire.
+  if (options.hasRestores) {
+    // A restored conversation database may have open turns that their edges have already finished. The sweeper closes such turns when the
+    // leases of their edges expire. Running edges renew their leases, so this stops all edges.
     await Promise.all(system.edges.map((edge) => edge.stop()));
     await waitUntilClosed(system, options.settleTimeoutMs);
     await ageHolds(system);
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   for (let round = 1; ; round++) {
-    if (options.hasLostTurns) repairs += await repair(system);
+    if (options.hasRestores) repairs += await repair(system);
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
-    if (differences + balance.unbalanced === 0 || !options.hasLostTurns || round === MAX_REPAIR_ROUNDS) break;
+    if (differences + balance.unbalanced === 0 || !options.hasRestores || round === MAX_REPAIR_ROUNDS) break;
     // The next repair ignores the turns that this repair has settled until they are `minAgeSeconds` old.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   return { ...balance, repairs, differences };
 }
 
-/** Waits until no turn is open and no settlement is unsent. Unlike `waitUntilSettled`, ignores holds. */
+/** Waits until all turns are closed and all settlements are sent, or `timeoutMs` has passed. Unlike `waitUntilSettled`, ignores holds. */
 async function waitUntilClosed({ database }: System, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -53,7 +53,7 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
   }
 }
 
-/** Makes all holds 10 minutes older. A repair voids the hold of an unknown turn only at that age, and the run does not wait so long. */
+/** Makes all holds 10 minutes older, so that the run need not wait: a repair voids the hold of an unknown turn when it is 10 minutes old. */
 async function ageHolds({ database }: System): Promise<void> {
   await queryFirstRow(
     database,

@@ -17,7 +17,7 @@ export type ChaosOptions = {
   pauseMs: number;
   /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
   edgeLeaseSeconds: number;
-  /** Maximum duration of each wait until everything is settled. The run waits several times if it repairs lost turns. */
+  /** Maximum duration of each wait until everything is settled. With `hasDatabaseFaults` the run waits several times. */
   settleTimeoutMs: number;
   /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
   minKills: number;
@@ -29,7 +29,8 @@ export type ChaosOptions = {
 };
 
 export type ChaosResult = Reconciled & {
-  turns: number;
+  /** Number of visits. A refused visit opens no turn. */
+  visits: number;
   kills: number;
   faults: FaultReport[];
   /** Number of visits by outcome. */
@@ -46,16 +47,16 @@ export type ChaosResult = Reconciled & {
 /** Shorter than an installation's 2 minutes, so that a run's end takes less time. Longer than the statement timeout of 10 s. */
 const RECONCILE_MIN_AGE_SECONDS = 15;
 /**
- * The most services that are down at a time. On a busy machine a restart takes longer than the pause between kills, so without a limit few
- * replies would complete.
+ * Maximum number of services that are down at the same time. On a busy machine a restart takes longer than the pause between kills, so without
+ * a limit few replies would complete.
  */
 const MAX_DOWN = 2;
 const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
 /**
- * Sends SIGKILL to random services and database connections while visitors chat, and injects faults of the database if the options say so.
- * Restarts each killed service at once. PostgreSQL restarts itself when the process of a connection is killed. Then waits until every turn is
- * settled, repairs what restores lost, and counts the differences.
+ * Sends SIGKILL to random services and database connections while visitors chat. With `hasDatabaseFaults`, also injects the faults of
+ * FaultInjector. Restarts each killed service at once. PostgreSQL restarts itself when the process of a connection is killed. Then waits until
+ * every turn is settled, repairs what restores lost, and counts the differences.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();
@@ -125,10 +126,10 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
       const isKilled =
         Math.random() < 0.1
           ? await killDatabaseConnection(system)
-          : restarts.running < MAX_DOWN && restarts.killAndRestart(victim);
+          : restarts.pending < MAX_DOWN && restarts.killAndRestart(victim);
       if (!isKilled) continue;
       kills++;
-      if (kills % 10 === 0) options.progress(`${visits.length} turns, ${kills} kills`);
+      if (kills % 10 === 0) options.progress(`${visits.length} visits, ${kills} kills`);
     }
     await restarts.finish();
   };
@@ -147,16 +148,16 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
   await Promise.allSettled(disturbances);
   isOver = true;
   await Promise.all([...disturbances, ...visitors]);
-  options.progress(`${visits.length} turns, ${kills} kills; waiting for settlement`);
+  options.progress(`${visits.length} visits, ${kills} kills; waiting for settlement`);
   const reconciled = await reconcile(system, {
     settleTimeoutMs: options.settleTimeoutMs,
     minAgeSeconds: RECONCILE_MIN_AGE_SECONDS,
-    hasLostTurns: options.hasDatabaseFaults,
+    hasRestores: options.hasDatabaseFaults,
   });
   const outcomes = countOutcomes(visits);
   return {
     ...reconciled,
-    turns: visits.length,
+    visits: visits.length,
     kills,
     faults: injector.reports(),
     outcomes,
@@ -172,12 +173,12 @@ const START_ATTEMPTS = 5;
 
 /** Kills services and starts them again, several at a time. */
 export class Restarts {
-  readonly #running = new Map<ServiceProcess, Promise<void>>();
+  readonly #pending = new Map<ServiceProcess, Promise<void>>();
   readonly #failures: unknown[] = [];
 
-  /** The number of services that are being started again. */
-  get running(): number {
-    return this.#running.size;
+  /** The number of services that have been killed and are not ready again yet. */
+  get pending(): number {
+    return this.#pending.size;
   }
 
   get hasFailed(): boolean {
@@ -186,18 +187,18 @@ export class Restarts {
 
   /** Kills a service and starts it again, without waiting. Returns false if the service is already being started again. */
   killAndRestart(service: ServiceProcess): boolean {
-    if (this.#running.has(service)) return false;
+    if (this.#pending.has(service)) return false;
     const restart = killAndRestart(service).catch((error: unknown) => void this.#failures.push(error));
-    this.#running.set(
+    this.#pending.set(
       service,
-      restart.finally(() => this.#running.delete(service)),
+      restart.finally(() => this.#pending.delete(service)),
     );
     return true;
   }
 
   /** Waits for all restarts. Throws if one of them failed. */
   async finish(): Promise<void> {
-    await Promise.all(this.#running.values());
+    await Promise.all(this.#pending.values());
     if (this.hasFailed) throw new AggregateError(this.#failures, "a killed service did not start again");
   }
 }

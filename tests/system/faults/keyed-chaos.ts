@@ -50,7 +50,7 @@ export type KeyedChaosResult = {
 const EDGES = 3;
 /** Longer than a lease, a drain and the restart of a service together. */
 const READER_TIMEOUT_MS = 120_000;
-/** Shorter than the time for which some readers stay away, so that some replies are cancelled without readers. */
+/** Shorter than the time for which some readers stay away, so that the edge cancels some replies that have no reader. */
 const DETACHED_REPLY_MS = 2_500;
 const WORDS = [
   "Where",

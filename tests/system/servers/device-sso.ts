@@ -18,15 +18,15 @@ export type DeviceSso = {
   isSilent: boolean;
   /** How long it takes to respond to a token request. */
   tokenDelayMs: number;
-  /** Whether it has an endpoint for the revocation of refresh tokens. */
-  revokes: boolean;
+  /** Whether its metadata contain the endpoint that revokes refresh tokens. */
+  hasRevocationEndpoint: boolean;
   /** The forms of the token requests, in order. */
   tokenRequests: URLSearchParams[];
   /** Revokes all refresh tokens, as an administrator of the identity provider can. */
-  endLogins(): void;
+  revokeAllRefreshTokens(): void;
   isActive(refreshToken: string): boolean;
   /** Returns the number of refresh tokens that are valid. */
-  activeLogins(): number;
+  countActiveRefreshTokens(): number;
   stop(): Promise<void>;
 };
 
@@ -64,7 +64,7 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
             issuer: sso.issuer,
             device_authorization_endpoint: `${sso.issuer}/device`,
             token_endpoint: `${sso.issuer}/token`,
-            ...(sso.revokes && { revocation_endpoint: `${sso.issuer}/revoke` }),
+            ...(sso.hasRevocationEndpoint && { revocation_endpoint: `${sso.issuer}/revoke` }),
           },
         };
       case "/device": {
@@ -98,11 +98,11 @@ export async function startDeviceSso(signAccessToken: (lifetimeS: number) => Pro
     deviceCodeLifetimeS: 60,
     isSilent: false,
     tokenDelayMs: 0,
-    revokes: true,
+    hasRevocationEndpoint: true,
     tokenRequests: [],
-    endLogins: () => refreshTokens.clear(),
+    revokeAllRefreshTokens: () => refreshTokens.clear(),
     isActive: (refreshToken) => refreshTokens.has(refreshToken),
-    activeLogins: () => refreshTokens.size,
+    countActiveRefreshTokens: () => refreshTokens.size,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

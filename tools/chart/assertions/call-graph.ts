@@ -28,8 +28,8 @@ export const TRIAL_CALLS: readonly string[] = [
 ];
 
 /**
- * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values set no egress proxy. The policies of
- * other components allow only the ports of the systems that these components need. If the values name no peers for a system, the policies
+ * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values set no egress proxy. The policy of
+ * each other component allows only the ports of the external systems that the component needs. If the values name no peers for a system, the policies
  * allow its port at any address. The policies of the doctor and of a trial's setup Job allow all egress.
  */
 export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);

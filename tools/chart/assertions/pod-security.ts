@@ -16,7 +16,7 @@ const FIXED_VERSION = /:(?!latest$)[^:/]+$/;
 
 /**
  * Reports violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
- * account token only with a Role, no service links, requests and a memory limit, and no image without a tag or with the tag
+ * account token only with a Role, no service links, CPU and memory requests, a memory limit, and no image without a tag or with the tag
  * `latest`.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {

@@ -102,7 +102,7 @@ function backendPortProblems(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
-/** Variables with addresses of the release's Services: of the services, of the cli and of the console. */
+/** Environment variables of the four services, the cli and the console that contain addresses of the release's Services. */
 const ADDRESS_VARIABLE = /_TARGET$|^PARLEY_.*_URL$|^(?:CONVERSATION|QUOTA|EDGE)_URL$/;
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;

@@ -67,7 +67,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
   });
 }
 
-/** Returns all string values that this key has in the values, at any depth. */
+/** Returns the string of each entry of the values file that has this key, at any depth. */
 function valuesOfKey(values: unknown, key: string): string[] {
   if (typeof values !== "object" || values === null) return [];
   return Object.entries(values).flatMap(([name, value]) =>
@@ -79,7 +79,7 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that a Job creates, as in a trial. The Job's Role may create Secrets, and names those that it may read. */
+/** Returns the names of the Secrets that a trial's Job creates. The Job's Role may create Secrets, and names the Secrets that the Job may use. */
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {

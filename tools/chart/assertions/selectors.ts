@@ -1,12 +1,12 @@
 import { componentOf, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Reports each selector that selects no pod, or that selects pods of another component. */
+/** Reports selectors that select no pod, and selectors other than a PodMonitor's that select pods of another component. */
 export function selectorProblems(manifests: readonly Manifest[]): string[] {
   const pods = workloads(manifests);
-  return selectors(manifests).flatMap(({ manifest, selector, selectsOneComponent }) => {
+  return selectors(manifests).flatMap(({ manifest, selector, isLimitedToComponent }) => {
     const selected = pods.filter(({ labels }) => selects(selector, labels));
     if (selected.length === 0) return [`${nameOf(manifest)} selects no pod`];
-    const others = selectsOneComponent
+    const others = isLimitedToComponent
       ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest))
       : [];
     return others.map(({ manifest: other }) => `${nameOf(manifest)} selects the pods of ${nameOf(other)}`);
@@ -16,13 +16,17 @@ export function selectorProblems(manifests: readonly Manifest[]): string[] {
 type Selector = {
   manifest: Manifest;
   selector: Labels;
-  /** Whether the selector may select only the pods of its own component. */
-  selectsOneComponent: boolean;
+  /** Whether it is a problem if the selector selects pods of another component. */
+  isLimitedToComponent: boolean;
 };
 
 function selectors(manifests: readonly Manifest[]): Selector[] {
-  const selectorsOf = (kind: string, selectorOf: (spec: Manifest["spec"]) => Labels, selectsOneComponent = true) =>
-    ofKind(manifests, kind).map((manifest) => ({ manifest, selector: selectorOf(manifest.spec), selectsOneComponent }));
+  const selectorsOf = (kind: string, selectorOf: (spec: Manifest["spec"]) => Labels, isLimitedToComponent = true) =>
+    ofKind(manifests, kind).map((manifest) => ({
+      manifest,
+      selector: selectorOf(manifest.spec),
+      isLimitedToComponent,
+    }));
   return [
     ...selectorsOf("Deployment", ({ selector }) => selector.matchLabels),
     ...selectorsOf("Service", ({ selector }) => selector),

@@ -15,8 +15,8 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
 {{- end -}}
 
 {{/*
-Environment variables of every container. Node reads only one file of additional certificate authorities. So with `caBundle`, the cli pod does not
-read the ops ports' authority from its own file: the bundle must contain it.
+Environment variables of every container. Node reads only one file of additional certificate authorities. So with `caBundle`, the cli pod cannot
+also read the file with the ops ports' authority: the bundle must contain this authority.
 */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}

@@ -6,8 +6,8 @@ namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 {{/*
 Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…,
 up, and the histograms gen_ai_… of OpenTelemetry's conventions, whose labels have the same prefix. The platform's series have no label
-`release`. Their expressions contain `namespace=~".+"` and an object's name that starts with `parley-`. This template replaces them with the
-release's namespace and the installation's full name.
+`release`. Their expressions contain `namespace=~".+"` and an object's name that starts with `parley-`. This template replaces `.+` with the
+release's namespace, and the `parley` at the start of the name with the installation's full name.
 */}}
 {{- define "parley.ownSeries" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}

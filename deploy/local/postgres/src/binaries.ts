@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { LocalPostgresError } from "./errors.ts";
 import { run } from "./run.ts";
 
-/** A PostgreSQL installation: `bin/`, `lib/` and `share/` below `dir`. */
+/** PostgreSQL's program files: `bin/`, `lib/` and `share/` below `dir`. */
 export interface Binaries {
   dir: string;
   /** The version of the npm package, such as `18.4.0-beta.17`. */

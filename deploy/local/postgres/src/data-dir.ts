@@ -11,7 +11,7 @@ export interface InitOptions {
   log: (line: string) => void;
 }
 
-/** Initialises the data directory if it is empty. Throws if it contains other data. */
+/** Initialises the data directory if it is missing or empty. Throws if it contains data of another major version, or files of another program. */
 export async function ensureDataDir(installation: Installation, options: InitOptions): Promise<void> {
   const major = installation.binaries.version.split(".")[0] ?? "";
   const foundMajor = await readMajorVersion(installation.dataDir);

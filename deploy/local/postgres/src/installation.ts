@@ -43,7 +43,7 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   };
 }
 
-/** Returns the directory of root's data, one for each absolute path of `dataDir`. */
+/** Returns the directory in SHARED_DIR that replaces root's `dataDir`. Each absolute path has a directory of its own. */
 export function rootDataDir(dataDir: string): string {
   return join(SHARED_DIR, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }

@@ -4,10 +4,10 @@ import { LocalPostgresError } from "./errors.ts";
 export const SUPERUSER = "postgres";
 
 /**
- * The state of the server at a URL: `ready`; `rejected` when it refuses the password; `foreign` when it serves another data directory;
+ * The state of the server at a URL: `ready`; `rejected` when it refuses the password; `other_data_dir` when it serves another data directory;
  * `unreachable` when the connection or the query fails for another reason, for example while the server starts.
  */
-export type ServerState = "ready" | "rejected" | "foreign" | "unreachable";
+export type ServerState = "ready" | "rejected" | "other_data_dir" | "unreachable";
 
 /** Probes the server once. Waits up to 2 s for the connection, and up to 2 s for the query. */
 export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
@@ -17,7 +17,7 @@ export async function probeServer(url: string, dataDir: string): Promise<ServerS
   try {
     await client.connect();
     const { rows } = await client.query<{ data_directory: string }>("SHOW data_directory");
-    return rows[0]?.data_directory === dataDir ? "ready" : "foreign";
+    return rows[0]?.data_directory === dataDir ? "ready" : "other_data_dir";
   } catch (error) {
     const isPasswordWrong = error instanceof DatabaseError && error.code === "28P01";
     return isPasswordWrong ? "rejected" : "unreachable";

@@ -13,7 +13,7 @@ export interface RunOptions {
   timeoutMs?: number;
 }
 
-/** Runs a program and returns its standard output. Rejects with its standard error when it fails. */
+/** Runs a program and returns its standard output. If the program fails, rejects with an error whose message contains its standard error. */
 export async function run(command: string, args: string[], options: RunOptions = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, {
     cwd: "/",

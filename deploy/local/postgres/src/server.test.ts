@@ -23,7 +23,7 @@ async function failWith(script: string): Promise<string> {
   return error.message;
 }
 
-/** During recovery, the server refuses each probe of a start with such a line. */
+/** The line that the server logs each time it refuses a connection of `probeServer` during recovery. */
 const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
 
 it("finds the reason of the exit in a log, although thousands of lines about refused connections precede it", async () => {

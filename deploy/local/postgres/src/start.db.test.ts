@@ -87,7 +87,7 @@ describe("a server that is already running", () => {
     expect(await query(server.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
   });
 
-  it("stops when its data is removed, after the process that started it was killed", async () => {
+  it("is stopped by removeLocalPostgres, even if the process that started it was killed", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGKILL");
     const installation = await resolveInstallation(local.dataDir);

@@ -52,7 +52,7 @@ describe("the shop", () => {
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
   });
 
-  it("serves an image of each product and the style sheet", async () => {
+  it("serves the style sheet and an image of each product", async () => {
     for (const { slug } of GOODS) {
       expect((await get(`/goods/${slug}.svg`)).headers.get("content-type")).toBe("image/svg+xml");
     }

@@ -54,7 +54,7 @@ const anyText = fc.array(
   { maxLength: 30 },
 );
 
-test("the pieces of a text have the same normal form as the whole text", () => {
+test("the normal forms of a text's pieces, joined, are the normal form of the whole text", () => {
   fc.assert(
     fc.property(anyText, (characters) => {
       const text = characters.join("");
@@ -66,7 +66,7 @@ test("the pieces of a text have the same normal form as the whole text", () => {
   );
 });
 
-test("appending text changes the normal form of the last cluster only", () => {
+test("appending text changes only the normal form of the last cluster", () => {
   fc.assert(
     fc.property(anyText, anyText, (before, after) => {
       const text = before.join("");

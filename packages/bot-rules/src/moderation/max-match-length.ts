@@ -21,7 +21,7 @@ export function computeMaxMatchLength(compiled: RE2JS): number {
     if (known !== undefined) return known;
     const instruction = instructions[index];
     if (instruction === undefined) throw new Error("the pattern cannot be measured");
-    // A path that returns to this instruction while it is measured is a loop.
+    // If measuring the instruction reaches it again, the path has a loop.
     lengths.set(index, Number.POSITIVE_INFINITY);
     const length = measure(instruction, longestFrom);
     lengths.set(index, length);

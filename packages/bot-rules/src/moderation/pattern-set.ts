@@ -42,10 +42,11 @@ export class PatternSet {
   }
 
   /**
-   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. Unless the text
-   * is complete, also ignores matches at its end, because text that follows could change them.
+   * Returns the index of the first pattern that matches, -1 if none does. Ignores matches that start before `searchFrom`. If the text is
+   * not complete, also ignores matches that reach its end, because text that follows could change them.
    */
   findFirstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
+    // The indexes are in ascending order.
     for (const { firstIndex, set } of this.#groups)
       for (const index of set.match(text))
         if (

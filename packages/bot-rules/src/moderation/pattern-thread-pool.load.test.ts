@@ -84,7 +84,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
   });
 
   test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
-    // With this share, regaining one millisecond of thread time beyond the burst takes a quarter of an hour.
+    // With this share, a workspace that has used its burst regains one millisecond of thread time in a quarter of an hour.
     const { match, countOf, logged } = startThreads({ share: 0.000_001, maxWaitMs: 2_000, maxJobMs: 60_000 });
     // Starting a thread may take longer than maxWaitMs.
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
@@ -103,7 +103,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     expect(await neighbour()).toMatchObject({ index: 0 });
   });
 
-  test("is refused and its thread terminated after its time limit, and the next job gets another thread", async () => {
+  test("is refused after the time limit of a job, its thread is terminated, and the next job gets another thread", async () => {
     const { match, countOf } = startThreads({ maxJobMs: 300 });
     await expect(match("ws_a", slowPatterns(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
     expect(await countOf("match_timeout")).toBe(1);

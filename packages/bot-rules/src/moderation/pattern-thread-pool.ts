@@ -19,7 +19,7 @@ const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 
 const MAX_JOB_MS = 3_000;
 /** Time limit for waiting in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
-/** How long a thread that failed to start is not replaced. Without a pause, starting threads again and again would occupy a core. */
+/** Delay before a thread that failed to start is replaced. Without it, starting threads again and again would occupy a core. */
 const START_RETRY_DELAY_MS = 1_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_QUEUED_CHARACTERS = 1_000_000;
@@ -53,8 +53,8 @@ type QueuedJob = {
 
 /**
  * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces. The event loop
- * stays free. Each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. The
- * caller must then treat the job's text as unmoderated and not show it.
+ * stays free. Each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. If
+ * a match job is refused, the caller must treat its text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
@@ -77,7 +77,7 @@ export class PatternThreadPool {
     lifecycle.onClose("pattern threads", () => this.#close());
   }
 
-  /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit. */
+  /** Matches a text. Throws ServiceError `moderation_overloaded` if the job exceeds a limit or its thread fails. */
   async match(workspaceId: string, job: Omit<MatchJob, "kind">): Promise<Match> {
     const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
     if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describeAnswer(answer)}`);
@@ -99,8 +99,8 @@ export class PatternThreadPool {
   }
 
   /**
-   * Throws PatternRefusedError if the pattern may not be saved. Like `match`, throws ServiceError `moderation_overloaded` if the job exceeds a
-   * limit.
+   * Throws PatternRefusedError if the pattern may not be saved, or if the check exceeds the time limit of a job. Throws ServiceError
+   * `moderation_overloaded` if the check exceeds a limit of the queue or its thread fails.
    */
   async check(workspaceId: string, candidate: PatternCandidate): Promise<void> {
     const answer = await this.#enqueue(workspaceId, { kind: "check", ...candidate });
@@ -207,16 +207,16 @@ export class PatternThreadPool {
   }
 
   /** Terminates a thread and refuses its job. */
-  #endThread(thread: Thread, result: JobOutcome): void {
+  #endThread(thread: Thread, outcome: JobOutcome): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
     const { running: queuedJob, startedAtMs } = thread;
-    // A result that the thread has already sent still arrives.
+    // A result that the thread has already sent still arrives. Without a running job, #finish ignores it.
     thread.running = undefined;
     if (queuedJob !== undefined) {
       const now = performance.now();
       this.#timeLimiter.charge(queuedJob.workspaceId, now - startedAtMs, now);
-      this.#refuse(queuedJob, result);
+      this.#refuse(queuedJob, outcome);
     }
     this.#dispatch();
   }
@@ -228,19 +228,19 @@ export class PatternThreadPool {
     this.#refuse(queuedJob, "wait_timeout");
   }
 
-  #refuse(queuedJob: QueuedJob, result: JobOutcome): void {
+  #refuse(queuedJob: QueuedJob, outcome: JobOutcome): void {
     clearTimeout(queuedJob.timer);
-    this.#observe(queuedJob, result);
+    this.#observe(queuedJob, outcome);
     const { job, workspaceId, reject } = queuedJob;
-    this.#log.warn({ workspace_id: workspaceId, result }, "pattern job refused");
-    // If a check takes too long, the author's patterns are too slow. That is not an overload.
-    if (job.kind === "check" && result === "match_timeout") reject(slowToCompileError());
+    this.#log.warn({ workspace_id: workspaceId, result: outcome }, "pattern job refused");
+    // If a check takes too long, the owner's patterns are too slow to compile. That is not an overload.
+    if (job.kind === "check" && outcome === "match_timeout") reject(slowToCompileError());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
-  #observe({ job, enqueuedAtMs }: QueuedJob, result: JobOutcome): void {
+  #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
     const kind = job.kind === "match" ? "match" : "check";
-    this.#durations.observe({ kind, result }, (performance.now() - enqueuedAtMs) / 1_000);
+    this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
   }
 
   async #close(): Promise<void> {

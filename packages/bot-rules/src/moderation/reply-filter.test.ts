@@ -38,13 +38,19 @@ describe("ReplyFilter", () => {
     ["no word matches", ["secret"], ["no ", "such ", "word"], "no such word", undefined],
     ["a word matches", ["secret"], ["the sec", "ret is out"], "the ", "secret"],
     [
-      "a word matches only as part of a longer word",
+      "the pattern requires word boundaries and the word is only part of a longer word",
       ["\\bidiot\\b"],
       ["an idiot", "ic plan"],
       "an idiotic plan",
       undefined,
     ],
-    ["a word matches together with its boundary", ["\\bidiot\\b"], ["an idiot", ", sir"], "an ", "\\bidiot\\b"],
+    [
+      "the pattern requires word boundaries and the word has them",
+      ["\\bidiot\\b"],
+      ["an idiot", ", sir"],
+      "an ",
+      "\\bidiot\\b",
+    ],
     ["a match is at the end of the reply", ["idiot$"], ["you idi", "ot"], "you ", "idiot$"],
     [
       "a match at the end of a part is not at the end of the reply",

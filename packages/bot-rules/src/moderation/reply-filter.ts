@@ -12,13 +12,13 @@ export type MatchText = (
  * Limit for the last cluster. A longer run of marks and invisible characters is not readable text, so the filter does not wait for its end.
  */
 const MAX_PENDING_CHARACTERS = 1_024;
-/** The most text that the filter adds before each match, because the time of a match is proportional to its text. */
+/** The most text that the filter adds before it searches again, because the time of a search is proportional to the length of the text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
  * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
  * match has. So no later match can include a released character. A match counts only if more text follows it or the reply has
- * ended, because an assertion at its end (`\b`, `$`) depends on that.
+ * ended, because an assertion at the pattern's end (`\b`, `$`) depends on the text after the match.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
@@ -41,7 +41,7 @@ export class ReplyFilter {
     return this.#matchedPattern;
   }
 
-  /** Adds well-formed text of the reply. Returns the text to release. The caller must await it before the next call. */
+  /** Adds well-formed text of the reply. Returns the text to release. The caller must await each call before the next one. */
   async push(text: string): Promise<string> {
     let released = "";
     for (const slice of splitIntoSlices(text)) released += await this.#pushSlice(slice);

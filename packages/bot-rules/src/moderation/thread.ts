@@ -81,9 +81,9 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 
 // An uncaught error ends the thread. PatternThreadPool then refuses the job and starts a new thread for the next one.
 parentPort?.on("message", (job: Job) => {
-  const startedAtMs = readThreadCpuTimeMs();
+  const cpuTimeBeforeMs = readThreadCpuTimeMs();
   const answer = runJob(job);
-  send({ kind: "result", answer, cpuTimeMs: readThreadCpuTimeMs() - startedAtMs });
+  send({ kind: "result", answer, cpuTimeMs: readThreadCpuTimeMs() - cpuTimeBeforeMs });
 });
 send({ kind: "ready" });
 

@@ -9,7 +9,7 @@ const tool = {
   url: "https://api.example.com/orders/{order_id}?lang={lang}",
   parameters: schema({ order_id: { type: "string" }, lang: { type: "string" } }),
 };
-/** Returns the schema of the tool's parameters with a description that has emoji, of this length in characters. */
+/** Returns a schema of `length` characters for the tool's parameters. Its description contains emoji. */
 function schemaOfLength(length: number): string {
   const { properties, required } = JSON.parse(tool.parameters) as { properties: object; required: string[] };
   const serialize = (description: string) => JSON.stringify({ type: "object", properties, required, description });

@@ -220,13 +220,13 @@ describe("a schema with references", () => {
     ["const", { $ref: "orders", $id: "7" }],
     ["enum", [{ $ref: "orders", $id: "7" }]],
     ["examples", [{ $ref: "orders", $id: "7" }]],
-  ])("may have data with the names of keywords in %s", (keyword, data) => {
+  ])("may have data in %s whose fields are named like keywords", (keyword, data) => {
     const { findProblem } = parse({ properties: { x: { [keyword]: data } } });
     expect(findProblem({ x: { $ref: "orders", $id: "7" } })).toBeUndefined();
   });
 
   test.each(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"])(
-    "is refused if a schema by the name of a keyword for data, in %s, has a keyword that is not permitted",
+    "is refused if, in %s, a schema named default contains a keyword that is not permitted",
     (map) => {
       expect(() => parse({ properties: { x: { [map]: { default: { $anchor: "a" } } } } })).toThrow("must not contain");
     },
@@ -246,7 +246,7 @@ describe("a schema with references", () => {
 describe("a schema that is costly to check", () => {
   const parse = (x: object) => parseParameters(JSON.stringify({ type: "object", properties: { x } }));
 
-  test("requires unique items in linear time", () => {
+  test("checks uniqueItems in linear time", () => {
     const { findProblem } = parse({ allOf: Array.from({ length: 50 }, () => ({ uniqueItems: true })) });
     const items = Array.from({ length: 2_700 }, (_, index) => [index]);
     const startedAt = performance.now();

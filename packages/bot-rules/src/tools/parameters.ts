@@ -37,7 +37,7 @@ export function parseParameters(text: string): ToolParameters {
   // name) is ignored too.
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
-  requireBoundedReferences(schema);
+  requireCheckable(schema);
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
@@ -67,10 +67,10 @@ export function parseParameters(text: string): ToolParameters {
 }
 
 /**
- * Throws if a schema is recursive or too large when its references are expanded. Without this limit, each level of a schema could refer
- * twice to the next one, and checking the arguments would take exponential time.
+ * Throws if a schema contains a refused keyword or an invalid reference, is recursive, or is too large when its references are expanded.
+ * Without the limit, each level of a schema could refer twice to the next one, and checking the arguments would take exponential time.
  */
-function requireBoundedReferences(root: Record<string, unknown>): void {
+function requireCheckable(root: Record<string, unknown>): void {
   const pending: { part: object; kind: PartKind }[] = [{ part: root, kind: "schema" }];
   for (let nodes = 0; ; nodes++) {
     const next = pending.pop();
@@ -88,7 +88,7 @@ function requireBoundedReferences(root: Record<string, unknown>): void {
   }
 }
 
-/** A part of a schema: a schema or a list of schemas, schemas by name, or data in which keywords have no meaning. */
+/** `schema`: a schema or a list of schemas. `map`: schemas by name. `data`: a value in which keywords have no meaning. */
 type PartKind = "schema" | "map" | "data";
 
 function kindOfChild(kind: PartKind, key: string): PartKind {
@@ -228,8 +228,8 @@ function toCanonicalJson(value: unknown): string {
 }
 
 /**
- * Returns the engine for a schema's patterns. It matches in linear time, because a visitor can make a model send any argument. Throws when
- * the patterns together are too large.
+ * Returns the engine for a schema's patterns. It matches in linear time, because a visitor can make a model send any argument. The engine
+ * throws when the patterns together are too large.
  */
 function createRegExp() {
   let size = 0;

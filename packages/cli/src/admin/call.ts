@@ -29,7 +29,7 @@ export class AdminError extends CliError {
   }
 }
 
-/** Long enough to add a document, the slowest admin call: it takes at most 60 s in the queue, 20 s to fetch a URL and 60 s to read. */
+/** Long enough to add a document, the slowest admin call: it takes at most 60 s in the queue, 20 s to fetch a URL and 60 s to parse the content. */
 const TIMEOUT_MS = 150_000;
 
 /** Returns a function that calls the admin services of a target with its token. */

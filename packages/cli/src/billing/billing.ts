@@ -23,7 +23,7 @@ export type Bill = {
   cost: string;
   /** Calls that used tokens but have no price; `cost` excludes them. */
   unpriced_calls: number;
-  /** Calls without token counts from the provider: Parley counted or estimated the tokens, or added the row later. */
+  /** Calls without token counts from the provider: Parley counted or estimated the tokens, or restored the call's missing row in the call log. */
   estimated_calls: number;
 };
 

@@ -2,27 +2,27 @@
 export type Decimal = bigint;
 
 const PLACES = 10;
-const UNIT = 10n ** BigInt(PLACES);
+const UNITS_PER_ONE = 10n ** BigInt(PLACES);
 const DECIMAL = /^(-?)(\d+)(?:\.(\d{1,10})0*)?$/;
 
 /** Parses "12.5". Throws RangeError unless it is a decimal with at most ten places. */
 export function parseDecimal(text: string): Decimal {
   const [, sign, integer, fraction = ""] = DECIMAL.exec(text) ?? [];
   if (integer === undefined) throw new RangeError(`"${text}" is not a decimal with at most ${PLACES} places`);
-  const units = BigInt(integer) * UNIT + BigInt(fraction.padEnd(PLACES, "0"));
+  const units = BigInt(integer) * UNITS_PER_ONE + BigInt(fraction.padEnd(PLACES, "0"));
   return sign === "-" ? -units : units;
 }
 
 /** Formats as "12.5", without trailing zeros. */
 export function formatDecimal(units: Decimal): string {
   const magnitude = units < 0n ? -units : units;
-  const fraction = String(magnitude % UNIT)
+  const fraction = String(magnitude % UNITS_PER_ONE)
     .padStart(PLACES, "0")
     .replace(/0+$/, "");
-  return `${units < 0n ? "-" : ""}${magnitude / UNIT}${fraction === "" ? "" : `.${fraction}`}`;
+  return `${units < 0n ? "-" : ""}${magnitude / UNITS_PER_ONE}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Formats a decimal for people with at least two places, rounded half away from zero to at most `places`. */
+/** Formats a decimal for display with 2 to `places` places. Rounds half away from zero. */
 export function formatRounded(text: string, places: number): string {
   const units = parseDecimal(text);
   const step = 10n ** BigInt(PLACES - places);

@@ -23,7 +23,7 @@ const billing = (...workspaces: Bill[]): BillingRun => ({
 const HEADER =
   "month,id,name,plan,cap,used,held,calls,tokens_in,tokens_out,cost,unpriced_calls,estimated_calls,adjusted\r\n";
 
-test("the CSV follows RFC 4180, with CRLF and quotes only where needed", () => {
+test("the CSV follows RFC 4180: its lines end with CRLF, and it quotes only values that need quotes", () => {
   const names = ['Müller, "Söhne" & Co', "two\nlines", "a\rreturn", "plain"];
   const { text } = reportBilling(billing(...names.map((name, index) => workspace(`w${index}`, name))), "csv");
   expect(text).toBe(

@@ -43,7 +43,7 @@ function formatCsv({ month, workspaces }: BillingRun): string {
       columns: [...COLUMNS],
       record_delimiter: "windows",
       escape_formulas: true,
-      // The library quotes only values with a full CRLF, but readers also end a record at a lone CR or LF.
+      // The library quotes a value with a CRLF, but not one with a lone CR or LF, at which readers also end a record.
       quoted_match: /[\r\n]/,
     },
   );

@@ -79,11 +79,13 @@ export async function repairUsage(
 
 /** Parses a time or a date, both in UTC unless the time has an offset. */
 export function parseTime(text: string): string {
-  const [date] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
+  const [dateTime] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
   // Date reads a time without an offset as local time.
-  const time = Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/i.test(date) || !date.includes("T") ? date : `${date}Z`);
+  const time = Date.parse(
+    /T.*(Z|[+-]\d\d:?\d\d)$/i.test(dateTime) || !dateTime.includes("T") ? dateTime : `${dateTime}Z`,
+  );
   // Date reads 30 February as 2 March.
-  const day = date.slice(0, 10);
+  const day = dateTime.slice(0, 10);
   const isDay = new Date(day).toJSON() === `${day}T00:00:00.000Z`;
   if (!isDay || Number.isNaN(time))
     throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');

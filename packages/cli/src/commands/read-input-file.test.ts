@@ -8,6 +8,6 @@ test.each([
   [`${FILE}.missing`, "does not exist: check the path"],
   [`${FILE}/below`, "does not exist: check the path"],
   [fileURLToPath(new URL(".", import.meta.url)), "is a directory: name a file"],
-])("readInputFile says what is wrong with %s", async (path, problem) => {
+])("readInputFile reports the problem of %s", async (path, problem) => {
   await expect(readInputFile(path)).rejects.toThrow(`${path} ${problem}`);
 });

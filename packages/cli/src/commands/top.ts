@@ -41,7 +41,7 @@ NO_COLOR turns colours off.`,
         } satisfies Record<Service, readonly string[]>,
       };
       const { stdout, stdin, config } = context;
-      if (once || context.asJson() || !isTerminal(stdout) || !config.canMoveCursor)
+      if (once || context.isJsonOutput() || !isTerminal(stdout) || !config.canMoveCursor)
         return context.report(reportSnapshot(deps));
       await showLive(deps, { stdout, stdin: stdin as ReadStream | undefined, color: config.isColorEnabled });
     });

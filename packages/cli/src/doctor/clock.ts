@@ -6,7 +6,7 @@ const TOKEN_SKEW_MS = 30_000;
 const NOTICEABLE_SKEW_MS = 5_000;
 
 /**
- * Compares the edge's clock with this machine's. The edge wrote its time after this machine sent the request and before the event arrived.
+ * Compares the edge's clock with this machine's. The edge wrote its time after this machine sent the request and before the `meta` event arrived.
  */
 export function checkClock(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("clock", "not checked: the stream did not start", {});

@@ -15,7 +15,7 @@ export type Instance = {
   /** The URLs of the ops ports with admin services. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The settings of the development issuer; null when your identity provider issues the tokens. Older versions use this field name too. */
+  /** The settings of the development issuer; null when your identity provider issues the tokens. Called `tokens` as in older versions. */
   tokens: IssuerSettings | null;
 };
 

@@ -33,7 +33,7 @@ export async function writeLogin(path: string, login: Login): Promise<void> {
 
 /**
  * Replaces the login file with the login that `obtain` returns; call it within withLoginLock. Reserves the space on the disk before it calls
- * `obtain`, which may use up the stored refresh token. Only its owner can read the file, because it holds the tokens. A reader never sees a
+ * `obtain`, which may use up the stored refresh token. Only the file's owner can read it, because it holds the tokens. A reader never sees a
  * half-written file.
  */
 export async function replaceLogin(path: string, obtain: () => Promise<Login>): Promise<Login> {

@@ -9,8 +9,8 @@ import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "
 import { readLogin, writeLogin } from "./login-file.ts";
 
 /**
- * Reads the access token in a process whose files may have at most 16 KiB, as on a disk with that little space. Returns the token or the error's
- * message.
+ * Reads the access token in a process that can write at most 16 blocks to a file (8 or 16 KiB, depending on the shell), as on an almost full disk.
+ * Returns the token or the error's message.
  */
 async function readTokenOnSmallDisk(path: string): Promise<string> {
   const code = `
@@ -23,7 +23,7 @@ async function readTokenOnSmallDisk(path: string): Promise<string> {
 }
 
 describe.concurrent("a sign-in", () => {
-  test("whose code the identity provider does not know asks the person to start again", async (context) => {
+  test("whose code the identity provider does not know asks the user to start again", async (context) => {
     const issuer = await startProvider(context, (_, response) => respond(response, 400, { error: "invalid_grant" }));
     expect(await tryToSignIn(issuer)).toEqual({
       result: "the identity provider no longer accepts the code: run parley login again",

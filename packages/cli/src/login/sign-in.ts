@@ -116,7 +116,7 @@ async function refresh(login: Login): Promise<Login> {
   if (refreshToken === undefined) throw new CliError(MESSAGES.invalid_grant);
   const client = await discover(login);
   try {
-    // An identity provider that does not rotate refresh tokens returns none.
+    // If the response has no refresh token, the current one stays valid (RFC 6749, section 6).
     return { refreshToken, ...toLogin(login, await refreshTokenGrant(client, refreshToken, login.parameters)) };
   } catch (error) {
     throw toCliError(error, login.issuer);

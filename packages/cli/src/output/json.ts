@@ -1,7 +1,7 @@
 import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /**
- * Converts a message to JSON with proto field names. Includes fields with default values, but no unset message, optional or oneof field. The
+ * Converts a message to JSON with proto field names. Includes fields with default values, but omits unset message, optional and oneof fields. The
  * int64 fields of the message itself become numbers, because their values stay below 2^53. Those of nested messages stay strings.
  */
 export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {

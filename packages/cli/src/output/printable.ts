@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
 
 /**
  * Replaces the invisible characters of a JSON document with `\uXXXX`. The document's value stays the same, because JSON allows such characters
- * only in strings. Keeps the line breaks between its tokens. Unlike `printable`, it also replaces joiners, because their escapes do not change
+ * only in strings. Keeps the line breaks outside strings. Unlike `printable`, it also replaces joiners, because their escapes do not change
  * the value, and ignores lone surrogates, because JSON.stringify has already escaped them.
  */
 export function printableJson(json: string): string {

@@ -60,7 +60,7 @@ export const FAULTS: Record<string, RequestListener> = {
   "503 without Retry-After": (_, response) => response.writeHead(503).end(),
 };
 
-/** Stores a login whose access token expires in `lifetimeS`, then reads the token. Returns the token, or the error's message. */
+/** Stores a login whose access token expires in `lifetimeS` seconds, then reads the token. Returns the token, or the error's message. */
 export async function readToken(
   { onTestFinished }: TestContext,
   issuer: string,

@@ -147,11 +147,13 @@ function sumBuckets(series: readonly Point[]): Buckets {
 
 /** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
 function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
-  const countsRequests = new Set(findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica));
+  const replicasWithRequestCounter = new Set(
+    findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica),
+  );
   const counters: [name: string, label: string, keep: (point: Point) => boolean][] = [
     ["parley_requests_refused_total", "code", () => true],
     // Older edges have only the counter of refused streams.
-    ["parley_streams_refused_total", "reason", ({ replica }) => !countsRequests.has(replica)],
+    ["parley_streams_refused_total", "reason", ({ replica }) => !replicasWithRequestCounter.has(replica)],
     ["parley_turns_total", "finish", ({ labels }) => labels.finish === "quota_exceeded" || labels.finish === "blocked"],
   ];
   const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;

@@ -51,7 +51,7 @@ describe("draw", () => {
     expect(lines.join("\n")).toContain("outbox        1 turn to settle, the oldest 2 s");
   });
 
-  test("reports the fallback as an edge's last rate limit decision, because an idle edge makes no newer decision", () => {
+  test("reports the fallback as the edge's last rate limit decision and not as its current state, because an idle edge makes no decisions", () => {
     expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
       "! an edge made its last rate limit decision on its own: Redis did not respond",
     );

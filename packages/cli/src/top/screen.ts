@@ -3,7 +3,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 
 const ALTERNATE_ON = "\u001b[?1049h\u001b[?25l";
 const ALTERNATE_OFF = "\u001b[?25h\u001b[?1049l";
-// Synchronized update: terminals that support it draw everything between BEGIN_UPDATE and END_UPDATE at once.
+// Synchronized update: terminals that support it show everything between BEGIN_UPDATE and END_UPDATE in one step.
 const BEGIN_UPDATE = "\u001b[?2026h\u001b[H";
 const END_UPDATE = "\u001b[J\u001b[?2026l";
 const ERASE_TO_LINE_END = "\u001b[K";

@@ -71,7 +71,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
 
 /** Returns the highest role that the claim gives; undefined if it gives none. */
 export function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
-  // A namespaced claim like https://example.com/roles contains dots itself, so the whole text is tried as a name first.
+  // A namespaced claim like https://example.com/roles contains dots itself, so `claim` is first tried as one name.
   const value = getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const includesAny = (names: readonly string[]) => names.some((name) => values.includes(name));

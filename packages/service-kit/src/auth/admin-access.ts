@@ -18,8 +18,8 @@ export type AdminAccessOptions = {
   /** Records successful changes in the audit log. Without it, methods whose option `changes` is set cannot be called. */
   changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
-   * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator may
-   * still read its data, but calls of the scope `workspace` that name it and change something fail with the same code.
+   * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator's
+   * changes to a deleted workspace through methods of the scope `workspace` fail with the same code, but the operator may still read its data.
    */
   isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };

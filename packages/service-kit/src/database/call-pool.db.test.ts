@@ -52,7 +52,7 @@ test("a call gets rows, errors and connections as from the pool itself", async (
   expect([database.totalCount, database.idleCount]).toEqual([1, 1]);
 });
 
-test("calls use three quarters of the connections, in the order in which they arrived, and the rest is left to other work", async () => {
+test("calls get at most three quarters of the connections, in the order of their arrival, and other work can use the rest", async () => {
   const { database, calls } = openPool(4);
   const view = calls.databaseFor(new AbortController().signal);
   const held = await Promise.all([view.connect(), view.connect(), view.connect()]);

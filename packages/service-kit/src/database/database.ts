@@ -16,7 +16,7 @@ export type DatabaseOptions = {
   maxConnections: number;
   /** QUERY_TIMEOUT_MS unless set. 0 means no limit, for a role without statement_timeout. */
   queryTimeoutMs?: number;
-  /** Whether named statements are prepared once per connection; true unless set. */
+  /** Whether named statements are prepared once per connection; true by default. */
   usesPreparedStatements?: boolean;
   /** Aborted when the process starts to stop. Idle connections then close at once and leave room for those of the replacing process. */
   closingSignal?: AbortSignal;

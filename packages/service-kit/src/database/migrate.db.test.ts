@@ -107,7 +107,7 @@ test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migr
   expect(await second).toEqual({ applied: [] });
 });
 
-test("if the connection of the check for a pooler is lost between two statements, rejects with an error", async () => {
+test("if the check for a pooler loses its connection between two statements, the migration rejects with an error", async () => {
   const { target, url } = await createTestDatabase();
   const sendQuery = Client.prototype.query as (this: Client, text: string) => Promise<QueryResult>;
   const checked = new Set<Client>();
@@ -262,7 +262,7 @@ test("without a password, refuses to migrate until the role exists with its time
       `ALTER ROLE "${role}" SET statement_timeout = '10s'; ALTER ROLE "${role}" SET idle_in_transaction_session_timeout = '15s';`,
   );
   expect(await query(url, `SELECT FROM pg_namespace WHERE nspname = '${SCHEMA}'`)).toEqual([]);
-  // A timeout of 0 counts as missing, even if it is set for the database. A timeout that is set for the role in this database counts as set.
+  // The role's timeout of 0 counts as missing, although the database has another value. A timeout of the role in this database counts as set.
   await query(url, `ALTER ROLE ${role} SET statement_timeout = 0`);
   await query(url, `ALTER DATABASE ${name} SET statement_timeout = '10s'`);
   await query(url, `ALTER ROLE ${role} IN DATABASE ${name} SET idle_in_transaction_session_timeout = '20s'`);

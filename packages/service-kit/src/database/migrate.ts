@@ -61,9 +61,9 @@ const KEEPALIVE_DELAY_MS = 10_000;
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
-  const verifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
+  const scramVerifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
   return withLock(options, async (client, assertLocked) => {
-    await prepareRole(client, role, verifier, roleTimeouts);
+    await prepareRole(client, role, scramVerifier, roleTimeouts);
     await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
       const newerMigration = await findNewerMigration(client, migrator, options);

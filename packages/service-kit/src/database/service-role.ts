@@ -13,26 +13,31 @@ const ROLE_ATTEMPTS = 20;
 const MAX_ROLE_RETRY_DELAY_MS = 200;
 
 /**
- * Creates the service's login role with its password and timeouts, or sets them on the existing role. Without a verifier the role must
- * exist with TIMEOUTS. Further timeouts are not checked here: logMissingTimeouts checks them. If the administrator lacks a privilege, throws
- * an error with the statement to run.
+ * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
+ * instead of the password. Without it, the role must exist with TIMEOUTS. Further timeouts are not checked here: logMissingTimeouts checks them.
+ * If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(
   client: pg.Client,
   role: string,
-  verifier: string | undefined,
+  scramVerifier: string | undefined,
   timeouts: RoleTimeouts = {},
 ): Promise<void> {
-  if (verifier === undefined) await assertRoleIsComplete(client, role, timeouts);
-  else await retryRoleConflicts(() => defineRole(client, role, verifier, timeouts));
+  if (scramVerifier === undefined) await assertRoleIsComplete(client, role, timeouts);
+  else await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts));
 }
 
-async function defineRole(client: pg.Client, role: string, verifier: string, timeouts: RoleTimeouts): Promise<void> {
+async function defineRole(
+  client: pg.Client,
+  role: string,
+  scramVerifier: string,
+  timeouts: RoleTimeouts,
+): Promise<void> {
   const name = pg.escapeIdentifier(role);
-  // Does not reset attributes such as SUPERUSER: PostgreSQL accepts even NOSUPERUSER from superusers only.
-  const verb = (await hasUnprivilegedRole(client, role)) ? "ALTER" : "CREATE";
+  // roleExists throws for attributes such as SUPERUSER. This does not reset them: PostgreSQL accepts even NOSUPERUSER from superusers only.
+  const verb = (await roleExists(client, role)) ? "ALTER" : "CREATE";
   await withRemedy(await buildRoleRemedy(client, role), async () => {
-    await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(verifier)}`);
+    await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(scramVerifier)}`);
     for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
   });
 }
@@ -50,7 +55,7 @@ async function buildRoleRemedy(client: pg.Client, role: string): Promise<string>
 }
 
 async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: RoleTimeouts): Promise<void> {
-  if (!(await hasUnprivilegedRole(client, role))) {
+  if (!(await roleExists(client, role))) {
     const statements = [
       `CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD '…';`,
       ...buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts }),
@@ -65,7 +70,7 @@ async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: R
 }
 
 /** Returns whether the role exists. Throws if it has an attribute that a service's role must not have, such as SUPERUSER. */
-async function hasUnprivilegedRole(client: pg.Client, role: string): Promise<boolean> {
+async function roleExists(client: pg.Client, role: string): Promise<boolean> {
   const { rows } = await client.query<{ attributes: string[] }>(
     `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
                                CASE WHEN rolcreatedb THEN 'CREATEDB' END, CASE WHEN rolreplication THEN 'REPLICATION' END,
@@ -113,9 +118,9 @@ function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTim
 }
 
 /**
- * Grants the role read and write access to the rows of its schema, and nothing else. On the append-only tables grants only reading and
- * inserting, and revokes changing and deleting. If the administrator may not grant or revoke a privilege, throws an
- * error with the statements to run. PostgreSQL itself may only send a warning.
+ * Grants the role what it needs to read and write rows in `schema`. On append-only tables, grants only SELECT and INSERT, and revokes UPDATE,
+ * DELETE and TRUNCATE. If the administrator may not grant or revoke a privilege, throws an error with the statements to run, even where
+ * PostgreSQL only sends a warning.
  */
 export async function grantAccess(
   client: pg.Client,

@@ -1,8 +1,8 @@
 import { type Connection, type Database, transaction } from "./database.ts";
 
 /**
- * Runs `work` in a transaction that waits for the workspace's other transactions of this kind. `work` can count rows and then insert one, and
- * concurrent calls cannot exceed the limit. Workspaces whose ids have the same hash also wait for each other.
+ * Runs `work` in a transaction that waits for the workspace's other transactions of this kind. So if `work` counts rows and inserts one only
+ * below a limit, concurrent calls cannot exceed that limit. Workspaces whose ids have the same hash also wait for each other.
  */
 export function workspaceTransaction<T>(
   database: Database,

@@ -39,14 +39,14 @@ const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
  * separated by spaces.
  */
 const resolverOf = (table: Record<string, string[]>): Resolve => {
-  const answers = new Map(Object.entries(table).map(([name, addresses]) => [name, [...addresses]]));
+  const answersByName = new Map(Object.entries(table).map(([name, answers]) => [name, [...answers]]));
   return (host, _options, callback) => {
-    const addresses = answers.get(host) ?? [];
-    const address = addresses.length > 1 ? addresses.shift() : addresses[0];
-    if (address === undefined) return callback(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }), []);
+    const answers = answersByName.get(host) ?? [];
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    if (answer === undefined) return callback(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }), []);
     callback(
       null,
-      address.split(" ").map((each) => ({ address: each, family: each.includes(":") ? 6 : 4 })),
+      answer.split(" ").map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
   };
 };

@@ -56,14 +56,14 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /**
- * Returns whether this is an ISATAP address: ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d (RFC 5214). Routers tunnel it to the IPv4 address in its
- * last 32 bits.
+ * Returns whether the address is an ISATAP address: its last 64 bits are 0:5efe:a.b.c.d or 200:5efe:a.b.c.d (RFC 5214). Routers tunnel packets
+ * for it to the IPv4 address a.b.c.d.
  */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }
 
-/** Returns the error for a host without a permitted address. It does not reveal the address. */
+/** Returns the error for a host without a permitted address. Its message does not reveal the addresses to which a name resolves. */
 export function addressRefusedError(host: string): EgressError {
   return new EgressError("address_refused", `${host} has no public address; EGRESS_ALLOW can permit its address`);
 }

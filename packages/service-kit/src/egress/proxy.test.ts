@@ -50,7 +50,7 @@ async function start(server: Server, address = "127.0.0.1"): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts a server, which records the Host header and the path of each request, and returns its port. */
+/** Starts a server. Returns its port, and `requests`, which lists the Host header and the path of each request. */
 async function startServer(listener: RequestListener = (_, response) => response.end("page"), address?: string) {
   const requests: string[] = [];
   const record = ({ headers, url }: IncomingMessage) => requests.push(`${headers.host}${url}`);

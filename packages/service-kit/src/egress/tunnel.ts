@@ -48,8 +48,9 @@ async function openTunnel(proxy: URL, authorities: readonly string[], timeoutMs:
 }
 
 async function requestTunnel(proxy: URL, authority: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
-  // A tunnel takes over its connection to the proxy, so the connection cannot be pooled.
-  // The signal ends the request. Only the connector's own timeout ends a connection that is not established: destroy() does not.
+  // One client per tunnel: a tunnel takes over its connection to the proxy, so the connection cannot be pooled.
+  // The signal ends the request. While the client is still connecting to the proxy, only the connector's own timeout ends the connection
+  // attempt: destroy() does not.
   const client = new Client(proxy.origin, { connect: { timeout: timeoutMs } });
   try {
     const headers = { host: authority, ...authorizationOf(proxy) };

@@ -7,5 +7,5 @@ export const GENERATE_TIMEOUT_MS = MAX_GENERATION_MS + 10_000;
 /** The deadline of an export, the longest call between services. */
 export const EXPORT_TIMEOUT_MS = 600_000;
 
-/** How long a server keeps a connection that has reached its maximum age open for the calls that run on it. */
+/** How long after a connection's maximum age the server still keeps it open, so that the calls on it can end. */
 export const CONNECTION_GRACE_MS = EXPORT_TIMEOUT_MS + 30_000;

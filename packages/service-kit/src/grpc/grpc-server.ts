@@ -63,7 +63,7 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
         );
       });
       health.setStatus("", "SERVING");
-      // The extra second lets the drain end by itself.
+      // The closer's timeout is a second longer than the drain, so that the drain can end by itself.
       lifecycle.onClose("grpc server", () => drain(server, health, options.drainMs), options.drainMs + 1_000);
     },
   };
@@ -82,7 +82,7 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
   clearTimeout(timer);
 }
 
-/** Refuses calls without an accepted internal token, measures and traces every call, and maps errors to a gRPC status and a stable code. */
+/** Refuses calls without an accepted internal token, measures all calls, traces accepted ones, and maps errors to a gRPC status and a stable code. */
 export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
   const isAuthorized = (metadata: Metadata) => tokens.accepts(metadata.get("authorization")[0]);
   const logError = createCallErrorLog(log, "call");

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => true };
 
-/** Starts a server and returns a function that calls it with a client's directory. */
+/** Starts a server. Returns a function that calls the server with the certificates in a client's directory. */
 async function startServer(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
@@ -82,16 +82,19 @@ describe("gRPC with mutual TLS", () => {
       [newCa, [oldCa, newCa]],
       [newCa, [newCa]],
     ];
-    const servers = await Promise.all(steps.map(async (step) => startServer(await createStep(...step, "localhost"))));
-    const clients = await Promise.all(steps.map((step) => createStep(...step, "edge")));
-    for (const [server, call] of servers.entries()) {
-      for (const client of [server - 1, server, server + 1].filter((step) => step in clients)) {
-        await expect(call(clients[client]), `server at ${server}, client at ${client}`).resolves.toMatchObject({
-          used: 7,
-        });
+    const serverCalls = await Promise.all(
+      steps.map(async (step) => startServer(await createStep(...step, "localhost"))),
+    );
+    const clientDirs = await Promise.all(steps.map((step) => createStep(...step, "edge")));
+    for (const [serverStep, call] of serverCalls.entries()) {
+      for (const clientStep of [serverStep - 1, serverStep, serverStep + 1].filter((step) => step in clientDirs)) {
+        await expect(
+          call(clientDirs[clientStep]),
+          `server at ${serverStep}, client at ${clientStep}`,
+        ).resolves.toMatchObject({ used: 7 });
       }
     }
-    await expect(servers[3]?.(clients[0])).rejects.toMatchObject({ code: "unavailable" });
+    await expect(serverCalls[3]?.(clientDirs[0])).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("reads the files again when a client connects after a time without connections", async () => {

@@ -68,7 +68,7 @@ export function connectPeer<S extends DescService>(
     ? new MultiplexClient(channel, {
         fallback: grpc,
         writeMetadata,
-        includesStreams: multiplexesStreams,
+        multiplexesStreams,
         alwaysRetried: ALWAYS_RETRIED,
       })
     : grpc;

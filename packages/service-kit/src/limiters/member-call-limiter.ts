@@ -3,8 +3,8 @@ import { ServiceError } from "../errors.ts";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
 /**
- * How many calls with a small body one workspace may run at once. An upload may run beside them. Leaves connections of the pool to other
- * workspaces: by default, conversation's main pool has eight, and quota's pool has ten.
+ * How many calls with a small body one workspace may run at once. A call with a large body may run in addition. The limit leaves database
+ * connections for other workspaces: by default, conversation's main pool has eight, and quota's pool has ten.
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
@@ -38,8 +38,8 @@ export class MemberCallLimiter {
   }
 
   /**
-   * Waits until a call's body may be read. The call then counts until `ended` is aborted. Rejects if `ended` is aborted during the wait, and
-   * with the code `too_many_documents` if a call with a large body has waited for too long.
+   * Waits until a call's body may be read. The call then counts towards the limits until `ended` is aborted. If `ended` is aborted during the
+   * wait, rejects when it is the call's turn. Rejects with the code `too_many_documents` if a call with a large body has waited for too long.
    */
   enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
     const admission = Promise.withResolvers<void>();

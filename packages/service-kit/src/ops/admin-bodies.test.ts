@@ -4,7 +4,7 @@ import { BotAdminService } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { BODY_OPTIONS } from "./admin-bodies.ts";
 
-// Tests patches/@connectrpc__connect. If it passes without the patch, delete the patch.
+// Tests patches/@connectrpc__connect. If the test passes without the patch, delete the patch.
 test("a malformed binary message is refused with invalid_argument", () => {
   const { binaryOptions, jsonOptions, readMaxBytes } = BODY_OPTIONS;
   const limits = { readMaxBytes, writeMaxBytes: readMaxBytes };

@@ -12,12 +12,12 @@ export type CertificateWatchOptions = {
   /** The directory with the `tls.crt` and `tls.key` of the ops port. Undefined without TLS. */
   opsTlsDir?: string | undefined;
   registry: Registry;
-  /** Counts the reads of certificates that cannot be used. */
+  /** Counts each read that finds certificate files that cannot be used. */
   reloadRefusals: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
-/** Measures the earliest expiry of the served certificates, and counts the reads of certificates that cannot be used. */
+/** Measures the earliest expiry of the served certificates, and counts each read that finds certificate files that cannot be used. */
 export function watchCertificates(
   {
     grpcTlsDir,
@@ -29,10 +29,10 @@ export function watchCertificates(
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): void {
-  /** Reads the certificate of each directory. Throws if a file of the directory cannot be used. */
+  /** One reader for each directory: it returns the certificate in tls.crt, and throws if a file of the directory cannot be used. */
   const readers = new Map<string, () => Buffer | string>();
   if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificate(opsTlsDir).cert);
-  // If both use one directory, gRPC's reader replaces the other one, because it also reads ca.crt.
+  // If gRPC and the ops port use the same directory, gRPC's reader replaces the ops port's, because it also checks ca.crt.
   if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readCertificates(grpcTlsDir).certificate);
   const expirySeconds = new Map<string, number>();
   new Gauge({

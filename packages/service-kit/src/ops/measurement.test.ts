@@ -27,7 +27,7 @@ test("a result is reused for cacheMs", async () => {
   expect(await read()).toBe(2);
 });
 
-test("a slow result is reused for 20 times its duration", async () => {
+test("the result of a slow measurement is reused for 20 times the measurement's duration", async () => {
   let now = 0;
   let measurements = 0;
   const measure = async () => {

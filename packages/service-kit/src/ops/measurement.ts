@@ -20,9 +20,9 @@ const MAX_BUSY_SHARE = 1 / 20;
 const MAX_OVERDUE_MS = 30_000;
 
 /**
- * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. While a cached measurement is slow, the
- * function returns the previous result for up to 30 s after it expired. It returns undefined if there is no result, for example because the
- * database is unavailable.
+ * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. If `cacheMs` is not 0 and a measurement takes
+ * longer than a scrape waits, the function returns the previous result for up to 30 s after it expired. It returns undefined if there is no
+ * result, for example because the database is unavailable.
  */
 export function createCachedMeasurement<T>(
   measure: () => Promise<T>,

@@ -87,8 +87,8 @@ export class Environment {
   }
 
   /**
-   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in `name`. Returns undefined if
-   * neither is set. `parse` checks the text of the variable; a file is read when the secret is opened.
+   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in the variable `name`. Returns
+   * undefined if neither is set. `parse` checks the text of the variable; a file is read when the secret is opened.
    */
   optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
     const file = this.optionalText(`${name}_FILE`);
@@ -125,7 +125,7 @@ export class Environment {
     const { pathname, search, hash, username, password } = new URL(text);
     if (pathname !== "/" || search !== "" || hash !== "") this.#problems.push(`${name} must have no path`);
     if ((username === "") !== (password === "")) this.#problems.push(`${name} needs both a user name and a password`);
-    if (!hasDecodableLogin(text)) this.#problems.push(`${name} ${UNDECODABLE_LOGIN}`);
+    if (!hasDecodableUrlCredentials(text)) this.#problems.push(`${name} ${UNDECODABLE_URL_CREDENTIALS}`);
     return text;
   }
 
@@ -150,11 +150,11 @@ export class Environment {
   }
 }
 
-/** The problem of a URL whose login cannot be decoded. */
-export const UNDECODABLE_LOGIN = "has a % in its user name or password that is not written as %25";
+/** The problem of a URL whose user name or password cannot be decoded. */
+export const UNDECODABLE_URL_CREDENTIALS = "has a % in its user name or password that is not written as %25";
 
 /** Returns whether the user name and the password of a URL can be percent-decoded. */
-export function hasDecodableLogin(url: string): boolean {
+export function hasDecodableUrlCredentials(url: string): boolean {
   const { username, password } = new URL(url);
   try {
     decodeURIComponent(`${username}:${password}`);

@@ -15,11 +15,11 @@ export type SecretSource<T> = ({ text: string } | { file: string }) & {
 /** A secret that may change while the process runs. */
 export type Secret<T> = {
   current(): T;
-  /** Calls the listener after each change, when current() already returns the new content. If it throws, calls reportRefusal. */
+  /** Calls the listener after each change, when current() already returns the new content. If the listener throws, calls reportRefusal. */
   onChange(listener: () => void): void;
   /**
-   * Logs and counts that a user of the secret continues with the previous content, for example because a server refuses the new one.
-   * current() still returns the new content, so that the user can try it again.
+   * Logs and counts that code which uses the secret continues with the previous content, for example because a server refuses the new content.
+   * current() still returns the new content, so that a later attempt can use it.
    */
   reportRefusal(error: unknown): void;
 };

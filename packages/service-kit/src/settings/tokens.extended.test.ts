@@ -13,7 +13,7 @@ const log = createLogger("test", "silent");
 const files = useTokenFiles();
 const { write, open } = files;
 
-/** Starts a server that accepts `tokens`. Returns a function that connects a client with its own tokens and returns its call. */
+/** Starts a server that accepts `tokens`. Returns a function that connects a client with other tokens and returns a function to call the server. */
 async function startServer(tokens: Tokens) {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, files.lifecycle);

@@ -56,7 +56,7 @@ export class TestPeers {
     return port;
   }
 
-  /** Starts a server with these handlers and returns a client of it. A multiplexed client has an open stream. */
+  /** Starts a server with these handlers and returns a client of it. The stream of a multiplexed client is already open. */
   async startClient(
     isMultiplexed: boolean,
     getUsage: UnaryHandler,

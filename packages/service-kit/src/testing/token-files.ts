@@ -12,7 +12,7 @@ export const REFRESH_MS = 10;
 
 export const tokenSource = (file: string) => ({ name: "INTERNAL_TOKEN", parse: parseTokens, file });
 
-/** Gives each test of a file a folder for token files, and a lifecycle that ends with the test. */
+/** Gives each test a folder for token files, and a lifecycle that ends with the test. */
 export function useTokenFiles() {
   const log = createLogger("test", "silent");
   const test = {} as { folder: string; lifecycle: Lifecycle };

@@ -13,7 +13,7 @@ export interface ParleyApi {
    * Each event is also dispatched on `document` as `parley:<name>`.
    */
   on<Name extends keyof WidgetEvents>(name: Name, listener: (detail: WidgetEvents[Name]) => void): () => void;
-  /** Sets who the visitor is, for messages sent from now on. */
+  /** Replaces the given fields of the visitor's identity, for messages sent from now on. */
   identify(visitor: Visitor): void;
   /** Removes the widget from the page and cancels its requests. The stored session stays. */
   destroy(): void;

@@ -16,6 +16,7 @@ export function startWidget(options: Options): ParleyApi {
   let launcher: Launcher | undefined;
   let panelLoading: Promise<Panel> | undefined;
   let panel: Panel | undefined;
+  /** Whether the panel is open, or opens as soon as it has loaded. */
   let isOpen = options.shouldOpen;
   /** The focused element when the panel was opened. Gets the focus back when the panel closes. Null if data-open opened it. */
   let opener: HTMLElement | null = null;

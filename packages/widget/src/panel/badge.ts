@@ -1,6 +1,6 @@
 import { createElement, createIcon } from "../shared/dom.ts";
 
-/** Adds a count of unread replies to the launcher, and the icon that it shows while the panel is open. */
+/** Adds to the launcher's button a count of unread replies, and the icon that the button shows while the panel is open. */
 export function createBadge(button: HTMLButtonElement): { add(): void; clear(): void } {
   const label = button.ariaLabel ?? "";
   const count = createElement("span", { class: "badge", "aria-hidden": "true" });

@@ -71,7 +71,7 @@ export class ChatSession {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
       const { failed, ...pending } = question;
-      // The notice about the new session stays.
+      // Keeps `failed` if it explains to the visitor why the session is new (see #runTurn).
       void this.#runTurn(failed === SESSION_NOT_FOUND ? question : pending);
     }
   }
@@ -146,7 +146,7 @@ export class ChatSession {
     }
     if (failure?.code === SESSION_NOT_FOUND && !question.failed) {
       // The owner deleted the session. Delete it here too, and send the message in a new session. `failed` shows the visitor
-      // why the conversation is new, and prevents another new session.
+      // why the session is new, and prevents another new session.
       this.#store.reset();
       return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
     }
@@ -175,7 +175,7 @@ export class ChatSession {
     if (next) {
       this.send(next);
     } else if (!code) {
-      // The connection works again: continue the next message that waited for it.
+      // A reply was received, so the connection works: continue the next message that still waits for its reply.
       this.resume();
     }
   }

@@ -63,7 +63,7 @@ export function createMessageLog(
     isAtEnd = true;
     followEnd();
   };
-  /** Scrolls to the end if the reader is at the end. Otherwise shows the button. */
+  /** Scrolls to the new end if the visitor was at the end. Otherwise shows the button. */
   const followEnd = () => {
     if (isAtEnd) {
       scroller.scrollTop = scroller.scrollHeight;

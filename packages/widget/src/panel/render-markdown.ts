@@ -24,7 +24,7 @@ function updateChildren(parent: Node, trees: readonly (Tree | string)[]): void {
         a: { href: value, target: "_blank", rel: "noopener noreferrer nofollow ugc" },
         ol: { start: value },
       };
-      // The previous node moves behind the new one. The loop below removes the surplus nodes.
+      // The node that was at this position moves behind the new one. The loop below removes the surplus nodes.
       node = parent.insertBefore(tag ? createElement(tag, attributes[tag]) : new Text(value), node);
       rendered.set(node, key);
     }

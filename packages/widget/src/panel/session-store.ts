@@ -14,13 +14,13 @@ export interface Entry {
   readonly failed?: string;
   /** The idempotency key of a message whose reply has not ended. With the same key, the service sends the same reply. */
   readonly key?: string | undefined;
-  /** On a message with a key, the time after which it is not sent again automatically, in milliseconds since 1970. */
+  /** On a message with a key, in milliseconds since 1970. A page that is opened later does not send the message again automatically. */
   readonly expires?: number;
 }
 
-/** How long the widget resends a message that the service may not have received, even after the visitor opens another page. */
+/** If the service may not have received a message, a page that is opened within this time after the message was sent resends it. */
 export const UNSENT_TTL_MS = 300_000;
-/** How long the widget fetches the reply to a message that the service has received. */
+/** If the service has received a message, a page that is opened within this time after the first event fetches the rest of the reply. */
 export const UNREAD_TTL_MS = 86_400_000;
 
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
@@ -30,13 +30,13 @@ export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 export const SESSION_NOT_FOUND = "session_not_found";
 
 /**
- * Returns the first message that has a key and expires after `now`, in milliseconds since 1970. Skips a message that
- * failed for another reason than the connection, unless it was sent again in a new session.
+ * Returns the first message that has a key and had not expired when the page was opened, at `openedAt` in milliseconds
+ * since 1970. Skips a message that failed for another reason than the connection, unless it was sent again in a new session.
  */
-export function findUnanswered(entries: readonly Entry[], now: number): Entry | undefined {
+export function findUnanswered(entries: readonly Entry[], openedAt: number): Entry | undefined {
   return entries.find(
     ({ key, failed = SESSION_NOT_FOUND, expires = 0 }) =>
-      key && expires > now && (failed === SESSION_NOT_FOUND || CONNECTION_FAILURE.test(failed)),
+      key && expires > openedAt && (failed === SESSION_NOT_FOUND || CONNECTION_FAILURE.test(failed)),
   );
 }
 
@@ -54,14 +54,15 @@ export const MAX_ENTRIES = 200;
  * the same session without overwriting each other. If storage is refused or full, the session is kept in memory only.
  */
 export class SessionStore {
-  readonly key: string;
+  /** The key of the session in the storage. */
+  readonly storageKey: string;
   /** Undefined after storage was refused. */
   #storage: Pick<Storage, "getItem" | "setItem"> | undefined;
   readonly #newId: () => string;
   #memory: StoredSession;
 
   constructor(publicKey: string, storage: () => Pick<Storage, "getItem" | "setItem">, newId: () => string) {
-    this.key = `parley:${publicKey}`;
+    this.storageKey = `parley:${publicKey}`;
     this.#newId = newId;
     this.#memory = this.#newSession();
     try {
@@ -75,7 +76,7 @@ export class SessionStore {
   read(): StoredSession {
     try {
       if (this.#storage) {
-        const stored = parse(this.#storage.getItem(this.key));
+        const stored = parse(this.#storage.getItem(this.storageKey));
         // If the visitor or another tab cleared the storage, a new session starts.
         this.#memory = stored ?? (this.#memory.entries.length > 0 ? this.#newSession() : this.#memory);
       }
@@ -110,7 +111,7 @@ export class SessionStore {
   #write(session: StoredSession): void {
     this.#memory = session;
     try {
-      this.#storage?.setItem(this.key, JSON.stringify(session));
+      this.#storage?.setItem(this.storageKey, JSON.stringify(session));
     } catch {
       this.#storage = undefined;
     }
@@ -120,6 +121,7 @@ export class SessionStore {
 /** Parses a stored session and drops its invalid entries. Returns undefined if the session is missing or invalid. */
 function parse(stored: string | null): StoredSession | undefined {
   try {
+    // `slice` and `filter` throw if a field is missing or, for example, a number.
     const { session, entries } = JSON.parse(stored ?? "") as StoredSession;
     return { session: session.slice(), entries: entries.filter(({ id, text }) => id && typeof text === "string") };
   } catch {

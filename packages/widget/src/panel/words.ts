@@ -37,8 +37,8 @@ export const ENGLISH = {
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
 /**
- * The error codes for which each text is shown, separated by spaces, in addition to the code with its name. For any
- * other code, `failed` is shown.
+ * For each text, the error codes for which it is shown, separated by spaces. It is also shown for the code that is equal to
+ * the text's key. For any other code, `failed` is shown.
  */
 const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "",

@@ -9,7 +9,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   rate_limited: "The playground accepts 120 requests and 30 exports per minute.",
   unavailable: "The service is starting, or a part of it is unavailable.",
   overloaded: "Too many replies are running or waiting to start. Try again in a few seconds.",
-  quota_exceeded: "The workspace has used up its messages of this month.",
+  quota_exceeded: "The workspace has used up its quota of this month.",
   provider_auth: "The model provider rejected the API key. Check the provider’s configuration.",
   provider_rate_limited: "The model provider’s rate limit is exceeded.",
   provider_timeout: "The model provider did not answer in time.",
@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   stopped: "Stopped.",
 };
 
-/** Returns an error code with its advice. Without advice, refers to docs/api.md, because the edge does not log refused requests. */
+/** Returns an error code with its advice. Without advice, refers to docs/api.md instead of the logs, because the edge does not log refused requests. */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

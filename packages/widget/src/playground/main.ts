@@ -52,7 +52,7 @@ function showSession(): void {
   const { session, entries } = store.read();
   if (session !== shownSession) {
     turn?.abort();
-    endTurn();
+    forgetTurn();
     shownSession = session;
     boxes.clear();
     byId("session").textContent = session;
@@ -80,7 +80,7 @@ function stop(): void {
   turn?.abort();
 }
 
-function endTurn(): void {
+function forgetTurn(): void {
   turn = undefined;
   cancel = undefined;
   sendButton.disabled = false;
@@ -180,7 +180,7 @@ async function runTurn(pending: Entry): Promise<void> {
   if (turn !== ownTurn) {
     return;
   }
-  endTurn();
+  forgetTurn();
   // A request with another token, or the same request later, may still get the reply.
   const canResume = failure && (CONNECTION_FAILURE.test(failure.code) || (pending.key && RETRYABLE.test(failure.code)));
   store.put(session, canResume ? question : { ...question, key: undefined });
@@ -216,7 +216,7 @@ bot.addEventListener("change", () => {
 });
 token.addEventListener("change", resume);
 // Another tab changed the session, or cleared the storage (key null).
-addEventListener("storage", ({ key }) => (key === store.key || key === null) && showSession());
+addEventListener("storage", ({ key }) => (key === store.storageKey || key === null) && showSession());
 addEventListener("online", resume);
 byId("new").addEventListener("click", startSession);
 byId("fetch").addEventListener("click", () => void showTranscript());

@@ -1,6 +1,6 @@
 // Parses the subset of Markdown that models use in chats: paragraphs, headings, quotes, lists, code, emphasis and links.
-// Everything else is text, including HTML. Parsing takes time proportional to the text's n characters, except for runs of backticks, which can
-// take n·√n.
+// Everything else is text, including HTML. Parsing a text of n characters takes time proportional to n, except for runs of backticks,
+// which can take time proportional to n·√n.
 
 /** The elements that a message can contain. */
 export type Tag = "p" | "h3" | "blockquote" | "ul" | "ol" | "li" | "pre" | "code" | "strong" | "em" | "a" | "hr";
@@ -15,8 +15,8 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 
 /**
- * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. An exception is the number of a list item
- * after an empty line: until its period arrives, it is a block of its own.
+ * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. An exception is a text that ends with an empty
+ * line and a list item's number, without the `.` or `)` after the number: the number is a block of its own until that character is appended.
  */
 export function splitBlocks(source: string): string[] {
   const blocks: string[] = [];

@@ -87,7 +87,7 @@ describe("streamTurn", () => {
     await closed;
   });
 
-  it("continues after a lost connection with the same key, from the last event", async () => {
+  it("sends the same key and continues from the last event after a lost connection", async () => {
     const { outcome, response } = await start();
     await writeEvent(response, "meta", "7-0");
     await writeEvent(response, "token", "7-5");
@@ -145,7 +145,7 @@ describe("streamTurn", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("throws the signal's reason and closes the connection when it is aborted", async () => {
+  it("throws the signal's reason and closes the connection when the signal is aborted", async () => {
     const stop = new AbortController();
     const { outcome, response } = await start(stop.signal);
     const closed = once(response, "close");
@@ -154,7 +154,7 @@ describe("streamTurn", () => {
     await closed;
   });
 
-  it("throws the signal's reason at once when it is aborted between two requests", async () => {
+  it("throws the signal's reason at once when the signal is aborted between two requests", async () => {
     const stop = new AbortController();
     const { outcome, response } = await start(stop.signal);
     response.destroy();

@@ -77,7 +77,7 @@ export async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(await response.text().catch(throwNoResponse)) as unknown;
 }
 
-/** Same as `fetch`, which throws TypeError if no response arrives, as many programming errors do. Throws NoResponseError instead. */
+/** Calls `fetch`. If no response arrives, throws NoResponseError in place of the TypeError, which could also be a programming error. */
 function fetchResponse(path: string, init: RequestInit): Promise<Response> {
   return fetch(path, init).catch(throwNoResponse);
 }

@@ -8,7 +8,10 @@ type Announce = (text: string, options?: { isError?: boolean }) => void;
 const SHOWN_MS = 5_000;
 const Context = createContext<Announce>(() => undefined);
 
-/** Returns a function that shows a short message, which screen readers announce. An error stays until the owner closes it or another message replaces it. */
+/**
+ * Returns a function that shows a short message, which screen readers announce. An error stays until the owner closes it or another message
+ * replaces it.
+ */
 export function useAnnounce(): Announce {
   return useContext(Context);
 }

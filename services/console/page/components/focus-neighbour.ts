@@ -1,4 +1,4 @@
-/** Moves the focus from a row that is about to disappear or to lose its buttons to a row beside it, so that the keyboard continues there. */
+/** Moves the focus to a row beside this one, which is about to disappear or to lose its buttons. The keyboard continues there. */
 export function focusNeighbour(row: HTMLElement | null): void {
   const button =
     row?.nextElementSibling?.querySelector("button") ?? row?.previousElementSibling?.querySelector("button");

@@ -30,7 +30,8 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // If the owner closes the dialog before the mutation succeeds, the query library does not call onSuccess. By then, another dialog may be open.
+    // If the owner has closed the dialog when the mutation succeeds, onClose could close another dialog. The query library does not call a callback
+    // that was passed to `mutate` after its component has unmounted.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

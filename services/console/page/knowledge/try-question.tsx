@@ -28,7 +28,8 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const form = useRef<HTMLFormElement>(null);
   const linkedQuestion = useRef(question);
   useEffect(() => {
-    // If a link to this page contained a question, shows the form: the focus scrolls to it, because it is below the documents.
+    // If the owner opened a link that contains a question, focuses the form's field: the browser then scrolls to the form, which is below the
+    // documents.
     if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
   // The browser's Back and Forward change the question.

@@ -36,7 +36,7 @@ let lastUpload: Promise<unknown> = Promise.resolve();
  * Starts an upload after all earlier ones have ended, including those for other bots. The servers process one large upload per workspace at a
  * time, and refuse an upload that waits too long for another one.
  */
-function runInTurn<Result>(upload: () => Promise<Result>): Promise<Result> {
+function runAfterPrevious<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);
   lastUpload = result.catch(() => undefined);
   return result;
@@ -82,7 +82,7 @@ export function useUploads(botSlug: string) {
   };
 
   const addFiles = async (files: readonly File[]) => {
-    // A dropped text has no file.
+    // The owner dropped text instead of files.
     if (files.length === 0) return;
     const added = files.map((file) => ({ file, id: nextUploadId++ }));
     const rows = added.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
@@ -94,7 +94,7 @@ export function useUploads(botSlug: string) {
       if (problem !== undefined) problems.push(`${file.name}: ${problem}`);
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     };
-    await Promise.all(added.map(({ file, id }) => runInTurn(() => addFile(file, id))));
+    await Promise.all(added.map(({ file, id }) => runAfterPrevious(() => addFile(file, id))));
     announce(describeResult(files.length, problems), { isError: problems.length > 0 });
   };
 

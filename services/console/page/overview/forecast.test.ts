@@ -6,14 +6,14 @@ const quota = (used: number, cap: number) => ({ used, held: 0, cap, resetsAt: "2
 /** 10 replies on each of the seven days before today, and 500 today. */
 const week = new Map(lastDays(8, NOON).map((day, index) => [day, index === 7 ? 500 : 10]));
 
-test("extends the average of the last seven full days, without today", () => {
-  expect(forecast(quota(100, 1_000), week, NOON)).toEqual({ total: 195, emptyAt: undefined });
+test("extends the average of the seven days before today", () => {
+  expect(forecast(quota(100, 1_000), week, NOON)).toEqual({ total: 195, exhaustedAt: undefined });
 });
 
-test("names the time at which no message is left", () => {
-  const { emptyAt } = forecast(quota(100, 150), week, NOON) ?? {};
-  expect(emptyAt).toEqual(new Date("2026-11-26T12:00:00Z"));
-  expect(forecast(quota(200, 150), week, NOON)?.emptyAt).toEqual(new Date(NOON));
+test("returns the time at which the quota is exhausted; the current time if it already is", () => {
+  const { exhaustedAt } = forecast(quota(100, 150), week, NOON) ?? {};
+  expect(exhaustedAt).toEqual(new Date("2026-11-26T12:00:00Z"));
+  expect(forecast(quota(200, 150), week, NOON)?.exhaustedAt).toEqual(new Date(NOON));
 });
 
 test("the average includes days without replies, and without any reply there is no forecast", () => {

@@ -5,8 +5,8 @@ export type Quota = { used: number; held: number; cap: number; resetsAt: string 
 export type Forecast = {
   /** The messages used at the end of the month. */
   total: number;
-  /** When no message will be left; undefined if the messages last until the end of the month. */
-  emptyAt: Date | undefined;
+  /** When the quota will be exhausted; undefined if it lasts until the end of the month. */
+  exhaustedAt: Date | undefined;
 };
 
 /** Extends the average of the last seven full days to the end of the month. Undefined if there was no reply on these days. */
@@ -21,8 +21,8 @@ export function forecast(
   const usedOrHeld = used + held;
   const daysLeft = Math.max(0, Date.parse(resetsAt) - nowMs) / DAY_MS;
   const total = Math.round(usedOrHeld + average * daysLeft);
-  const emptyAt = total > cap ? new Date(nowMs + (Math.max(0, cap - usedOrHeld) / average) * DAY_MS) : undefined;
-  return { total, emptyAt };
+  const exhaustedAt = total > cap ? new Date(nowMs + (Math.max(0, cap - usedOrHeld) / average) * DAY_MS) : undefined;
+  return { total, exhaustedAt };
 }
 
 /** Returns the last days in UTC as "YYYY-MM-DD", oldest first. The last one is today. */

@@ -70,7 +70,7 @@ function BotMark({ name, color }: { name: string; color: string }) {
   );
 }
 
-/** Whether dark text is easier to read on a colour. Weights its channels as ITU-R BT.601 does for the perceived brightness. */
+/** Whether dark text is easier to read on a colour than white text. Weights the channels as ITU-R BT.601 does for the perceived brightness. */
 function isLight(hex: string): boolean {
   const [red = 0, green = 0, blue = 0] = (hex.match(/[0-9a-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16));
   return red * 0.299 + green * 0.587 + blue * 0.114 > 150;
@@ -79,8 +79,8 @@ function isLight(hex: string): boolean {
 function CreateBot({ onClose }: { onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
   const [name, setName] = useState("");
-  const [ownSlug, setOwnSlug] = useState<string | undefined>();
-  const slug = ownSlug ?? toSlug(name);
+  const [typedSlug, setTypedSlug] = useState<string | undefined>();
+  const slug = typedSlug ?? toSlug(name);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const creation = useMutation({
@@ -109,7 +109,7 @@ function CreateBot({ onClose }: { onClose: () => void }) {
           maxLength={64}
           spellCheck={false}
           value={slug}
-          onChange={({ target }) => setOwnSlug(target.value)}
+          onChange={({ target }) => setTypedSlug(target.value)}
         />
       </MutationForm>
     </Modal>

@@ -23,7 +23,7 @@ export function Keys() {
   const { data: bots, error: botsError, refetch: refetchBots } = useBots();
   const [isCreating, setCreating] = useState(false);
   /** The key for which the embed snippet is shown. */
-  const [embeddedKey, setEmbeddedKey] = useState<ApiKey | undefined>();
+  const [snippetKey, setSnippetKey] = useState<ApiKey | undefined>();
   const mayCreate = useMayCall(KeyAdminService.method.createKey);
   const createButton = mayCreate && (
     <button type="button" className="button primary" disabled={!bots?.length} onClick={() => setCreating(true)}>
@@ -36,7 +36,7 @@ export function Keys() {
   return (
     <div className="screen">
       <PageHeader title="Keys" actions={keys && keys.length > 0 && createButton}>
-        A key puts a bot on your pages. It is public: it works only on the domains that you allow.
+        A key puts a bot on your pages. It is not secret, because it works only on the domains that you allow.
       </PageHeader>
       {error && !keys && <Failure error={error} onRetry={() => Promise.all([refetch(), refetchBots()])} />}
       {!error && !keys && <Loading />}
@@ -53,19 +53,19 @@ export function Keys() {
               key={key.publicKey}
               apiKey={key}
               botName={bots?.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
-              onShow={() => setEmbeddedKey(key)}
+              onShow={() => setSnippetKey(key)}
             />
           ))}
         </ul>
       )}
-      {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setEmbeddedKey} />}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setSnippetKey} />}
       <Modal
         title="Put the bot on your site"
         description="Paste this into the HTML of your pages, before the closing body tag."
-        isOpen={embeddedKey !== undefined}
-        onOpenChange={(isOpen) => !isOpen && setEmbeddedKey(undefined)}
+        isOpen={snippetKey !== undefined}
+        onOpenChange={(isOpen) => !isOpen && setSnippetKey(undefined)}
       >
-        {embeddedKey && <Snippet apiKey={embeddedKey} />}
+        {snippetKey && <Snippet apiKey={snippetKey} />}
       </Modal>
     </div>
   );

@@ -66,7 +66,7 @@ function Quota({ usage, repliesOfDay }: QuotaProps) {
 function describeForecast(usage: GetUsageResponse, repliesOfDay: ReadonlyMap<string, number>): string {
   const expected = forecast(usage, repliesOfDay, Date.now());
   if (expected === undefined) return "A forecast appears after the first full day with messages.";
-  if (expected.emptyAt !== undefined)
-    return `At the pace of the last week, no message is left from ${formatDate(expected.emptyAt.toISOString())}.`;
+  if (expected.exhaustedAt !== undefined)
+    return `At the pace of the last week, the messages run out on ${formatDate(expected.exhaustedAt.toISOString())}.`;
   return `At the pace of the last week, about ${expected.total.toLocaleString()} of ${usage.cap.toLocaleString()} messages will be used this month.`;
 }

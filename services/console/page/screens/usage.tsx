@@ -46,7 +46,7 @@ export function Usage() {
   );
 }
 
-/** A link with the content, so that the download needs no request. */
+/** A link whose URL contains the CSV, so that the download needs no request. */
 function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
   const href = `data:text/csv;charset=utf-8,${encodeURIComponent(formatCsv(rows))}`;
   return (

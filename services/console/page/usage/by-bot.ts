@@ -2,16 +2,16 @@ import type { Bot, BotUsage } from "@parley/rpc/conversation";
 import type { GetUsageResponse } from "@parley/rpc/quota";
 
 export type BotShare = {
-  /** Empty for the messages that belong to no bot. */
+  /** Empty for the messages that no bot's count contains. */
   slug: string;
   name: string;
   messages: number;
 };
 
-/** The name of the messages that no bot's count contains. Corrections by the operator may make their number negative. */
+/** The name of the row for the messages that no bot's count contains. Corrections by the operator can make that row's number negative. */
 const REST_NAME = "Corrections, and the last minute's answers";
 
-/** Returns the messages of a month by bot, in the order of `usage`, then those of no bot. Their sum is the month's usage. */
+/** Returns the messages of a month by bot, in the order of `usage`, then those that no bot's count contains. Their sum is the month's usage. */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
   const shares = usage
     .filter((each) => each.month === month.month)

@@ -1,6 +1,6 @@
 const MONTH = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
 
-/** Formats a UTC month, "YYYY-MM". */
+/** Formats a UTC month ("YYYY-MM") with its name in the browser's language. */
 export function formatMonth(month: string): string {
   return MONTH.format(new Date(`${month}-01T00:00:00Z`));
 }

@@ -12,7 +12,7 @@ export async function readMonths(showUsage: ShowUsage): Promise<GetUsageResponse
   return [current, ...earlier.flatMap((usage) => usage ?? [])];
 }
 
-/** Returns the months before a month, "YYYY-MM", the newest first. */
+/** Returns the SHOWN_MONTHS - 1 months before a month ("YYYY-MM"), newest first. */
 function monthsBefore(month: string): string[] {
   const [year = 0, monthNumber = 0] = month.split("-").map(Number);
   return Array.from({ length: SHOWN_MONTHS - 1 }, (_, index) =>

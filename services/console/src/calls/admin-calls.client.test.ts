@@ -58,7 +58,7 @@ test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls
   ]);
 });
 
-test("the documented proxy waits longer than the longest wait and call together", async () => {
+test("the documented proxy's timeout is longer than the longest upload wait plus the longest call", async () => {
   const guide = await readFile(new URL("../../../../docs/install/ingress.md", import.meta.url), "utf8");
   const [, seconds] = /## The console\n.*?proxy_read_timeout (\d+)s;/s.exec(guide) ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CONSOLE_LIMITS_MS.slowCall);

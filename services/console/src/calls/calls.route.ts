@@ -107,12 +107,12 @@ function parseBatch(body: Buffer): BatchCall[] {
 }
 
 function toBatchResponse({ status, code, body }: AdminResponse) {
-  let message: unknown;
+  let json: unknown;
   try {
-    message = JSON.parse(body.toString());
+    json = JSON.parse(body.toString());
   } catch {
     // A proxy in front of the service sent this body.
     return { status: 502, body: { code: "unavailable", message: "the service sent no JSON" } };
   }
-  return { status, ...(code !== undefined && { code }), body: message };
+  return { status, ...(code !== undefined && { code }), body: json };
 }

@@ -8,7 +8,7 @@ export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
 /** The edge's own limit for a message, which fits 4,000 characters with metadata. The edge's smaller limit for a stop is not repeated here. */
 const MAX_BODY_BYTES = 300 * 1024;
-/** With these headers, a request after a lost connection resumes the reply and does not send the message again. */
+/** With these headers, the edge resumes the reply after a lost connection and does not answer the message a second time. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
 /** Without `X-Accel-Buffering`, an nginx in front of the console would buffer the stream. */
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];

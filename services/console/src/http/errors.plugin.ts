@@ -6,13 +6,13 @@ import { HttpError } from "./http-error.ts";
 export const errors = plugin(
   async (app) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
-      const refusal = error instanceof HttpError ? error : fromFramework(error);
-      if (refusal.status >= 500) request.log.warn({ error, code: refusal.code }, "request failed");
+      const httpError = error instanceof HttpError ? error : fromFramework(error);
+      if (httpError.status >= 500) request.log.warn({ error, code: httpError.code }, "request failed");
       return reply
-        .code(refusal.status)
-        .headers(refusal.headers)
+        .code(httpError.status)
+        .headers(httpError.headers)
         .header("cache-control", "no-store")
-        .send({ error: refusal.code });
+        .send({ error: httpError.code });
     });
   },
   { name: "errors" },

@@ -28,7 +28,7 @@ export function createNonce(): string {
   return randomBytes(NONCE_BYTES).toString("base64");
 }
 
-/** Returns the policy of an HTML page. Only the preview may be framed, and only by the console. */
+/** Returns the Content-Security-Policy of an HTML page. Only the preview may be framed, and only by the console. */
 export function pagePolicy(nonce: string, frameAncestors: "'none'" | "'self'"): string {
   return [
     "default-src 'none'",

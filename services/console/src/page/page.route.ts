@@ -13,7 +13,7 @@ export type PageDeps = { readSessionInfo: ReadSessionInfo };
 /** Paths of the backend. The server responds to an unknown path among them with 404, and to any other unknown path with the page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
-/** Serves the page with a new nonce and the owner's session, its files, and the widget for the preview. */
+/** Serves the page with a new nonce and the owner's session, the page's assets, and the widget for the preview. */
 export async function pageRoutes(
   app: FastifyInstance,
   { readSessionInfo }: PageDeps,

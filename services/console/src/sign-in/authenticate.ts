@@ -22,7 +22,10 @@ export function createReadSessionInfo(
   };
 }
 
-/** Authenticates a request by its bearer token or, without one, by its session. Throws 401 if that token or session is not valid. */
+/**
+ * Authenticates a request by its bearer token or, without one, by its session. Throws 401 if that token or session is not valid, and 503 if the
+ * token cannot be verified because the key set is unavailable.
+ */
 export type Authenticate = (request: FastifyRequest) => Promise<Member>;
 
 /**

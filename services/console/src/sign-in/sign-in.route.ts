@@ -14,10 +14,10 @@ export type SignInDeps = {
   onResult: (result: string) => void;
 };
 
-/** A token is refreshed only if it expires within this time. Otherwise another tab has just refreshed it. */
+/** POST /auth/refresh keeps an access token that is valid for longer than this, because another tab has probably just refreshed it. */
 const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 
-/** Adds the routes that sign in (authorization code flow with PKCE), return the page's session, refresh it and sign out. */
+/** Adds the routes that sign in (authorization code flow with PKCE), return the session to the page, refresh the session and sign out. */
 export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   const { cookies, provider, tokenOptions, nowMs, onResult } = deps;
 

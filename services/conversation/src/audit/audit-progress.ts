@@ -1,6 +1,6 @@
 import type { WorkspaceAudit } from "./audit.service.ts";
 
-/** How far the audit has come, as stored between its runs. */
+/** How far the audit has come. One audit of all months can take several runs of the audit task, and the progress is stored after each page. */
 export type AuditProgress = {
   /** The month of the next page; undefined while no audit is in progress. */
   month?: string;

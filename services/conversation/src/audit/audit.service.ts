@@ -14,7 +14,7 @@ export type WorkspaceAudit = {
   held: number;
   /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
   adjusted: number;
-  /** The number of done turns in the outbox; 0 if the totals agree. */
+  /** The number of done turns in the outbox. Counted only if the audit compares turn by turn, otherwise 0. */
   waiting: number;
   differences: Difference[];
 };

@@ -20,7 +20,7 @@ function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) 
   const limits: number[] = [];
   return {
     calls,
-    /** The `maxWorkspaces` of each call without a workspace id; 0 for all. */
+    /** The `maxWorkspaces` of each call without a workspace id; 0 if the call sets no limit. */
     limits,
     async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
       calls.push(month);

@@ -29,8 +29,9 @@ export type DoneTurns = {
 export type TurnSets = {
   /** Read first: the done turns that are no longer in the outbox. The usage ledger, which is read later, must contain them. */
   settled: ReadonlySet<string>;
-  /** Read second, from the quota service. */
+  /** Read second, from the quota service: the turns in the usage ledger. */
   counted: ReadonlySet<string>;
+  /** Read together with `counted`: the turns with a hold. */
   held: ReadonlySet<string>;
   /** Read third: the done turns. A turn is done before it is counted. */
   done: ReadonlySet<string>;

@@ -10,7 +10,7 @@ const system = useTestSystem();
 const largePattern = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
 
 describe("moderation patterns", () => {
-  test("are listed in order, validated when they are added, and removed only through their own bot", async () => {
+  test("are validated when they are added, listed in the order of their addition, and removed only through their own bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });

@@ -60,7 +60,7 @@ describe("tools", () => {
     });
   });
 
-  test("with a field of a newer version are listed, and used in turns, without that field", async () => {
+  test("with a field that only a newer version knows are listed, and loaded for a turn, without that field", async () => {
     const tools = system.ops(ToolAdminService);
     const bot = await createBot(system.database);
     await tools.putTool({ ...botFields(bot), tool: { name: "order", kind: http() } });

@@ -6,7 +6,7 @@ export type Chunk = {
   text: string;
 };
 
-/** About 350 tokens: long enough for a typical section, short enough that a prompt has room for several passages. */
+/** About 350 tokens: long enough for a typical section, short enough that a prompt has room for several. */
 const MAX_CHUNK_CHARACTERS = 1_400;
 
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
@@ -18,7 +18,7 @@ const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "
 
 /**
  * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line. Splits a
- * longer block between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is a code block.
+ * longer block between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is again a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
   const chunks: Chunk[] = [];

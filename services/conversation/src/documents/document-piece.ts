@@ -4,16 +4,16 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 export const EXIT_CODE_UNREADABLE = 3;
 
 /**
- * A message of the reading process, sent as a line of JSON. The messages with the document's pieces come first. The last message has the
- * document's first words, from which its language is detected.
+ * The content of one line of JSON that the reading process writes: a piece of the document, or, in the last line, the document's first words,
+ * from which its language is detected.
  */
 export type DocumentPiece = IndexedPiece | { firstWords: string[] };
 
-/** Parses a line from the reading process. Throws unless it is a valid message whose texts PostgreSQL can store. */
+/** Parses a line from the reading process. Throws unless it is a valid piece whose texts PostgreSQL can store. */
 export function parsePiece(line: Buffer): DocumentPiece {
   const piece = parseJson(line);
   if (isPiece(piece)) return piece;
-  throw new Error("the reading process sent an invalid message");
+  throw new Error("the reading process wrote an invalid line");
 }
 
 // JSON.parse's error is dropped, because its message quotes the document.

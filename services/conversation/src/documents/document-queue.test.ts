@@ -104,7 +104,7 @@ test("DocumentQueue delays a workspace's next document after an unreadable one t
   expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
 
-test("DocumentQueue serves workspaces in turn, so that the documents of one do not keep another waiting", async () => {
+test("DocumentQueue serves workspaces round-robin, so that the documents of one do not keep another waiting", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const many = Array.from({ length: 20 }, (_, index) => enqueue(queue, `a${index}`, log));

@@ -18,8 +18,8 @@ export type QueuedDocument = { workspaceId: string; bytes: number; signal: Abort
 type WaitingDocument = { workspaceId: string; bytes: number; start: () => void };
 
 /**
- * Processes documents one at a time, because the service's memory limit has no room for two. Workspaces take turns, so that none waits for all
- * documents of another.
+ * Processes documents one at a time, because the service's memory limit has no room for two. Serves the workspaces round-robin, so that none
+ * waits for all documents of another.
  */
 export class DocumentQueue {
   readonly #maxWaitMs: number;
@@ -40,9 +40,9 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `task` when it is the workspace's turn and no other document is being processed. Waits longer if the workspace has used up its time
-   * for unreadable documents. Throws resource_exhausted after waiting 60 s, or without waiting if the waiting documents, including this one,
-   * would exceed 16 MiB.
+   * Runs `task` when no other document is being processed and the workspace is the next to be served. Waits longer if the workspace has used
+   * up its time for unreadable documents. Throws resource_exhausted after waiting 60 s, or without waiting if the waiting documents, including
+   * this one, would exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

@@ -15,7 +15,7 @@ export function splitDocument(format: TextFormat, text: string): Block[] {
     case "txt":
       return splitText(text);
     case "md":
-      // Markdown may contain HTML, so it is rendered first.
+      // Markdown may contain HTML, so the whole document is rendered to HTML and then split.
       return splitHtml(renderMarkdown(text));
     case "html":
       return splitHtml([text]);
@@ -40,7 +40,10 @@ function splitText(text: string): Block[] {
     .map((paragraph) => ({ headings: [], text: paragraph }));
 }
 
-/** Removes the lines between `---` and `---` at the beginning. If a blank line is among them, the first `---` is a thematic break. */
+/**
+ * Removes the front matter: a line `---` at the beginning and everything up to the next line `---`. If a blank line is in between, the first
+ * `---` is a thematic break, and nothing is removed.
+ */
 function removeFrontMatter(text: string): string {
   return text.replace(/^---\r?\n(?:[^\r\n]+\r?\n)*?---\r?\n/, "");
 }

@@ -16,7 +16,7 @@ export type FetchDocumentOptions = {
 
 /**
  * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `egress` permits. Converts text
- * to UTF-8. Throws invalid_argument, whose code names the reason, or the signal's reason.
+ * to UTF-8. Throws invalid_argument with a code for the cause. If the signal aborts, throws its reason.
  */
 export async function fetchDocument(
   url: string,

@@ -15,7 +15,7 @@ test("prose after a long code block is indexed as text, and all of the code as c
   expect(chunks.flatMap((chunk) => chunk.code.match(/\w+/g) ?? [])).toEqual(Array(400).fill(["call", "value"]).flat());
 });
 
-test("prose after a line of three backticks without an end is indexed as text", () => {
+test("prose after a line of three backticks that no later line closes is indexed as text", () => {
   expect(indexTexts("```", "Refunds take days.")).toMatchObject([{ text: "refunds take days", code: "" }]);
 });
 

@@ -13,7 +13,10 @@ export type IndexedChunk = Chunk & {
   };
 };
 
-/** A part of a document, small enough for one message and one statement. The distinct words of the document follow all chunks. */
+/**
+ * A part of a document, small enough for one line of the reading process's output and for one INSERT. The pieces with the document's distinct
+ * words follow those with its chunks.
+ */
 export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
 
 export type IndexedDocument = {

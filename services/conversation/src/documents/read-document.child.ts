@@ -55,6 +55,6 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 
 function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
   const firstWords = yield* indexChunks(toChunks(blocks));
-  // The last message. Without it, the parent does not accept the document.
+  // The last line. Without it, the parent does not accept the document.
   yield { firstWords };
 }

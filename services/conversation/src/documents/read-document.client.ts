@@ -49,7 +49,7 @@ export type ReadDocument = IndexedDocument & { firstWords: string[] };
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
   signal: AbortSignal;
-  /** CPU time of the reading process. */
+  /** Limit of the reading process's CPU time. */
   maxCpuMs?: number;
 };
 
@@ -91,7 +91,7 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
     signal,
     killSignal: "SIGKILL",
   });
-  // Visitors' turns have priority.
+  // Visitors' turns have priority over reading a document.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   // These errors are ignored: a killed process or an unread input also appears in the exit code or signal.
   child.on("error", () => undefined);
@@ -100,7 +100,7 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
   return child;
 }
 
-/** Collects the messages of the reading process. Returns undefined if its output ends before the last message. */
+/** Collects the pieces that the reading process writes. Returns undefined if the output ends before the line with the first words. */
 async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunks, characters] = [0, 0, 0];
@@ -117,7 +117,7 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
   return undefined;
 }
 
-// Parses the lines again when they are stored. Keeping all pieces as objects would take several times the memory.
+// Parses the lines again when the pieces are stored. Keeping all pieces as objects would take several times the memory.
 function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const piece = parsePiece(line);

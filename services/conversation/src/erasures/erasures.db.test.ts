@@ -105,7 +105,7 @@ test("EraseVisitor erases a session that was stored before the database's clock 
   expect(await sessionsWithContent(bot)).toEqual(new Set());
 });
 
-test("another replica continues a request, past sessions that fail, until nothing is left", async () => {
+test("an erasure continues after a session that cannot be erased, and another replica completes it", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   const ids = await insertSessions(system.admin, bot, { sessions: 120 });

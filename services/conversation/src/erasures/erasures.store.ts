@@ -17,6 +17,7 @@ export type Erasure = {
 const VISIBLE_AFTER_SECONDS = 60;
 
 // If the database's clock was set back, for example by a failover, a stored session may have started after the current time.
+// `requested_at` is then the start of the last session, so that the request covers it too.
 const STORE = `
   WITH visitor AS (
     SELECT count(*) AS sessions, max(s.started_at) AS last_started_at
@@ -45,7 +46,7 @@ export async function storeErasure(
   return rows[0] ?? { sessions: 0, isNew: false };
 }
 
-/** Returns up to `limit` stored requests, ordered by workspace and id, after a request or from the first one. */
+/** Returns up to `limit` stored requests, ordered by workspace and id: those after the request `after`, or the first ones if it is undefined. */
 export async function listErasures(
   database: Database,
   { after, limit }: { after: Erasure | undefined; limit: number },
@@ -61,8 +62,8 @@ export async function listErasures(
 }
 
 /**
- * Lists sessions that a request erases: the visitor's sessions that started before the request. They are in the order of their last activity,
- * after a position, or from the first one.
+ * Lists sessions that a request erases: the visitor's sessions that started before the request. They are in the order of their last activity:
+ * those after the position `after`, or the first ones if it is undefined.
  */
 export async function listSessionsToErase(
   database: Database,

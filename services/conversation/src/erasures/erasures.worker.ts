@@ -21,8 +21,8 @@ export type VisitorEraserDeps = {
 type FailedSessions = Map<string, SessionPosition>;
 
 /**
- * Erases the sessions of the visitors whose erasure was requested, and deletes a request when a run finds no session of it, at the
- * earliest 60 s after the request. If a session cannot be erased, the next run tries again. Replicas may run it concurrently.
+ * Erases the sessions of the visitors whose erasure was requested, and deletes a request when a run finds no session to erase for it, at the
+ * earliest 60 s after the request. If a session cannot be erased, the next run tries again. Several replicas may erase concurrently.
  */
 export class VisitorEraser {
   readonly #deps: VisitorEraserDeps;

@@ -52,7 +52,7 @@ test("a run returns the rank of each expected document, and a later run finds a 
   expect(runs[1]?.results).toEqual(before?.results);
 });
 
-test("the service keeps the last 20 runs of each bot, and the results of the last two", async () => {
+test("GetEvaluation returns the last 20 runs of a bot, and results only for the latest two", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
   await evaluations().runEvaluation(botFields(other));

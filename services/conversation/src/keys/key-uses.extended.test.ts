@@ -84,7 +84,7 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
   expect(await lastUses(workspaceId)).toEqual([today()]);
 });
 
-test("a late run stores the day of the last use, and not an earlier day than the stored one", async () => {
+test("a late run stores the day of the last use, unless a later day is stored already", async () => {
   const { workspaceId, created } = await createKeys(1);
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;

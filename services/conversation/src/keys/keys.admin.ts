@@ -7,21 +7,21 @@ import { normaliseAllowedDomains } from "./allowed-domain.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
-/** Limits the keys of a workspace that are not revoked, and the revoked keys in the list. */
+/** Limits a workspace's keys that are not revoked, and the revoked keys that ListKeys returns. */
 const MAX_KEYS = 1_000;
 
 /** Implements the admin service of public keys. */
 export function createKeyAdmin(
   database: Database,
   keyPrefix: string,
-  createKey: () => string,
+  newPublicKey: () => string,
 ): ServiceImpl<typeof KeyAdminService> {
   return {
     async createKey(request) {
       const allowedDomains = normaliseAllowedDomains(request.domains);
       await requireBotId(database, request);
       const { workspaceId, botSlug } = request;
-      const created = { publicKey: createKey(), workspaceId, botSlug, allowedDomains };
+      const created = { publicKey: newPublicKey(), workspaceId, botSlug, allowedDomains };
       const key = await insertKey(database, created, MAX_KEYS);
       if (key === undefined)
         throw new ServiceError(

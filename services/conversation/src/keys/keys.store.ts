@@ -55,7 +55,7 @@ export async function insertKey(
   });
 }
 
-/** Lists a workspace's keys that are not revoked, and the `maxRevoked` keys that were revoked last, oldest first. */
+/** Lists a workspace's keys that are not revoked and the `maxRevoked` keys that were revoked last, all in the order of their creation. */
 export async function listKeys(database: Database, workspaceId: string, maxRevoked: number): Promise<ApiKey[]> {
   const { rows } = await database.query<ApiKey>(
     `${API_KEY} JOIN (

@@ -138,7 +138,7 @@ function suite() {
     expect(busy.p95).toBeLessThan(2_000);
   });
 
-  test("reads documents that arrive at the same time one after the other", async () => {
+  test("reads documents one at a time, even if they arrive at the same time", async () => {
     const sentences = "A sentence of some length.\n\n".repeat(20_000);
     const { result, peaks } = await watchMemory(service.process.pid, () =>
       Promise.all(["one", "two", "three"].map((name) => add(name, "txt", sentences))),

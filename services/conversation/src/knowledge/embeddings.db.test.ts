@@ -160,7 +160,7 @@ describe("with pgvector", () => {
     expect(await claimSource(db.database, "test:words")).toEqual({ ...first, leasedUntil: expect.any(String) });
   });
 
-  test("a process whose lease another process has taken over stores nothing and does not end that lease", async () => {
+  test("a process whose lease another process has taken over stores nothing and does not end the other's lease", async () => {
     await addDocument(db.database, bot, "one.md", HANDBOOK);
     const late = await claimSource(db.database, "test:words");
     await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");

@@ -70,7 +70,7 @@ const STORE_EMBEDDINGS = `
   JOIN conversation.knowledge_chunks c ON c.workspace_id = $1 AND c.source_id = $2 AND c.chunk_id = embedded.chunk_id
   ON CONFLICT (workspace_id, chunk_id) DO UPDATE SET model = excluded.model, embedding = excluded.embedding`;
 
-const COUNT_EMBEDDED = `
+const RECOUNT_AND_RENEW_LEASE = `
   UPDATE conversation.knowledge_sources SET embedding_until = now() + ${LEASE}, embedded = (
     SELECT count(*) FROM conversation.knowledge_chunks c
     JOIN conversation.knowledge_embeddings e ON e.workspace_id = c.workspace_id AND e.chunk_id = c.chunk_id AND e.model = $3
@@ -102,7 +102,7 @@ export function storeEmbeddings(
     const ids = embedded.map(({ id }) => id);
     const vectors = embedded.map(({ vector }) => `{${vector.join(",")}}`);
     await connection.query(STORE_EMBEDDINGS, [workspaceId, sourceId, model, ids, vectors]);
-    const { rows } = await connection.query<Pick<ClaimedSource, "leasedUntil">>(COUNT_EMBEDDED, [
+    const { rows } = await connection.query<Pick<ClaimedSource, "leasedUntil">>(RECOUNT_AND_RENEW_LEASE, [
       workspaceId,
       sourceId,
       model,
@@ -112,7 +112,7 @@ export function storeEmbeddings(
 }
 
 /**
- * Ends a lease after `afterSeconds`. With 0 it ends at once, even if the database's clock is set back. Changes nothing if another process has
+ * Ends a lease after `afterSeconds`. With 0 it ends immediately, even if the database's clock is set back. Changes nothing if another process has
  * taken the lease over.
  */
 export async function releaseSource(

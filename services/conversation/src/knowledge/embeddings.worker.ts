@@ -34,7 +34,7 @@ const RETRY_SECONDS = 30;
 
 /**
  * Embeds the chunks of all bots, one source and one batch at a time. Each batch is stored, so a run after a failure continues where the
- * last one ended. Several processes may run at once: each leases the source that it embeds.
+ * last one ended. Several processes may run concurrently: each leases the source that it embeds.
  */
 export class EmbeddingWorker {
   readonly #database: Database;

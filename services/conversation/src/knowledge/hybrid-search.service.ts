@@ -19,6 +19,7 @@ export type HybridMatches = {
   /** Best first. */
   passages: readonly FoundPassage[];
   terms: readonly PromptTerm[];
+  /** Undefined if the semantic search was skipped. */
   semanticSearch: SemanticSearchResult | undefined;
 };
 

@@ -144,7 +144,7 @@ describe("a knowledge source with a URL", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
   }, 30_000);
 
-  test("is refused and not stored if it is a private address or redirects to one", async () => {
+  test("is refused and not stored if the URL has a private address or redirects to one", async () => {
     const bot = await createBot(system.database);
     pages.set("/in", { status: 302, headers: { location: `${privateOrigin()}/secret` }, body: "" });
     pages.set("/meta", { status: 301, headers: { location: "http://169.254.169.254/latest/meta-data/" }, body: "" });

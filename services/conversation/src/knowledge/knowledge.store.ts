@@ -70,8 +70,8 @@ const INSERT_WORDS = `
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
- * Stores a document in one transaction and replaces the bot's document of the same name. Each piece is a statement of its own, because a
- * single statement for a large document would exceed the statement timeout.
+ * Stores a document in one transaction and replaces the bot's document of the same name. A separate statement stores each of the document's
+ * pieces, because a single statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   return transaction(database, async (connection) => {

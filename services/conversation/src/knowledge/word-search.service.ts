@@ -36,7 +36,10 @@ function toQueryWord(word: string): QueryWord {
   return { word, boost: findWordBoost(word) };
 }
 
-/** Returns the corrections of each query word that occurs in no chunk. Leaves out words without a correction. */
+/**
+ * Returns the corrections of the query words that occur in no chunk. Does not correct question words, attribute words and words that
+ * canBeMisspelt rules out. Leaves out words without a correction.
+ */
 async function readCorrections(
   database: Database,
   bot: BotKnowledge,

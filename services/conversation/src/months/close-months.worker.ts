@@ -30,7 +30,7 @@ type ComparedMonthPage = {
 };
 
 /**
- * Returns a function that closes each month that ended at least `finalAfterDays` ago, if all of its turns are settled and match its usage.
+ * Returns a function that closes each month that ended at least `finalAfterDays` days ago, if all of its turns are settled and match its usage.
  * Replicas call it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one
  * stopped.
  */

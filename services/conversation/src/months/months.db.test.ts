@@ -80,6 +80,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await closeMonths()).toEqual([]);
   expect(month.closedAt).not.toBe("");
   expect(recent.closedAt).toBe("");
+  // A run stores quota's closed months before it closes further months.
   expect(await readClosedMonths()).toEqual([]);
   await closeMonths();
   expect(await readClosedMonths()).toEqual([MONTH]);
@@ -89,7 +90,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await readClosedMonths()).toEqual([]);
 });
 
-test("the task closes other months, but none with a streaming turn, a turn in the outbox or a difference", async () => {
+test("the task closes no month with a streaming turn, a turn in the outbox or a difference, and closes the other months", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const streaming = newTurn(bot);
@@ -234,7 +235,7 @@ test.each([
   },
 );
 
-test("the reconciler does not settle a turn again if quota has pruned it in a closed month", async () => {
+test("the reconciler does not settle a turn again if its month is closed and quota has pruned it", async () => {
   const [lost = ""] = await completeTurns(2);
   quota.forget(lost);
   const compare = () =>

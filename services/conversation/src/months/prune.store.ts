@@ -26,8 +26,8 @@ export async function findWorkspaceToPrune(database: Database, month: string): P
 }
 
 /**
- * Moves up to `limit` done turns of a workspace's closed month to its totals. Returns their number. The database function has the rights of the
- * migrating role, because the service's role cannot change totals.
+ * Moves up to `limit` done turns of a workspace and a closed month to the table turn_totals. Returns their number. The database function
+ * prune_turns has the rights of the migrating role, because the service's role cannot change totals.
  */
 export async function pruneTurns(
   database: Database,

@@ -37,7 +37,7 @@ test("a group has the latest question and its session, and counts each kind of r
   });
 });
 
-test("the largest group comes first, and of equal groups the latest", () => {
+test("the largest group comes first, and of equally large groups the one with the latest question", () => {
   const groups = groupQuestions([
     reply(["new"], "2026-11-05T00:00:00Z"),
     reply(["old"]),

@@ -156,7 +156,7 @@ describe("unanswered questions", () => {
     expect((await list(bot, { days: 1 })).repliesRead).toBe(2);
   });
 
-  test("include replies that were rated down although they had a passage, and count each reply once", async () => {
+  test("include questions whose reply had a passage but was rated down, and count each reply once", async () => {
     const { bot, ask } = await createBotToAsk();
     await ask("What do you charge for gift wrapping?", { rating: "down", chunkIds: [1] });
     await ask("Do you sell gift cards?", { rating: "down" });
@@ -173,7 +173,7 @@ describe("unanswered questions", () => {
     );
   });
 
-  test("leave out greetings, replies that called tools, the playground, other bots, and deleted and erased sessions", async () => {
+  test("leave out greetings, questions whose reply called a tool, the playground, other bots, and deleted and erased sessions", async () => {
     const { bot, ask } = await createBotToAsk();
     await ask("Hello, please help me?");
     await ask("Where is my order?", { toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });

@@ -19,7 +19,7 @@ export class ReaderLease {
     this.#writeEveryMs = (leaseSeconds * 1_000) / WRITES_PER_LEASE;
   }
 
-  /** Takes or renews the lease. Returns whether this replica holds it. */
+  /** Takes or renews the lease if a third of its duration has passed since the last call that did so. Returns whether this replica holds it. */
   async hold(): Promise<boolean> {
     const nowMs = performance.now();
     if (nowMs - this.#writtenAtMs < this.#writeEveryMs) return this.#isHeld;

@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-// Versions without migration 0015 do not update the counts. During an upgrade they may still add turns to a session. So only sessions that
-// have been inactive for a while are counted, and each of them only once.
+// Versions without migration 0015 do not update the counts. During an upgrade they may still add turns to a session. So a session is recounted
+// only after it has been inactive for a while: otherwise it could be recounted after each of these turns.
 const LOCK_UNCOUNTED = `
   SELECT workspace_id, session_id, last_activity_at::text AS "lastActivityAt"
   FROM conversation.sessions
@@ -35,7 +35,7 @@ export type RecountPage = {
 
 /**
  * Counts the messages and ratings of sessions whose stored counts are not current, in one short transaction. Skips sessions that other
- * transactions have locked. Returns how many it counted and the last activity of the newest of them.
+ * transactions have locked. Returns the number of sessions counted, and the latest activity among them.
  */
 export function recountSessions(
   database: Database,

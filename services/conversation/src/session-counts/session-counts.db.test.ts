@@ -128,7 +128,7 @@ test("sessions and turns of a version without migration 0015 stay uncounted unti
   expect(await recount()).toBe(0);
 });
 
-test("an active session is not counted before it has been inactive for ten minutes", async () => {
+test("a session is not recounted before it has been inactive for ten minutes", async () => {
   const { sessionId } = newTurn(bot);
   await storeUncounted(sessionId);
   const { signal } = new AbortController();

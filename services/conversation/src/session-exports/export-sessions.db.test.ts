@@ -103,7 +103,7 @@ const withoutReviews = ({ messages, ...line }: ReturnType<typeof linesOf>[number
   messages: messages.map(({ review: _, ...message }: { review: string }) => message),
 });
 
-test("ExportSessions exports every session once, in the format of the single export and the order of their start", async () => {
+test("ExportSessions exports every session once, in the order of their start, each in the format of ExportSession", async () => {
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);
@@ -302,7 +302,7 @@ test("ExportSessions exports sessions whose messages are not counted yet, and om
   expect((await collect({ workspaceId: "a b\0" })).text).toBe("");
 });
 
-test("an export reads the next page without a pause after a page without a match", async () => {
+test("after a page without a match, an export reads the next page without a pause", async () => {
   const pacer = new ExportPacer();
   let paced = 0;
   vi.spyOn(pacer, "pace").mockImplementation((run) => (statement) => {

@@ -12,7 +12,7 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** A little less than 128 KiB, so that a message with its field headers fits into 128 KiB: protobuf-es doubles its buffer until the message fits. */
+/** Lets a response with its field headers fit into 128 KiB: protobuf-es doubles its buffer until the response fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
 /** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;
@@ -21,7 +21,7 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * After this time, a call ends with its current page or large session, and the client continues with another call. The limit leaves enough time
+ * After this time, a call ends after its current page or large session, and the client continues with another call. The limit leaves enough time
  * for the last page or large session before EXPORT_TIMEOUT_MS, the deadline of the call.
  */
 const MAX_CALL_MS = 4 * 60_000;
@@ -131,7 +131,10 @@ class SessionWalk {
     }
   }
 
-  /** Reads a session whose messages its page does not include, because they are many or not counted. */
+  /**
+   * Reads a session's messages after `afterMessageId` in pages. For a session whose messages its page does not include, because they are many
+   * or not counted, and for a session of which the previous call exported a part.
+   */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
       run: this.#runPaced,
@@ -170,10 +173,10 @@ function adaptLimit(page: readonly ExportedSession[], targetCharacters: number):
   return Math.max(1, Math.min(limit, page.length * 4, MAX_PAGE_SESSIONS));
 }
 
-/** A part of a page. `lastSession` is the session after which an export can continue; undefined within a large session. */
+/** A part of a page. `lastSession` is the session after which an export can continue; undefined within a session. */
 type PagePart = { texts: string[]; lastSession?: ExportedSession | undefined };
 
-/** Yields a page in parts: consecutive small sessions together, each large session in several parts. */
+/** Yields a page in parts: consecutive small sessions together, each large or partly exported session in several parts. */
 async function* formatPage(
   walk: SessionWalk,
   formatter: ExportFormatter,
@@ -186,7 +189,7 @@ async function* formatPage(
     if (session.matches && (session.session === null || lastExportedId !== undefined)) {
       yield { texts, lastSession };
       texts = [];
-      yield* formatLargeSession(walk, formatter, session, lastExportedId);
+      yield* formatSessionInParts(walk, formatter, session, lastExportedId);
     } else if (session.session !== null) {
       const { start, messages, end } = formatter.startSession(session.session);
       texts.push(
@@ -200,7 +203,7 @@ async function* formatPage(
   yield { texts, lastSession };
 }
 
-async function* formatLargeSession(
+async function* formatSessionInParts(
   walk: SessionWalk,
   formatter: ExportFormatter,
   session: ExportedSession,

@@ -88,7 +88,7 @@ function planRanges({ after, candidates }: TextSearch) {
   });
 }
 
-/** Returns the position after a candidate; undefined if it is the last one of the list. */
+/** Returns the position after a candidate; undefined if no session follows it in the list. */
 function positionAfter({ sessions, next }: SessionPage, index: number): SessionPosition | undefined {
   return index < sessions.length - 1 ? sessions[index]?.position : next;
 }

@@ -5,7 +5,7 @@ import { renewEdge } from "../sweeping/edge-leases.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, edgeProcess, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, findTurnResult } from "../turns/close-turn.store.ts";
-import { findTurn, openTurn } from "../turns/open-turn.store.ts";
+import { findOpenedTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
 import { exportSession } from "./export-session.store.ts";
 import { deleteSession, listSessions } from "./sessions.store.ts";
@@ -108,11 +108,11 @@ test("eraseSession closes open turns and settles them as void, and a later Close
   expect(await columnsWith(marker)).toEqual([]);
 });
 
-test("an erased session cannot be opened, found, exported, deleted, erased again or listed", async () => {
+test("an erased session cannot be continued, exported, deleted, erased again or listed, and its turns cannot be found", async () => {
   const { sessionId, streaming } = await createMarkedSession(newMarker());
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();
-  expect(await findTurn(db.database, bot.workspaceId, streaming.turnId)).toBeUndefined();
+  expect(await findOpenedTurn(db.database, bot.workspaceId, streaming.turnId)).toBeUndefined();
   expect(await exportSession(db.database, bot.workspaceId, sessionId).next()).toMatchObject({ done: true });
   expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(false);
   expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toBeUndefined();

@@ -86,7 +86,7 @@ export function joinMessages(messages: readonly ExportedMessage[]): string {
 /**
  * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that are added after this call,
  * and turns that are still streaming when their page is read. Returns undefined if there is no such session or if it was deleted or erased.
- * The pages throw not_found if the session is deleted or erased later. Retries a page if the server closed the connection.
+ * The pages throw not_found if the session is deleted or erased later. Retries a page if PostgreSQL closed the connection.
  */
 export async function openTranscript(
   database: Database,

@@ -27,7 +27,7 @@ async function find({ workspaceId }: Session, filter: string) {
   return sessions.map((session) => session.review);
 }
 
-test("a review is shown with its turn and filters the list of sessions, independently of the visitor's rating", async () => {
+test("a turn is listed with its review, and sessions are found by their reviews, independently of the visitor's rating", async () => {
   const session = await createSession();
   const { bot, workspaceId, sessionId, messageIds } = session;
   const [first = 0n, second = 0n] = messageIds;

@@ -89,8 +89,8 @@ describe("sessions", () => {
   test("of a visitor are erased, and other sessions are not", async () => {
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
-    const visitors = [newTurn(bot, { visitorId: "v1" }), newTurn(bot, { visitorId: "v1" }), newTurn(bot)];
-    for (const turn of visitors) await runTurn(system.database, turn);
+    const turns = [newTurn(bot, { visitorId: "v1" }), newTurn(bot, { visitorId: "v1" }), newTurn(bot)];
+    for (const turn of turns) await runTurn(system.database, turn);
     const sessions = system.ops(SessionAdminService);
     expect(await sessions.eraseVisitorSessions({ workspaceId, visitorId: "v1" })).toMatchObject({ sessions: 2n });
     const erased = async () => {

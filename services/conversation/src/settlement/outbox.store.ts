@@ -17,8 +17,8 @@ const READ_OUTBOX = `
 
 export type OutboxPosition = Pick<OutboxEntry, "createdAt" | "workspaceId" | "turnId">;
 
-/** Returns the position before all settlements with this `createdAt` or a later one. */
-export function startOfOutbox(createdAt = "-infinity"): OutboxPosition {
+/** Returns the position before all settlements with this `createdAt` or a later one; by default the start of the outbox. */
+export function positionBefore(createdAt = "-infinity"): OutboxPosition {
   return { createdAt, workspaceId: "", turnId: NIL_UUID };
 }
 

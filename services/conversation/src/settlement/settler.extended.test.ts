@@ -20,7 +20,7 @@ test("the settler sends a turn again if quota's response does not contain it, an
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
 });
 
-test("after a failed call, a replica without the outbox lease resumes settling pushed turns immediately", async () => {
+test("some seconds after a failed call, a replica without the outbox lease again settles pushed turns without delay", async () => {
   newSettler().start();
   // Waits until the first replica holds the lease.
   await sleep(1_500);
@@ -39,7 +39,7 @@ test("after a failed call, a replica without the outbox lease resumes settling p
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
 
-test("one of two replicas polls the outbox, and the other takes over when it stops", async () => {
+test("one of two replicas polls the outbox, and the other takes over when the first one stops", async () => {
   const replicas = [0, 1].map(() => {
     const reads = { count: 0 };
     const query = (...[statement, values]: [Statement | string, unknown[]?]) => {

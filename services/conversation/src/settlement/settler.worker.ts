@@ -14,7 +14,7 @@ import {
 import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
 import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
-import { deleteSettled, readOutbox, readOutboxMark, startOfOutbox } from "./outbox.store.ts";
+import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 
@@ -22,8 +22,8 @@ const BATCH_TURNS = 500;
 /** Limits the queue in memory. The poll of the outbox settles turns that do not fit or that were lost with the process. */
 const MAX_QUEUED = 10_000;
 /**
- * The pause between two calls, in which closed turns accumulate. A call with its two statements costs about as much for many turns as for
- * one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
+ * The pause between two calls, in which closed turns accumulate. A call, quota's statement and the deletion from the outbox cost about as much
+ * for many turns as for one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
  */
 const BATCH_WINDOW_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;
@@ -145,7 +145,7 @@ export class Settler {
   /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
   async #settleOutbox(): Promise<void> {
     const mark = await readOutboxMark(this.#database);
-    let after = startOfOutbox(this.#mark.next());
+    let after = positionBefore(this.#mark.next());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {
@@ -171,7 +171,7 @@ export class Settler {
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Sends turns to quota and returns the settled ones; undefined if the call failed. All other turns stay in the outbox and are sent again. */
+  /** Sends turns to quota, deletes the settled ones from the outbox and returns them; undefined if either fails. The poll retries all others. */
   async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({

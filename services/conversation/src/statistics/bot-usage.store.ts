@@ -25,6 +25,7 @@ export type BotUsage = {
   /** "YYYY-MM" */
   month: string;
   botSlug: string;
+  /** Complete replies: those that count against the quota. */
   messages: number;
 };
 

@@ -11,8 +11,8 @@ test.each([
   [{ 1: 5, 3: 5 }, 0.95, 950],
   [{ 1: 9, 8: 1 }, 0.95, 16_000],
   [{ 8: 3 }, 0.5, 16_000],
-])("quantileMs of the counts %j for the share %d is %d ms", (groups, share, expected) => {
-  expect(quantileMs(counts(groups), share)).toBe(expected);
+])("quantileMs of the counts %j for the share %d is %d ms", (buckets, share, expected) => {
+  expect(quantileMs(counts(buckets), share)).toBe(expected);
 });
 
 test("quantileMs returns undefined without replies", () => {

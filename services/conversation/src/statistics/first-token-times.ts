@@ -2,8 +2,9 @@
 export const FIRST_TOKEN_BOUNDS_MS = [125, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 
 /**
- * Returns the time in milliseconds within which a share of the replies had its first token; undefined without replies. Interpolates within the
- * bucket. Times beyond the last bound count as that bound.
+ * Returns the time in milliseconds within which the first token of a share of the replies arrived; undefined without replies. Interpolates
+ * within the bucket. Times beyond the last bound count as that bound.
+ * @param share from 0 to 1
  */
 export function quantileMs(counts: readonly number[], share: number): number | undefined {
   const total = counts.reduce((sum, count) => sum + count, 0);

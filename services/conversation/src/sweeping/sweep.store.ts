@@ -35,7 +35,7 @@ const SWEEP = `
 
 /**
  * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge has no current lease, and turns that are
- * older than 7 minutes. `seenAt` is the time of the database's last response, by its own clock. If that is more than `graceSeconds` ago,
+ * older than 7 minutes. `seenAt` is the time of the database's last response, by the database's clock. If it is more than `graceSeconds` ago,
  * the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before `openedSince` are not read.
  */
 export async function sweep(
@@ -61,8 +61,8 @@ const READ_SWEEP_MARK = `
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
 /**
- * Returns the mark for QueueMark: a time at or after which every streaming turn was opened, including turns that are not committed yet. Does not
- * read turns that were opened before `openedSince`.
+ * Returns the mark for QueueMark: no streaming turn was opened before this time, not even one that is not committed yet. Ignores turns that
+ * were opened before `openedSince`.
  */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
@@ -73,7 +73,7 @@ export async function readSweepMark(database: Database, openedSince = "-infinity
   return rows[0]?.mark ?? "-infinity";
 }
 
-/** Returns the database's time and the seconds since `since`, an earlier result of this function; infinity if `since` is undefined. */
+/** Returns the database's time and the seconds since `since`, the `now` of an earlier call; infinity if `since` is undefined. */
 export async function readClock(
   database: Database,
   since: string | undefined,

@@ -35,7 +35,7 @@ async function sweepNow(limit = 200) {
 
 const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
 
-test("a sweep closes the turns of an edge whose lease has lapsed, and settles them as void", async () => {
+test("a sweep closes the turns of an edge whose lease has lapsed, and puts them into the outbox as void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
   await renewEdge(db.database, edgeProcess(alive), 30);
   await renewEdge(db.database, edgeProcess(dead), 30);
@@ -69,7 +69,7 @@ test("a sweep closes a turn that is older than 7 minutes even if its edge has a 
   const [young, old] = [await openTurnOf(edge, 415), await openTurnOf(edge, 425)];
   expect((await sweepNow()).map((each) => each.turnId)).toEqual([old]);
   expect(await statusOf(young)).toBe("streaming");
-  // The edge reads it again with its next renewal, because it may not have received the first response.
+  // Each renewal returns the closed turn again, because the edge may not have received an earlier response.
   const expected = [{ workspaceId: bot.workspaceId, turnId: old }];
   expect(await renewEdge(db.database, edgeProcess(edge), 30)).toEqual(expected);
   expect(await renewEdge(db.database, edgeProcess(edge), 30)).toEqual(expected);

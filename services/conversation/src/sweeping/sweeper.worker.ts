@@ -55,7 +55,7 @@ export class Sweeper {
     return 0;
   }
 
-  /** Lets another replica sweep at once. */
+  /** Releases the sweep lease, so that another replica can sweep before the lease expires. */
   stop(): Promise<void> {
     return this.#readerLease.release();
   }

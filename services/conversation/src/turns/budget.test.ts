@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { withinBudget } from "./budget.ts";
+import { takeWithinBudget } from "./budget.ts";
 
-test("withinBudget keeps whole items, in order, up to the budget", () => {
-  const kept = (...lengths: number[]) => withinBudget(lengths, (length) => length, 10);
+test("takeWithinBudget keeps whole items, in order, up to the budget", () => {
+  const kept = (...lengths: number[]) => takeWithinBudget(lengths, (length) => length, 10);
   expect(kept(4, 6, 1)).toEqual([4, 6]);
   expect(kept(4, 7, 1)).toEqual([4]);
   expect(kept(11, 1)).toEqual([]);

@@ -11,11 +11,11 @@ const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
 /** Returns the best passages, as many as fit into a prompt. */
 export function passagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
-  return withinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
+  return takeWithinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
 }
 
 /** Returns the longest prefix of `items` whose total length is at most `characters`. */
-export function withinBudget<T>(items: readonly T[], lengthOf: (item: T) => number, characters: number): T[] {
+export function takeWithinBudget<T>(items: readonly T[], lengthOf: (item: T) => number, characters: number): T[] {
   const kept: T[] = [];
   let used = 0;
   for (const item of items) {

@@ -19,8 +19,9 @@ type HistoryExpressions = {
  * Returns a subquery with one row and one column `exchanges`: the newest finished turns that fit into `maxCharacters`, as a JSON array of
  * [message, reply], oldest first. The column is null if there are none.
  *
- * The query walks back turn by turn. A turn's two messages have adjacent ids, because OpenTurn takes both while it holds the session's
- * lock. A single query for the newest rows would be simpler, but if the planner underestimates the session's length, it sorts the whole session.
+ * The query walks back turn by turn: each step reads the two messages with the next lower ids. They belong to one turn, because a turn's ids
+ * are adjacent (message-ids.ts). A single query for the newest rows would be simpler, but if the planner underestimates the session's length,
+ * it sorts the whole session.
  */
 export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryExpressions): string {
   return `

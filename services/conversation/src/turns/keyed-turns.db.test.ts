@@ -169,7 +169,7 @@ test("CloseTurn returns the stored failure code to every caller", async () => {
   );
 });
 
-test("erasing a session removes the key, the hash and the ending of its turns", async () => {
+test("erasing a session removes the key hash, the request hash and the ending of its turns", async () => {
   const turn = keyed();
   await open(turn);
   await system.conversation.closeTurn(

@@ -52,7 +52,7 @@ const FIND_KEYED_TURN = `
   ) running
   LEFT JOIN (${SELECT_TURN} AND t.key_hash = $5) turn ON true`;
 
-/** Returns the turn with an idempotency key, and how many keyed turns of the session are running. */
+/** Returns the turn with the given idempotency key, and how many keyed turns of the session are running. */
 export async function findKeyedTurn(
   database: Database,
   { workspaceId, sessionId, botId, source, keyHash }: KeyedTurnSearch,

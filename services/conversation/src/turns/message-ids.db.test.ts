@@ -5,7 +5,7 @@ import { migrations } from "../../migrations/index.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, ROLE, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
-import { findTurn, type NewTurn, openTurn } from "./open-turn.store.ts";
+import { findOpenedTurn, type NewTurn, openTurn } from "./open-turn.store.ts";
 import { findTurnRecord } from "./turn-record.store.ts";
 
 let db: TestDatabase;
@@ -108,7 +108,7 @@ describe("message ids", () => {
     const choose = () => choices.shift() ?? { start: 0n, step: 0 };
     const turns = [newTurn(bot), newTurn(bot)];
     for (const turn of turns) await openTurn(db.database, turn, choose);
-    const ids = await Promise.all(turns.map(({ turnId }) => findTurn(db.database, bot.workspaceId, turnId)));
+    const ids = await Promise.all(turns.map(({ turnId }) => findOpenedTurn(db.database, bot.workspaceId, turnId)));
     expect(ids.map((turn) => turn?.messageId)).toEqual([2 ** 51, 2 ** 51 + 8]);
     for (const [index, { turnId }] of turns.entries())
       expect(await findTurnRecord(db.database, bot.workspaceId, ids[index]?.messageId ?? 0)).toMatchObject({ turnId });

@@ -8,7 +8,7 @@ import type { TurnCounter } from "../metrics.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { passagesForPrompt } from "./budget.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
-import { findTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
+import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
 import { requireTurnRequest } from "./turn-request.ts";
@@ -30,7 +30,7 @@ const MAX_ATTEMPTS = 2;
  * - If the bot has knowledge: one for the word search. If the message has a word that the knowledge lacks: also a transaction of two statements
  *   that reads similar words, and a second word search if one of them is a likely correction.
  * - If the knowledge has embeddings: one for the semantic search, which also calls llm-proxy.
- * - If the first statement did not open the turn: one that reads the turn with the idempotency key, if the request has a key. Unless the key
+ * - If the statement that opens the turn stored nothing: one that reads the turn with the idempotency key, if the request has a key. Unless the key
  *   belongs to another turn, also one that reads the request's own turn.
  * - If the request's own turn exists, because the call is repeated: one that reads the turn's passages, and the word search again.
  * - If neither turn exists: the statements that open and read turns again, without the searches.
@@ -115,7 +115,7 @@ async function readRepeatedTurn(
   request: OpenTurnRequest,
   bot: BotConfig,
 ): Promise<Response | undefined> {
-  const turn = await findTurn(database, request.workspaceId, request.turnId);
+  const turn = await findOpenedTurn(database, request.workspaceId, request.turnId);
   if (turn === undefined) return undefined;
   const { blocked, model, message, history } = turn;
   const messageId = BigInt(turn.messageId);

@@ -4,7 +4,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
-import { findTurn, openTurn } from "./open-turn.store.ts";
+import { findOpenedTurn, openTurn } from "./open-turn.store.ts";
 
 let db: TestDatabase;
 let bot: Bot;
@@ -69,7 +69,9 @@ describe("openTurn", () => {
     const [first] = results.filter((result) => result !== undefined);
     expect(results.filter((result) => result !== undefined)).toHaveLength(1);
     expect(await messagesOf(turn.sessionId)).toHaveLength(2);
-    expect(await findTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ messageId: first?.messageId });
+    expect(await findOpenedTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
+      messageId: first?.messageId,
+    });
   });
 
   test("changes nothing when the turn exists, even with another session and message", async () => {
@@ -119,7 +121,7 @@ describe("openTurn", () => {
       await rowsOf(`UPDATE conversation.sessions SET ${column} = now() WHERE session_id = $1`, sessionId);
       const late = newTurn(bot, { sessionId });
       expect(await openTurn(db.database, late)).toBeUndefined();
-      expect(await findTurn(db.database, bot.workspaceId, late.turnId)).toBeUndefined();
+      expect(await findOpenedTurn(db.database, bot.workspaceId, late.turnId)).toBeUndefined();
       await rowsOf(`UPDATE conversation.sessions SET ${column} = NULL WHERE session_id = $1`, sessionId);
     }
     expect(await messagesOf(sessionId)).toHaveLength(2);
@@ -131,7 +133,7 @@ describe("openTurn", () => {
     await openTurn(db.database, turn);
     const opened = await openTurn(db.database, newTurn(stranger, { sessionId: turn.sessionId, turnId: turn.turnId }));
     expect(opened?.history).toEqual([]);
-    expect(await findTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ message: "Hello?" });
+    expect(await findOpenedTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ message: "Hello?" });
   });
 
   test("updates the visitor's id and metadata if the call has new ones, and keeps the first referrer", async () => {
@@ -183,7 +185,7 @@ describe("history", () => {
     const turn = newTurn(bot, { sessionId, message: "q2" });
     const opened = await openTurn(db.database, turn);
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q3" }), { content: "a3" });
-    const stored = await findTurn(db.database, bot.workspaceId, turn.turnId);
+    const stored = await findOpenedTurn(db.database, bot.workspaceId, turn.turnId);
     expect(stored?.history).toEqual(opened?.history);
     expect(stored).toMatchObject({
       messageId: opened?.messageId,

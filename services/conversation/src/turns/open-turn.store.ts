@@ -43,9 +43,9 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // The upsert locks the session's row, which holds the session's last message id. The statement reads the clock after it has the lock, so that
-// within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last id, the session is older than
-// that column. The statement then takes the random start, or an id of the sequence if a message of the session already has an id of at least
-// MIN_COMPUTED_ID.
+// within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last_message_id, the session is
+// older than this column. The statement then takes the random start, or an id of the sequence if a message of the session already has an id of
+// at least MIN_COMPUTED_ID.
 // message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 // statement sets both to the new time. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
 // The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
@@ -182,7 +182,7 @@ export type RepeatedTurn = OpenedTurn & {
   blocked: Verdict | undefined;
 };
 
-const FIND_TURN = `
+const FIND_OPENED_TURN = `
   SELECT t.message_id AS "messageId", t.asked_model AS model, t.blocked_reason AS reason, reply.content AS fallback,
          reply.rag_chunks_used AS "chunkIds", message.content AS message, history.exchanges,
          ${DATABASE_TIME}
@@ -209,12 +209,12 @@ type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds"> & {
  * Returns a turn as OpenTurn first stored it, whether or not it was closed since. A turn whose reply was blocked is returned as blocked.
  * Returns undefined if there is no such turn, or if its session was deleted or erased.
  */
-export async function findTurn(
+export async function findOpenedTurn(
   database: Database,
   workspaceId: string,
   turnId: string,
 ): Promise<RepeatedTurn | undefined> {
-  const { rows } = await database.query<RepeatedRow>(FIND_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
+  const { rows } = await database.query<RepeatedRow>(FIND_OPENED_TURN, [workspaceId, turnId, HISTORY_CHARACTERS]);
   const row = rows[0];
   if (row === undefined) return undefined;
   const { messageId, databaseTimeMicroseconds, model, message, reason, fallback } = row;

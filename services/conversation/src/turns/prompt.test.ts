@@ -3,7 +3,7 @@ import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
 import { encodePrompt } from "./prompt.ts";
 
-test("encodePrompt encodes the system prompt, the passages and the history, and ends with the visitor's message", () => {
+test("encodePrompt encodes the system prompt, the passages, the search terms and the history, with the visitor's message last", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
   const terms = [{ word: "free", weight: 2.5 }];
   const history = [{ message: "q1", reply: "a1" }];

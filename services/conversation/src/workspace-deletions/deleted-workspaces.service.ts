@@ -23,7 +23,7 @@ export class DeletedWorkspaces {
     this.#database = database;
   }
 
-  /** Reads, stores and returns the ids of the deleted workspaces. */
+  /** Reads the ids of the deleted workspaces from the database, keeps them for later calls and returns them. */
   async read(): Promise<ReadonlySet<string>> {
     this.#ids = new Set(await listDeletedIds(this.#database));
     return this.#ids;

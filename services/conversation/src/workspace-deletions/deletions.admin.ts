@@ -15,7 +15,7 @@ export type DeletionAdminDeps = {
 
 /**
  * Implements the admin service that deletes and restores workspaces. The quota service owns workspaces. If it returns workspace_not_found, the
- * caller receives that error. Both calls are idempotent, so a repeated call completes one that failed halfway.
+ * caller receives that error. Both methods are idempotent, so a repeated call completes one that failed halfway.
  */
 export function createDeletionAdmin({
   database,
@@ -25,7 +25,7 @@ export function createDeletionAdmin({
     async deleteWorkspace({ workspaceId }) {
       requireWorkspaceId(workspaceId);
       await quota.setWorkspaceDeleted({ workspaceId, deleted: true }, QUOTA_CALL);
-      return { deletion: toMessage(await storeDeletion(database, workspaceId)) };
+      return { deletion: toProto(await storeDeletion(database, workspaceId)) };
     },
     async restoreWorkspace({ workspaceId }) {
       requireWorkspaceId(workspaceId);
@@ -46,7 +46,7 @@ function requireWorkspaceId(workspaceId: string): void {
   if (!isWorkspaceId(workspaceId)) throw notFound("workspace_not_found", "no such workspace");
 }
 
-function toMessage(deletion: WorkspaceDeletion): MessageInitShape<typeof WorkspaceDeletionSchema> {
+function toProto(deletion: WorkspaceDeletion): MessageInitShape<typeof WorkspaceDeletionSchema> {
   const { workspaceId, deletedAt, eraseAt } = deletion;
   return { workspaceId, deletedAt: deletedAt.toISOString(), eraseAt: eraseAt.toISOString() };
 }

@@ -17,7 +17,7 @@ export type EraseWorkspacesDeps = {
 /**
  * Erases the deleted workspaces whose grace period is over: sessions, documents, bots, keys, patterns, tools and evaluations. The rows of turns
  * stay without content, so that usage can still be reconciled. If a workspace cannot be erased completely, the next run continues. Replicas
- * may run it concurrently.
+ * may call this function concurrently.
  */
 export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: AbortSignal): Promise<void> {
   for (const workspaceId of await beginErasures(deps.database)) {

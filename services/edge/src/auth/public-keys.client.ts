@@ -32,7 +32,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   /**
    * Each client's lookups in its current window. Every lookup counts as failed from its start, so that concurrent lookups are limited too. If
-   * the key exists or the call fails, the window in which the lookup started no longer counts it.
+   * the key exists or the call fails, the lookup is subtracted from the window in which it started.
    */
   const failedLookups = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: FAILED_LOOKUPS_WINDOW_MS });
 

@@ -28,7 +28,7 @@ const FIND_TIMEOUT_MS = 2_000;
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
   const { workspaceId, botId, sessionId, source, caller } = scope;
   const identity = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
-  // If this process is still opening the turn, wait: until then, findTurn() does not find it in the database.
+  // If this process is still opening the turn, wait: before the turn is open, findTurn() does not find it in the database.
   if ("keyHash" in identity)
     await deps.turnDeps.runningTurns
       .findReply({ workspaceId, botId, sessionId, ...identity })

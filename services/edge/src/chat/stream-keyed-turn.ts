@@ -46,7 +46,7 @@ type Exchange = {
   /** Where the client continues; undefined if it has nothing yet. */
   position: ReplyPosition | undefined;
   stream: StreamHandle;
-  reply: FastifyReply;
+  response: FastifyReply;
 };
 
 /**
@@ -62,7 +62,7 @@ export async function streamKeyedTurn(
   const running = deps.turnDeps.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, clientBucket);
-  const exchange: Exchange = { deps, turn, position, stream, reply };
+  const exchange: Exchange = { deps, turn, position, stream, response: reply };
   if (running === undefined && position === undefined) return streamNewTurn(exchange, stopwatch);
   try {
     if (running !== undefined) await streamRunning(exchange, running);
@@ -79,7 +79,7 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
 async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
   const { deps, turn, stream } = exchange;
-  const { log } = exchange.reply.request;
+  const { log } = exchange.response.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
   if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return streamAtSessionCap(exchange);
@@ -136,7 +136,7 @@ function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpE
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
   if (reply.isFull) throw refuseAtCap(exchange.deps);
-  const { raw } = exchange.reply;
+  const { raw } = exchange.response;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
   const reader = openReader(exchange, reply.messageId, offset);
@@ -169,7 +169,7 @@ async function streamExisting(exchange: Exchange, existing: StoredTurn): Promise
 async function replay(exchange: Exchange, existing: StoredTurn, { text, ending }: StoredReply): Promise<void> {
   const messageId = Number(existing.messageId);
   const offset = requireOffset(exchange, messageId, text);
-  if (exchange.reply.raw.destroyed) return;
+  if (exchange.response.raw.destroyed) return;
   exchange.deps.attachMetrics.attaches.inc({ where: "stored" });
   const reader = openReader(exchange, messageId, offset);
   await sendText(reader, text, offset);
@@ -205,7 +205,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
     if (code === "turn_not_found") return streamExisting(exchange, await findTurn(deps, turn));
     // After any other error, waitForEnd reads the outcome from the database.
   }
-  if (exchange.reply.raw.destroyed) {
+  if (exchange.response.raw.destroyed) {
     await parts?.return(undefined);
     return;
   }
@@ -228,7 +228,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
   await waitForEnd(exchange, reader, offset);
 }
 
-/** Sends heartbeats until the database has the end of a turn, and then the rest of its text. */
+/** Sends heartbeats until the database has the end of a turn, and then sends the rest of the reply. */
 async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader, offset: number): Promise<void> {
   while (!stream.endSignal.aborted) {
     const found = await findTurn(deps, turn).catch((error: HttpError) => error);
@@ -274,12 +274,12 @@ function isOffset(text: string, offset: number): boolean {
 }
 
 /** Takes the response over from Fastify and opens it. */
-function openReader({ reply, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
+function openReader({ response, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
   const meta = { session_id: turn.sessionId, message_id: messageId };
-  return openReplyReader(reply.raw, meta, offset, {
+  return openReplyReader(response.raw, meta, offset, {
     open: () => {
-      reply.hijack();
-      return reply.getHeaders();
+      response.hijack();
+      return response.getHeaders();
     },
     heartbeatMs: HEARTBEAT_MS,
     endSignal: stream.endSignal,

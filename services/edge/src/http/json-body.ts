@@ -4,7 +4,7 @@ import { shapeOf } from "./json-shape.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The maximum body size of stop, rating and doctor. Has room for a public key of thousands of characters: such an invalid key gets
+ * The maximum body size of stop, rating and doctor. A request with an invalid public key of thousands of characters fits, so it gets
  * invalid_api_key and not payload_too_large.
  */
 export const MAX_SMALL_BODY_BYTES = 8 * 1024;
@@ -19,7 +19,7 @@ const MAX_STRUCTURE_BYTES = 17 * 1024;
 
 /**
  * Parses a request body. Throws 400 invalid_json unless it is UTF-8 JSON without a byte order mark, and 400 invalid_message unless it is
- * an object within the limits above that PostgreSQL can store.
+ * an object that is within the limits above and contains only text that PostgreSQL can store.
  */
 export function parseJsonObject(bytes: Uint8Array = new Uint8Array()): JsonObject {
   // JSON.parse takes up to 50 times as long for many small values as for one string of the same size. A body with too much structure

@@ -34,7 +34,7 @@ export function shapeOf(text: Uint8Array, maxStructureBytes: number): JsonShape 
   return { levels, structureBytes };
 }
 
-/** Returns the index of the quote that closes the string starting at `start`, or the text's length if it is not closed. */
+/** Returns the index of the quote that closes the string starting at `start`, or an index beyond the text if it is not closed. */
 function endOfString(text: Uint8Array, start: number): number {
   let index = start + 1;
   while (index < text.length && text[index] !== QUOTE) index += text[index] === BACKSLASH ? 2 : 1;

@@ -28,7 +28,7 @@ export const POLICIES = {
   export: { name: "export", limit: 30, windowMs: MINUTE_MS },
   /** Listing, deleting and erasing sessions. */
   conversations: { name: "conversations", limit: 120, windowMs: MINUTE_MS },
-  /** The export of all sessions. */
+  /** The export of many sessions. */
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

@@ -207,7 +207,7 @@ describeWith("redis-server", "the limiter on Redis with a changed password", () 
       expect(refusals).toHaveLength(1);
       expect(lines.join("")).not.toContain("redis connection lost");
 
-      // With the old password gone and its connection killed, the limiter can reconnect only with the new password.
+      // The old password is removed and the limiter's connection is killed, so the limiter can reconnect only with the new password.
       await admin.acl("SETUSER", "default", "<old");
       const killed = await listConnections();
       await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");

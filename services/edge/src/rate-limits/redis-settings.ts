@@ -1,9 +1,9 @@
 import {
   type Environment,
-  hasDecodableLogin,
+  hasDecodableUrlCredentials,
   parseSecretText,
   type SecretSource,
-  UNDECODABLE_LOGIN,
+  UNDECODABLE_URL_CREDENTIALS,
 } from "@parley/service-kit";
 
 type Topology = {
@@ -46,6 +46,6 @@ function parseUrls(text: string, mode: Topology["mode"]): string[] {
     throw new Error("must be a URL (redis, rediss), or several of the same scheme, separated by commas");
   if (mode === "standalone" && urls.length > 1)
     throw new Error("must be one URL, unless REDIS_MODE is sentinel or cluster");
-  if (!urls.every(hasDecodableLogin)) throw new Error(UNDECODABLE_LOGIN);
+  if (!urls.every(hasDecodableUrlCredentials)) throw new Error(UNDECODABLE_URL_CREDENTIALS);
   return urls;
 }

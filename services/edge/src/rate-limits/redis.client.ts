@@ -20,7 +20,7 @@ const options = {
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
 } satisfies RedisOptions;
 
-type Login = Pick<RedisOptions, "username" | "password" | "tls">;
+type AccessOptions = Pick<RedisOptions, "username" | "password" | "tls">;
 
 /** Connects to a Redis server, to the master that sentinels name, or to a Redis Cluster, and follows failovers. */
 export function connectRedis(settings: RedisSettings): Redis | Cluster {
@@ -28,15 +28,15 @@ export function connectRedis(settings: RedisSettings): Redis | Cluster {
   if (settings.mode === "standalone") return new Redis(first, options);
   const { protocol, username, password, pathname } = new URL(first);
   const tls = protocol === "rediss:" ? {} : undefined;
-  const login: Login = {
+  const accessOptions: AccessOptions = {
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
     ...(tls && { tls }),
   };
-  if (settings.mode === "cluster") return connectCluster(settings.urls, login);
+  if (settings.mode === "cluster") return connectCluster(settings.urls, accessOptions);
   return new Redis({
     ...options,
-    ...login,
+    ...accessOptions,
     db: Number(pathname.slice(1)),
     sentinels: settings.urls.map((url) => addressOf(url, SENTINEL_PORT)),
     name: settings.sentinelMaster ?? "",
@@ -48,16 +48,16 @@ export function connectRedis(settings: RedisSettings): Redis | Cluster {
   });
 }
 
-function connectCluster(urls: readonly string[], login: Login): Cluster {
+function connectCluster(urls: readonly string[], accessOptions: AccessOptions): Cluster {
   const { enableOfflineQueue, retryStrategy, ...redisOptions } = options;
   const nodes = urls.map((url) => addressOf(url, REDIS_PORT));
   return new Cluster(nodes, {
     enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-    redisOptions: { ...redisOptions, ...login },
+    redisOptions: { ...redisOptions, ...accessOptions },
     // By default ioredis connects to IP addresses, but the certificates contain host names.
-    ...(login.tls && { dnsLookup: keepHostName }),
+    ...(accessOptions.tls && { dnsLookup: keepHostName }),
   });
 }
 

@@ -37,7 +37,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
         { workspaceId, sessionId },
         { timeoutMs: EXPORT_TIMEOUT_MS, signal: stream.endSignal },
       );
-      const document = await firstChunkOrNotFound(chunks[Symbol.asyncIterator]());
+      const document = await openDocument(chunks[Symbol.asyncIterator]());
       return reply
         .header("content-type", "application/json; charset=utf-8")
         .header("content-disposition", `attachment; filename="session-${sessionId}.json"`)
@@ -47,8 +47,11 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
   });
 }
 
-/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the response closes early. */
-async function firstChunkOrNotFound(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
+/**
+ * Waits for the first chunk, so that an error can still change the status. Returns all chunks, including the first. The generator cancels the
+ * call if the response closes early.
+ */
+async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
   let first: IteratorResult<ExportSessionResponse>;
   try {
     first = await chunks.next();
@@ -70,7 +73,10 @@ async function* streamChunks(
   }
 }
 
-/** A response buffers one piece for a slow client. Each piece that the client receives counts as progress. */
+/**
+ * The response buffers one piece for a slow client. Each piece that leaves the buffer restarts the stall timeout of the stream registry. With
+ * larger pieces, a client that reads slowly but steadily could be disconnected as stalled.
+ */
 const PIECE_BYTES = 16 * 1024;
 
 /** Splits chunks into pieces of at most 16 KiB. */

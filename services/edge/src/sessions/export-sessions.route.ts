@@ -96,7 +96,7 @@ async function* exportParts(
   }
 }
 
-/** Waits for the first part, so that an error can still change the status. */
+/** Waits for the first part, so that an error can still change the status. Returns all parts, including the first. */
 async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Promise<AsyncGenerator<Uint8Array>> {
   const first = await parts.next().catch((error: unknown) => {
     throw toHttpError(error);

@@ -10,7 +10,7 @@ export type SessionDeps = AuthDeps & { limiter: RateLimiter; conversation: RpcCl
 
 const SEARCH_TIMEOUT_MS = 5_000;
 
-/** GET /api/conversations/: lists the sessions of the caller's workspace, last active first. */
+/** GET /api/conversations/: lists the sessions of the caller's workspace, the most recently active first. */
 export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void {
   endpoint(app, {
     method: "GET",

@@ -70,7 +70,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
   let isEnding = false;
   let onEmpty: (() => void) | undefined;
 
-  function refuseIfFull(clientBucket: string): void {
+  function ensureMayOpen(clientBucket: string): void {
     const clientCount = countByClient.get(clientBucket) ?? 0;
     const isFull = openCount >= limits.maxOpen;
     const reason = isEnding
@@ -118,7 +118,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
 
   return {
     open(raw, clientBucket) {
-      refuseIfFull(clientBucket);
+      ensureMayOpen(clientBucket);
       const clientGoneController = new AbortController();
       // If the client left during the key lookup, no further close event follows.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
@@ -138,7 +138,8 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         clientGoneController.abort();
         endController.abort();
       };
-      // request.raw emits close as soon as the body is read (fastify#4690). The response emits it when the connection closes.
+      // Not the close event of request.raw: that is emitted as soon as the body is read (fastify#4690). The response emits it when the response is
+      // complete or the connection closes.
       raw.once("close", () => {
         streams.delete(stream);
         if (!raw.writableFinished) cancel();

@@ -6,7 +6,10 @@ import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
 /** The usage of a workspace at its cap. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
 
-/** The stored end of a turn. Live and replayed readers get their terminal events from it. */
+/**
+ * The end of a turn, as the database stores it, or an error if the stored outcome is unknown. Live and replayed readers get their terminal events
+ * from it.
+ */
 export type TurnEnding = Readonly<{
   outcome: Outcome;
   /** Empty unless the outcome is `error`. */

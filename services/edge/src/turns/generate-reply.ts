@@ -117,7 +117,7 @@ function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Can
   };
 }
 
-/** Returns the fields that the `end` message of a generation sets. In a blocked reply, the fallback replaces the text. */
+/** Returns the fields that the `end` event of a generation sets. In a blocked reply, the fallback replaces the text. */
 function resultFromEnd({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<ReplyResult> {
   const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
   if (result.outcome !== "blocked" || blocked === undefined) return result;

@@ -30,7 +30,7 @@ export class KeyedReply implements TurnSink {
   /** Resolves when OpenTurn has returned. Rejects with its error. */
   readonly opening: Promise<Opening>;
   messageId = 0;
-  /** How many readers have attached, not counting the opener. */
+  /** How many readers have attached, without the reader whose request opened the turn. */
   reconnects = 0;
   readonly #detachedMs: number;
   readonly #onDetachResult: (result: "resumed" | "completed" | "cancelled") => void;
@@ -91,7 +91,7 @@ export class KeyedReply implements TurnSink {
     this.#endController.abort();
   }
 
-  /** Aborted when every request that waited for the reply to open has left. */
+  /** Aborted when the client of every request in waitForOpening() has left. */
   get allClientsGoneSignal(): AbortSignal {
     return this.#allClientsGoneController.signal;
   }
@@ -197,7 +197,7 @@ type FollowedReply = {
   onOverdue: () => void;
 };
 
-/** The position of one reader in a running reply. */
+/** Sends a running reply to one reader and tracks the reader's position. */
 class Follower {
   readonly #reader: ReplyReader;
   readonly #reply: FollowedReply;

@@ -40,7 +40,7 @@ function startLease(initially: { conversation: boolean } = { conversation: true 
   return { lease, lifecycle, reachable, calls: () => calls };
 }
 
-test("an edge that reaches no service tries again after at most 2.5 s, and is not connected after one lease", async () => {
+test("an edge that reaches no service tries again after at most 2.5 s, and is no longer connected after one lease duration", async () => {
   const { lease, lifecycle, reachable, calls } = startLease();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(calls()).toBe(2);

@@ -10,8 +10,8 @@ const MAX_RETRY_DELAY_MS = 2_000;
 /** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class Peers {
   /**
-   * A call to each service, by the service's name. Every release has the called method. The service checks the token and then refuses the
-   * empty request, without a query to its database.
+   * A call to each service, by the service's name. It uses a method that every release of the service has. The service checks the token and then
+   * refuses the empty request, without a query to its database.
    */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
   #hasReachedAll: boolean = false;
@@ -58,7 +58,7 @@ export class Peers {
   }
 }
 
-/** Throws if the call fails with another code than `code`. */
+/** Waits until the call succeeds or is refused with `code`. Throws if it fails with another code. */
 async function expectRefusal(code: string, call: Promise<unknown>): Promise<void> {
   try {
     await call;

@@ -83,7 +83,8 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 
 /**
  * Runs a turn without an idempotency key: opens it, reserves a message of the quota, streams the reply, stores the outcome, then ends the
- * stream. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError when the turn could not be opened.
+ * stream. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError if the turn could not be opened, or
+ * HttpError 499 if the visitor left before the turn could start.
  * @param cancel cancels the reply; called when another request stops it.
  */
 export async function runTurn(

@@ -70,7 +70,7 @@ test("a second split divides only the rest of the current phase", () => {
 test.each([
   ["more time than has passed", 500, [["provider", 100]]],
   ["a negative time", -500, [["own", 100]]],
-])("the phases add up to the wall time when the other clock reports %s", (_, reportedMs, expected) => {
+])("the phases add up to the wall time when another service's clock reports %s", (_, reportedMs, expected) => {
   const { clock, watch } = start();
   watch.enter("first_token");
   clock.advance(100);

@@ -103,7 +103,7 @@ test.each([
   expect(sent).toEqual(expected);
 });
 
-test("logs timings that cannot be recorded as such, and does not send them again", async () => {
+test("logs that timings were not recorded, and does not send them again", async () => {
   const log = createLogger("test", "silent");
   const warn = vi.spyOn(log, "warn");
   let calls = 0;

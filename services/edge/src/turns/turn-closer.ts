@@ -60,7 +60,7 @@ export type TurnCloser = {
   drain(timeoutMs: number): Promise<void>;
 };
 
-/** `isFinal` is true if an outcome is stored, and if none can be. It is false if an error can still be stored. */
+/** `isFinal` is true if an outcome is stored or none can be stored. It is false if an error can still be stored. */
 type SendResult = { stored: CloseTurnResponse | undefined; isFinal: boolean };
 
 /** Waits. With `keepsRunning`, the process does not exit during the wait. */
@@ -212,7 +212,10 @@ function isRejection(error: unknown): error is RpcError {
   return error instanceof RpcError && REJECTIONS.includes(error.status);
 }
 
-/** Whether a rejected request can be stored as an error: only a `done` has a month and a deadline. An unknown turn cannot be closed at all. */
+/**
+ * Whether the turn of a rejected request can still be closed as an error. Only a `done` must have a month and meet a deadline, so an error may be
+ * stored instead of it. An unknown turn cannot be closed at all.
+ */
 function canStoreError({ outcome }: CloseTurnInit, rejection: RpcError): boolean {
   return outcome === OUTCOMES.done.proto && rejection.status !== status.NOT_FOUND;
 }

@@ -23,8 +23,8 @@ type WorkspaceStarts = {
 export type StartRefusal = "workspace" | "overload";
 
 /**
- * Limits how many turns are being started at once. Starting a turn means opening it and reserving a message of the quota. Later turns wait
- * before any work is done for them, so the turns that have started get the processor and the databases, and end in time.
+ * Limits how many turns are being started at once. Starting a turn means opening it and reserving a message of the quota. Turns above the
+ * limits wait before any work is done for them, so the turns that have started get the processor and the databases, and end in time.
  *
  * A workspace may start a turn only while it is starting fewer turns than the process has places left. Workspaces that are stuck, for example
  * because their usage rows are locked, therefore take 64, 64, 64, 32, 16 and so on of the 256 places, and always leave some to the others.

@@ -31,7 +31,7 @@ function createCallLog(write: () => Promise<void>) {
   return { rows, add };
 }
 
-test("counts each row that was in memory when a write failed as late, in every batch", async () => {
+test("counts as late every row that was in memory when a write failed, not only the rows of the failed batch", async () => {
   let isFailing: boolean = true;
   const { rows, add } = createCallLog(async () => {
     if (isFailing) throw new Error("the database is down");

@@ -9,7 +9,7 @@ const MAX_BATCH_ROWS = 1_000;
 const MAX_PENDING_ROWS = 20_000;
 
 /**
- * Stores rows in batches in the background, so that no generation waits for the database. While the database is down, keeps up to
+ * Stores the rows of llm.calls in batches in the background, so that no generation waits for the database. While the database is down, keeps up to
  * MAX_PENDING_ROWS rows in memory and drops the oldest rows beyond that.
  */
 export class CallLog {

@@ -18,8 +18,8 @@ export type AttemptRow = {
 };
 
 /**
- * One generation: a row of the call log, llm.calls. Two fields are named like their columns: `asked` is the requested model, and `tries` are
- * the attempts.
+ * One generation: a row of the call log, llm.calls. Three fields have the odd names of their columns: `asked` is the requested model, `tries`
+ * are the attempts, and `attempts` counts those of them that sent a request to a provider.
  */
 export type CallRow = {
   workspaceId: string;
@@ -28,7 +28,7 @@ export type CallRow = {
   /** The provider and the model of the last attempt. */
   provider: string;
   model: string;
-  /** A model or route; empty for the default. */
+  /** A model or route; empty for the default and for an invalid name. */
   asked: string;
   tokensIn: number;
   tokensOut: number;
@@ -36,7 +36,7 @@ export type CallRow = {
   queueMs: number;
   firstTokenMs: number;
   latencyMs: number;
-  /** Requests sent to providers. */
+  /** The number of requests sent to providers. */
   attempts: number;
   failovers: number;
   outcome: string;
@@ -100,7 +100,7 @@ export async function insertCalls(database: Queryable, rows: readonly CallRow[])
   await database.query({ name: "insert-calls", text: INSERT, values });
 }
 
-/** A complete generation whose row is missing, with the values that the conversation service stored. */
+/** A complete generation whose row may be missing, with the values that the conversation service stored. */
 export type CompletedCall = Pick<
   CallRow,
   | "workspaceId"
@@ -122,7 +122,7 @@ const MISSING = `
   WHERE ($12 = 0 OR t.closed_at > now() - make_interval(days => $12))
     AND NOT EXISTS (SELECT FROM llm.calls c WHERE c.workspace_id = t.workspace_id AND c.turn_id = t.turn_id)`;
 
-const LIST_MISSING = `SELECT ${MISSING} LIMIT 1`;
+const FIND_MISSING = `SELECT ${MISSING} LIMIT 1`;
 
 // Uses the turn's id as the row's call_id. So a turn gets at most one filled row, and insertCalls can replace that row.
 const FILL = `
@@ -163,7 +163,7 @@ export async function insertMissingCalls(
     column("closedAt"),
     retentionDays,
   ];
-  const { rowCount: missing } = await database.query({ name: "missing-calls", text: LIST_MISSING, values });
+  const { rowCount: missing } = await database.query({ name: "missing-calls", text: FIND_MISSING, values });
   if (missing === 0) return 0;
   return await transaction(database, async (connection) => {
     await connection.query(LOCK);

@@ -75,7 +75,8 @@ test("the call log matches the requests that the providers received, even for fa
       scenario,
     ).toEqual(received.map((request) => request.model));
     expect(row.failovers, scenario).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
-    // The provider received each request within 1 s of the row's time. It sent the whole response of each attempt with the outcome `complete`.
+    // Each request reached its provider within 1 s of the time that the row records for it. If the attempt's outcome is `complete`, the provider
+    // sent its whole response.
     for (const [index, attempt] of sent.entries()) {
       const request = received[index];
       if (attempt.outcome === "complete") expect(request?.endedAt, scenario).toBeDefined();

@@ -9,7 +9,7 @@ const LIST_EXPIRED = `
   )`;
 
 /** Lists the workspaces that have rows older than `days`. */
-export async function listExpiredWorkspaces(database: Database, days: number): Promise<string[]> {
+export async function listWorkspacesWithExpiredCalls(database: Database, days: number): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(LIST_EXPIRED, [days]);
   return rows.map((row) => row.id);
 }

@@ -1,5 +1,5 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
-import { deleteExpiredCalls, listExpiredWorkspaces } from "./retention.store.ts";
+import { deleteExpiredCalls, listWorkspacesWithExpiredCalls } from "./retention.store.ts";
 
 /** Rows per statement. Small enough for a statement to take only milliseconds. */
 const BATCH_ROWS = 1_000;
@@ -21,7 +21,7 @@ export type RetentionOptions = {
 export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {
   const { database, days, log, batchRows = BATCH_ROWS } = options;
   let deleted = 0;
-  for (const workspaceId of await listExpiredWorkspaces(database, days)) {
+  for (const workspaceId of await listWorkspacesWithExpiredCalls(database, days)) {
     for (let count = batchRows; count === batchRows && !signal.aborted; ) {
       count = await deleteExpiredCalls(database, workspaceId, days, batchRows);
       deleted += count;

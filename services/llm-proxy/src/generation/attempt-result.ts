@@ -7,9 +7,8 @@ export type AttemptRequest = {
   workspaceId: string;
   turnId: string;
   prompt: Prompt;
-  /** The tools that the model may call. */
+  /** The tools to describe to the model. It may call them unless `mustAnswerWithoutTools` is true. */
   tools: readonly ToolFunction[];
-  /** Whether the model must answer without calling tools. */
   mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];

@@ -73,7 +73,7 @@ test("an attempt fails if its provider finishes after text that came too late fo
   expect(result.failure).toMatchObject({ code: "provider_timeout", reason: "total_timeout" });
 });
 
-test("an unexpected error is a failure with the reason internal and keeps the text before it", async () => {
+test("an attempt with an unexpected error returns the text before the error, and a failure with the reason internal", async () => {
   const error = new TypeError("a bug");
   const request = requestOf(async ({ onText }) => {
     await onText("text");

@@ -58,8 +58,8 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
   const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, {
     ...options,
     onFirstText: (firstTextTimes) => {
-      // A provider that sends text is up, even if the rest of the completion fails. A completion may take minutes, so its end would keep
-      // the breaker half-open for too long.
+      // A provider that sends text is up, even if the rest of the completion fails. A completion may take minutes: a verdict only at its end
+      // would keep the breaker half-open for too long.
       reportVerdict("ok");
       options.onFirstText(firstTextTimes);
     },
@@ -125,7 +125,7 @@ async function streamCompletion(
     });
     if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   } catch (error) {
-    // A cancelled attempt fails unless its provider has reported that the text is complete.
+    // An attempt whose signal was aborted fails, unless its provider has reported that the text is complete.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
     // Other failures after the model has finished are ignored: the text has arrived, and only the token counts may be missing.
     else if (!completion.isFinished)

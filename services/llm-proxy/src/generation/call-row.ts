@@ -7,7 +7,10 @@ import {
   toEnding,
 } from "./generation-result.ts";
 
-/** Returns the call log's row of a generation, without the columns that handleGenerate adds. */
+/**
+ * Returns the call log's row of a generation, without the columns that handleGenerate adds. The row's `tries` are the generation's attempts;
+ * the row's `attempts` is the number of those that sent a request.
+ */
 export function toCallRow(
   { workspaceId, turnId, model }: GenerationRequest,
   result: GenerationResult,

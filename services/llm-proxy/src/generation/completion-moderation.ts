@@ -3,7 +3,7 @@ import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
 import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
-/** Backpressure: the provider must wait while this much text waits to be matched. */
+/** Backpressure: the provider must wait while this much text waits to be checked against the patterns. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type CompletionModerationOptions = {
@@ -17,11 +17,11 @@ export type CompletionModerationOptions = {
 
 export type CompletionModeration = {
   sink: Sink<GenerationEvent>;
-  /** Waits until the text so far has been matched. If a pattern matches, the generation is stopped before this resolves. */
-  waitForMatches: () => Promise<void>;
+  /** Waits until the text so far has been checked against the patterns. If one matches, the generation is stopped before this resolves. */
+  waitForMatching: () => Promise<void>;
   /**
    * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
-   * the event that the text is complete. If a pattern matches, the generation is stopped.
+   * TextComplete. If a pattern matches the text, sends neither and stops the generation.
    */
   sendHeldBackText: () => void;
   /**
@@ -54,7 +54,7 @@ export function moderateCompletion({
   let failure: unknown;
   const hasStopped = () => filter.matchedPattern !== undefined || failure !== undefined;
 
-  /** Matches the waiting text; text that arrives meanwhile waits for the next match. */
+  /** Checks the waiting text against the patterns, then the text that has arrived meanwhile, until no text waits. */
   const matchWaiting = async () => {
     try {
       while (waitingText !== "") {
@@ -81,7 +81,7 @@ export function moderateCompletion({
     });
     if (hasStopped()) return stop();
     if (rest !== "") void sink(rest);
-    void sink({ isFinished: true });
+    void sink({ isTextComplete: true });
   };
   const sendHeldBackText = () => {
     heldBackSent ??= matchAndSendRest();
@@ -96,7 +96,7 @@ export function moderateCompletion({
       matching ??= matchWaiting();
       return waitingText.length < MAX_WAITING_CHARACTERS ? undefined : matching;
     },
-    async waitForMatches() {
+    async waitForMatching() {
       await matching;
     },
     sendHeldBackText: () => void sendHeldBackText(),
@@ -118,12 +118,12 @@ export function moderateCompletion({
 function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
   let hasSentFinish = false;
   const sendHeldBackText = () => {
-    if (!hasSentFinish) void sink({ isFinished: true });
+    if (!hasSentFinish) void sink({ isTextComplete: true });
     hasSentFinish = true;
   };
   return {
     sink,
-    waitForMatches: () => Promise.resolve(),
+    waitForMatching: () => Promise.resolve(),
     sendHeldBackText,
     async finish(ending) {
       if (ending.outcome === "complete") sendHeldBackText();

@@ -163,7 +163,7 @@ describe("a generation", () => {
 });
 
 describe("builtin:extractive", () => {
-  test("streams sentences of the passages with their source in several texts, with estimated token counts", async () => {
+  test("streams, in several texts, sentences of the passages with their source, and estimates the token counts", async () => {
     const events = await proxy.generate({
       model: "builtin:extractive",
       prompt: {
@@ -237,7 +237,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("after an error in an HTTP 200 response, with the status of the error's code in a stream, with PROVIDER_ERROR in JSON", async () => {
+  test("after an error in an HTTP 200 response: with PROVIDER_ERROR if the body is JSON, with the status for the error's code if it is a stream", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([
@@ -248,7 +248,7 @@ describe("a stream has exactly one end", () => {
     ]);
     const statuses = [statusOf(await proxy.generate()), statusOf(await proxy.generate())];
     expect(statuses).toEqual(["PROVIDER_ERROR", "PROVIDER_AUTH"]);
-    // The last two scripted bodies are retried, and the third attempt gets a complete stream.
+    // The first two attempts get the last two scripted bodies and fail. The third attempt gets a complete stream.
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 

@@ -27,7 +27,7 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 /**
  * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may overtake text that
  * moderation holds back. That is harmless, because no reader of the stream relates tool calls to text. Throws invalid_argument or
- * invalid_prompt before the first message. Adds every generation to the call log, even a cancelled one.
+ * invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
@@ -40,7 +40,7 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
-  /** Builds a message of the stream. The first message contains the waits until then. */
+  /** Builds a response of the stream. The first response contains the waits until then. */
   const withWaits = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;
@@ -52,7 +52,7 @@ export async function* handleGenerate(
       if (typeof event === "string") {
         for (const text of splitText(event)) yield withWaits({ case: "delta", value: { text } });
         failpoint("llm.token");
-      } else if ("isFinished" in event) yield withWaits({ case: "finish", value: {} });
+      } else if ("isTextComplete" in event) yield withWaits({ case: "finish", value: {} });
       else yield withWaits({ case: "toolCall", value: event });
     }
     yield withWaits({ case: "end", value: toEnd(await result) });

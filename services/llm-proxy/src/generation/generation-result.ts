@@ -18,10 +18,10 @@ export type GenerationRequest = {
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The text is complete, although token counts may follow. */
-export type TextFinished = { isFinished: true };
+export type TextComplete = { isTextComplete: true };
 
-/** Part of a generation's output: text, a tool call, or the mark that all text was sent. */
-export type GenerationEvent = string | ToolCallEvent | TextFinished;
+/** Part of a generation's output: text, a tool call, or TextComplete. */
+export type GenerationEvent = string | ToolCallEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;

@@ -40,7 +40,7 @@ test.each([
   >[0];
   const deps = { now: Date.now, random: () => 0, onFailure: () => undefined };
   const generation = new Generation(request, new AbortController().signal, deps);
-  const output = { sink: () => undefined, waitForMatches: () => Promise.resolve(), sendHeldBackText: () => undefined };
+  const output = { sink: () => undefined, waitForMatching: () => Promise.resolve(), sendHeldBackText: () => undefined };
   const startedAtMs = Date.now();
   const ended = generation.run([{ guarded, name: "m", model: "p:m" }], undefined, output as never);
   const observed = ended.then((ending) => ({ ...ending, afterMs: Date.now() - startedAtMs }));

@@ -42,7 +42,7 @@ export class Generation {
   readonly #signal: AbortSignal;
   readonly #deps: GenerationDeps;
   readonly #startedAtMs: number;
-  /** The models left to try, in order. */
+  /** The models left to try, in order. The first is the current one. */
   #candidates: readonly Candidate[] = [];
   #attempts: readonly GenerationAttempt[] = [];
   #toolRounds: readonly ToolRound[] = [];
@@ -63,13 +63,13 @@ export class Generation {
   }
 
   /**
-   * Generates a completion with the first candidate that can, and passes it to `output`. Before the first text, retries a candidate by its
-   * provider's policy and then fails over to the next one. When the model calls tools, prompts it again with their results.
+   * Generates a completion with the first candidate that does not fail, and passes it to `output`. Before the first text, retries a candidate
+   * by its provider's policy and then fails over to the next one. When the model calls tools, prompts it again with their results.
    */
   async run(
     candidates: readonly Candidate[],
     toolbox: Toolbox | undefined,
-    output: Pick<CompletionModeration, "sink" | "waitForMatches" | "sendHeldBackText">,
+    output: Pick<CompletionModeration, "sink" | "waitForMatching" | "sendHeldBackText">,
   ): Promise<GenerationEnding> {
     this.#candidates = candidates;
     for (;;) {
@@ -77,7 +77,7 @@ export class Generation {
       // Without a toolbox the model was offered no tools, so its tool calls are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
       // A blocked completion must not call tools.
-      await output.waitForMatches();
+      await output.waitForMatching();
       if (this.#signal.aborted) return toEnding(this.#signal.reason);
       if (!toolbox.canCallAgain(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
       try {

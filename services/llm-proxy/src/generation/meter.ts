@@ -4,8 +4,8 @@ import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
 /**
- * The tokens and the cost of one round or of a generation. `isEstimated` is true if Parley counted the tokens of an output because the
- * provider sent no counts, even if it counted them with a vocabulary. `cost` is null if a model has no price.
+ * The tokens and the cost of one round or of a generation. `isEstimated` is true if a provider sent a completion without token counts, so that
+ * Parley counted the tokens, even if it counted them with a vocabulary. `cost` is null if a model has no price.
  */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
@@ -13,7 +13,8 @@ export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated
 export type CompletionUsage = GenerationUsage & { candidate: Candidate };
 
 /**
- * Counts the tokens of each text with the vocabulary of the model's family; undefined if it is not published or the count takes too long.
+ * Counts the tokens of each text with the vocabulary of the model's family. Returns undefined if that vocabulary is not published or the count
+ * takes too long.
  */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 

@@ -6,20 +6,22 @@ export type CompletionRequest = {
   /** The model's name without its provider. */
   model: string;
   prompt: Prompt;
-  /** The tools that the model may call. */
+  /** The tools to describe to the model. It may call them unless `mustAnswerWithoutTools` is true. */
   tools: readonly ToolFunction[];
-  /** Whether the model must answer without calling tools. */
   mustAnswerWithoutTools: boolean;
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   signal: AbortSignal;
   /** Receives the text as it arrives, in well-formed parts. If it throws, the stream ends with that error. */
   onText: TextSink;
-  /** Called when more of a tool call arrives instead of text. Restarts the silence timeout. Not called for reasoning. */
+  /**
+   * Called when the model has begun a tool call and more of the stream arrives without text. Restarts the silence timeout. Not called for
+   * reasoning before the first tool call.
+   */
   onProgress: () => void;
   /**
-   * Called, perhaps repeatedly, once the model has finished and its text was passed to `onText`, with its tool calls and its finish reason. Later
-   * failures are ignored.
+   * Called after the model has finished and `onText` took its text, perhaps repeatedly, with its tool calls and its finish reason. Later failures
+   * are ignored.
    */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**

@@ -16,7 +16,7 @@ export function computeRetryDelayMs(
   const backoffMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return backoffMs * (0.5 + random / 2);
-  // Waits at least `retryAfterMs`, because the provider would refuse an earlier attempt.
+  // Waits at least `retryAfterMs`, because the provider would refuse an attempt before that time has passed.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
 }
 

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { WellFormedTextBuffer } from "./well-formed-text.ts";
 
 function pass(pieces: string[]): string {
-  const text = new WellFormedTextBuffer();
-  const out = pieces.map((piece) => text.push(piece));
+  const buffer = new WellFormedTextBuffer();
+  const out = pieces.map((piece) => buffer.push(piece));
   for (const piece of out) expect(piece.isWellFormed()).toBe(true);
-  return out.join("") + text.flush();
+  return out.join("") + buffer.flush();
 }
 
 test("joins a surrogate pair that was split", () => {

@@ -1,13 +1,13 @@
 import { replaceUnstorable } from "../text.ts";
 
 /**
- * Makes a stream of texts well-formed. Joins a surrogate pair that was split between two texts. Replaces lone surrogates and NUL with
- * U+FFFD, because PostgreSQL refuses them.
+ * Makes a text that arrives in pieces well-formed. Joins a surrogate pair that was split between two pieces. Replaces lone surrogates and NUL
+ * with U+FFFD, because PostgreSQL refuses them.
  */
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";
 
-  /** Adds a text and returns it, except for the first half of a surrogate pair at its end: that half waits for the next text. */
+  /** Returns the piece as well-formed text. If it ends with the first half of a surrogate pair, keeps that half and prepends it to the next piece. */
   push(piece: string): string {
     if (piece === "") return "";
     const text = this.#pendingSurrogate + piece;
@@ -17,7 +17,7 @@ export class WellFormedTextBuffer {
     return replaceUnstorable(splitsPair ? text.slice(0, -1) : text);
   }
 
-  /** Returns U+FFFD if the first half of a surrogate pair still waits, otherwise "". */
+  /** Ends the text: returns U+FFFD if the last piece ended with the first half of a surrogate pair, otherwise "". */
   flush(): string {
     const rest = replaceUnstorable(this.#pendingSurrogate);
     this.#pendingSurrogate = "";

@@ -69,11 +69,11 @@ describe("without LLM_CONFIG", () => {
     expect(() => settingsOf({ DEFAULT_MODEL: "gpt-4o" })).toThrow("gpt-4o is not a model of a configured");
   });
 
-  test("an error names an invalid OLLAMA_HOST", () => {
+  test("if OLLAMA_HOST is invalid, the error names the variable", () => {
     expect(() => settingsOf({ OLLAMA_HOST: "http://" })).toThrow("OLLAMA_HOST");
   });
 });
 
-test("an error names an unreadable LLM_CONFIG", () => {
+test("if the file of LLM_CONFIG cannot be read, the error names the variable and the error code", () => {
   expect(() => settingsOf({ LLM_CONFIG: "/nowhere/llm.yaml" })).toThrow("LLM_CONFIG cannot be read (ENOENT)");
 });

@@ -40,7 +40,7 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
     routes: {},
     defaultModel: model,
     embeddings: undefined,
-    tools: DEFAULT_TOOL_LIMITS,
+    toolLimits: DEFAULT_TOOL_LIMITS,
     toolSecrets: {},
   };
 }

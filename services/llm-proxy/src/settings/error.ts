@@ -1,4 +1,4 @@
-/** Lists every problem of the settings. The texts contain no secrets, so they may be logged. */
+/** Lists problems of the settings. The texts contain no secrets, so they may be logged. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 

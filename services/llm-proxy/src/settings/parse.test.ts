@@ -45,7 +45,7 @@ describe("parseSettings", () => {
     expect(problemsOf(fileWith("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
   });
 
-  test("a preset sets the base URL, the key's variable and include_usage", () => {
+  test("a preset sets the base URL and the environment variable of the API key", () => {
     const [openai, groq, local] = parse(`
       providers:
         openai: { preset: openai }
@@ -111,7 +111,7 @@ describe("parseSettings", () => {
       expect(() => limitsOf(`preset: openai, max_output_tokens: ${tokens}`)).toThrow(/max_output_tokens/);
   });
 
-  test("a provider is checked with its first model that is the default or part of a route", () => {
+  test("without check_model, `parley provider check` uses a provider's first model that is the default or part of a route", () => {
     const { providers } = parse(`
       default_model: route:main
       providers: { openai: { preset: openai }, fast: { preset: groq } }
@@ -154,7 +154,7 @@ describe("parseSettings", () => {
     expect(problemsOf(text).join("\n")).toMatch(problem);
   });
 
-  test("reports all problems together, and quotes no key", () => {
+  test("reports all problems together, and quotes no API key", () => {
     const problems = problemsOf(`
       default_model: unknown:x
       providers:
@@ -180,7 +180,7 @@ describe("parseSettings", () => {
     emitWarning.mockRestore();
   });
 
-  test("reports a key whose file cannot be used", () => {
+  test("reports an API key whose file cannot be used", () => {
     const readSecret = () => {
       throw new Error("/keys/MY_KEY is empty");
     };

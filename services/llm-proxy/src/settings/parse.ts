@@ -71,7 +71,7 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
     routes: file.routes ?? {},
     defaultModel: file.default_model ?? options.defaultModel ?? BUILTIN_MODEL,
     embeddings: file.embeddings && { dimensions: undefined, ...file.embeddings },
-    tools: override(DEFAULT_TOOL_LIMITS, file.tools),
+    toolLimits: override(DEFAULT_TOOL_LIMITS, file.tools),
     toolSecrets: Object.fromEntries(
       Object.entries(file.tool_secrets ?? {}).map(([name, each]) => [
         name,
@@ -202,7 +202,7 @@ export function findUnknownModels(settings: Settings): string[] {
   return problems;
 }
 
-/** Without a check_model, a provider is checked with the first of its models that is the default or in a route. */
+/** Sets the model of `parley provider check` if the file does not: the first of the provider's models that is the default or in a route. */
 function withCheckModel<T extends CommonSettings>(provider: T, { defaultModel, routes }: Settings): T {
   if (provider.checkModel !== "") return provider;
   const named = [defaultModel, ...Object.values(routes).flat()];

@@ -11,7 +11,7 @@ export type Preset = {
   maxTokensParameter?: MaxTokensParameter;
 };
 
-/** The values of `preset` in the file. */
+/** The presets, by the value of `preset` in the file. */
 export const PRESETS = {
   openai: {
     baseUrl: "https://api.openai.com/v1",

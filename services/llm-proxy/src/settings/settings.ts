@@ -42,7 +42,9 @@ export type ToolLimits = {
   maxCalls: number;
   /** Rounds of tool calls before the model must answer. */
   maxRounds: number;
+  /** For one call, and for listing the tools of an MCP server. */
   timeoutMs: number;
+  /** For one call. */
   maxResultBytes: number;
 };
 
@@ -108,7 +110,7 @@ export type Settings = {
   defaultModel: string;
   /** Undefined when no embeddings model is configured. */
   embeddings: EmbeddingSettings | undefined;
-  tools: ToolLimits;
+  toolLimits: ToolLimits;
   toolSecrets: Readonly<Record<string, ToolSecret>>;
 };
 

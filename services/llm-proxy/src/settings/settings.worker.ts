@@ -10,7 +10,7 @@ import type { Settings } from "./settings.ts";
 
 export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined };
 
-/** Loads the settings from the file, or from the environment when there is no file. Throws SettingsError with every problem. */
+/** Loads the settings from the file that LLM_CONFIG names, or from the environment when LLM_CONFIG is not set. Throws SettingsError. */
 export function loadSettings(options: LoadOptions): Settings {
   if (options.llmConfigPath !== undefined) return parseSettings(readConfigText(options.llmConfigPath), options);
   const settings = settingsFromEnvironment(options);

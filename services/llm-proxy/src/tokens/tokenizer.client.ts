@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 250;
 const MAX_COUNT_MS = 5_000;
 /** An unused thread is ended after this time, which frees about 100 MB. */
 const IDLE_MS = 10 * 60_000;
-/** Longer texts are not counted. */
+/** Texts are not counted if they have more characters in total. */
 const MAX_CHARACTERS = 400_000;
 const MAX_HEAP_MB = 256;
 

@@ -3,8 +3,8 @@ import { type Dispatcher, fetch } from "undici";
 import { createToolFailure } from "./failures.ts";
 
 /**
- * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request would contain the secret. It
- * fails if a response has more than `maxBytes`.
+ * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request would send the tool's secret to
+ * another server. Reading a response's body fails with ToolFailure `too_large` after `maxBytes`.
  */
 export function createBoundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {
   return async (url, init = {}) => {

@@ -1,4 +1,4 @@
-import { EgressError, listCauses } from "@parley/service-kit";
+import { EgressError, listErrorAndCauses } from "@parley/service-kit";
 import { ToolFailure, type ToolStatus } from "./tool-call.ts";
 
 const STATUS_BY_EGRESS_ERROR: Record<EgressError["code"], ToolStatus> = {
@@ -23,11 +23,11 @@ export function createToolFailure(status: ToolStatus, detail = ""): ToolFailure 
 
 /** Maps the error of a tool call to a ToolFailure. Does not pass on the message of an unexpected error. */
 export function toToolFailure(error: unknown): ToolFailure {
-  for (const each of listCauses(error)) {
+  for (const each of listErrorAndCauses(error)) {
     if (each instanceof ToolFailure) return each;
     if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.code);
   }
-  return createToolFailure("failed", listCauses(error).map(describe).join(" < "));
+  return createToolFailure("failed", listErrorAndCauses(error).map(describe).join(" < "));
 }
 
 /** Runs an action with a time limit. If the action throws anything but a ToolFailure after the limit, throws a ToolFailure `timeout` instead. */
@@ -41,7 +41,7 @@ export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: Ab
   }
 }
 
-/** Returns an error's class and code. Its message may hold text of the tool's server, which must not reach the log. */
+/** Returns an error's class and code. Its message may contain text of the tool's server, which must not reach the log. */
 function describe(error: Error): string {
   const { code } = error as { code?: unknown };
   return /^[\w-]{1,40}$/.test(String(code)) && code !== undefined ? `${error.name}(${String(code)})` : error.name;

@@ -226,7 +226,7 @@ describe("a failed call is a result for the model, not an error for the visitor,
   const good = '{"id":"7"}';
   const nested = (arrays: number) => `{"id":${"[".repeat(arrays)}${"]".repeat(arrays)}}`;
   test.each<[string, string, string, Parameters<ToolServer["respondWith"]>[0] | undefined, string, string]>([
-    ["an HTTP status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
+    ["an HTTP error status", "order", good, () => ({ status: 500, body: "no luck" }), "failed", "HTTP 500: no luck"],
     ["no response in time", "order", good, () => ({ hangs: true }), "timeout", "in time"],
     ["too large a result", "order", good, () => ({ body: "x".repeat(2_000) }), "too_large", "too large"],
     [

@@ -80,7 +80,7 @@ export class McpSession {
 
   #connect(signal: AbortSignal) {
     this.#connected ??= this.#open(signal).catch((error) => {
-      // The next call tries again.
+      // The next `list` or `call` connects again.
       this.#connected = undefined;
       throw error;
     });

@@ -127,7 +127,7 @@ test.each([
   ["image", "ok", "[image omitted]"],
   ["nothing", "unknown_tool", "Error: there is no tool of this name"],
   ["hang", "timeout", "Error: the tool did not respond in time"],
-])("a call of the tool %s is %s", async (name, status, result) => {
+])("a call of the tool %s has the status %s", async (name, status, result) => {
   const events = await generate({ name: `shop__${name}`, arguments: "" });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.toolCalls).toMatchObject([{ name: `shop__${name}`, status }]);
@@ -161,7 +161,7 @@ test.each([
   expect(namesOf(provider.requests[0])).toBeUndefined();
 });
 
-test("a redirect is not followed, a response of 5 MB is refused, and a server that does not respond delays one visitor only", async () => {
+test("a redirect is not followed, a response of 5 MB is refused, and a server that does not respond delays only the first visitor", async () => {
   const malicious = await startToolServer();
   const elsewhere = await startToolServer();
   malicious.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/mcp` } }));

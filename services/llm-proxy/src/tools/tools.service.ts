@@ -50,13 +50,13 @@ export class ToolboxFactory {
     this.#deps = deps;
     const dispatcher = createGuardedAgent(deps.egress);
     lifecycle.onClose("tools", () => dispatcher.destroy());
-    this.#mcp = { dispatcher, limits: () => deps.settings().tools };
+    this.#mcp = { dispatcher, limits: () => deps.settings().toolLimits };
     this.#toolLists = new McpToolListCache(this.#mcp);
   }
 
   /**
    * Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out tools that cannot be opened, functions beyond the
-   * limit, and functions whose name another one has.
+   * limit, and functions whose name an earlier function has.
    */
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
@@ -70,7 +70,7 @@ export class ToolboxFactory {
     }
     if (omitted.length > 0) this.#reportOmitted(omitted, turn);
     return new Toolbox(callable, {
-      limits: settings().tools,
+      limits: settings().toolLimits,
       now,
       onCall: (kind, use, detail) => this.#report(kind, use, detail, turn),
       close: async () => void (await Promise.all(opened.map(({ session }) => session?.close()))),
@@ -89,7 +89,7 @@ export class ToolboxFactory {
       findCredentials(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
     try {
       if (kind.case === "http") {
-        const { timeoutMs, maxResultBytes } = settings().tools;
+        const { timeoutMs, maxResultBytes } = settings().toolLimits;
         return { tools: [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })] };
       }
       if (kind.case !== "mcp") return { tools: [] };
@@ -149,7 +149,7 @@ function createMcpTool(
       description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
       parameters: schema,
     },
-    // The server checks its arguments itself. Its schemas are untrusted, so they are not compiled here.
+    // The server checks the arguments itself. Its schemas are untrusted, so they are not compiled here.
     findProblem: () => undefined,
     call: (args, signal) => session.call(name, args, signal),
   };

@@ -211,7 +211,7 @@ test("pruning replaces the rows of a closed month with totals and keeps the audi
   expect(await readTotals()).toEqual(after);
 });
 
-test("pruning reaches the rows of a workspace after 1,100 workspaces without rows", async () => {
+test("pruning reaches the rows of a workspace whose id follows those of 1,100 workspaces without rows", async () => {
   await settleAsDone(1);
   await close(1);
   await ageClose();
@@ -246,7 +246,7 @@ test("the service's role cannot delete from the usage ledger, and prune_ledger r
   ).rejects.toThrow("too recent");
 });
 
-test("the void reservation of a turn refused at the cap is deleted after a week, and never within a day", async () => {
+test("the void reservation of a turn refused at the cap is deleted after a week, and prune_void_reservations keeps it for at least a day", async () => {
   const full = await createWorkspace(quota, 0);
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });

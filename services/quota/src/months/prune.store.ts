@@ -3,7 +3,10 @@ import type { Database } from "@parley/service-kit";
 // The SQL functions run with the rights of the migrating role, because the service's role cannot delete from the usage ledger. They return null
 // while another replica prunes.
 
-/** Moves up to `limit` rows of a workspace's closed month from the usage ledger to its totals. Returns their number. */
+/**
+ * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
+ * deletes the reservations of their turns. Returns the number of deleted ledger rows.
+ */
 export async function pruneLedger(
   database: Database,
   { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },
@@ -28,8 +31,8 @@ export async function pruneVoidReservations(
 }
 
 /**
- * Returns the oldest month that was closed at least a day ago, ended at least `months` months ago and has rows left; undefined if there is
- * none.
+ * Returns the oldest month that was closed at least a day ago, ended at least `months` months ago and is not marked as pruned; undefined if there
+ * is none.
  */
 export async function findMonthToPrune(database: Database, months: number): Promise<string | undefined> {
   const { rows } = await database.query<{ month: string }>(
@@ -52,7 +55,7 @@ export async function findNextWorkspace(database: Database, month: string, after
   return rows[0]?.workspaceId;
 }
 
-/** Records that a month has no rows left. */
+/** Marks a month as pruned, which means that it has no rows left. */
 export async function finishMonth(database: Database, month: string): Promise<void> {
   await database.query("UPDATE quota.months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
 }

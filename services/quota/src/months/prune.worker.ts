@@ -18,8 +18,8 @@ export type PruneDeps = {
 };
 
 /**
- * Adds new months to quota.months, so that they can be closed later. Deletes old void reservations, and moves the rows of old closed months
- * to their totals. Ends early while another replica prunes.
+ * Adds new months to quota.months, so that they can be closed later. Deletes old void reservations, and replaces the rows of old closed months
+ * with totals. Ends early while another replica prunes.
  */
 export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;

@@ -7,7 +7,7 @@ export type PlanUsage = {
   cap: number;
   used: number;
   held: number;
-  /** Workspaces that have used at least the caller's `share` of their cap, such as 0.8, including those at their cap. */
+  /** Workspaces that have used at least the share of their cap that is `share` of readCurrentUsage, including those at their cap. */
   near: number;
   /** Workspaces that have used their whole cap. */
   full: number;

@@ -14,7 +14,7 @@ export async function handleSettle(
 ): Promise<MessageInitShape<typeof SettleResponseSchema>> {
   if (request.settlements.length > MAX_SETTLEMENTS)
     throw invalidArgument(`a call must have at most ${MAX_SETTLEMENTS} settlements`);
-  const results = await store.settle(database, request.settlements.map(toStoredSettlement), {
+  const results = await store.settle(database, request.settlements.map(parseSettlement), {
     signal,
     onFailure: (turns, error) =>
       log.error(
@@ -28,7 +28,7 @@ export async function handleSettle(
   return { settled: results.map((each) => ({ ...each, outcome: SETTLE_OUTCOMES[each.outcome] })) };
 }
 
-function toStoredSettlement(settlement: Settlement): store.Settlement {
+function parseSettlement(settlement: Settlement): store.Settlement {
   const outcome = settleOutcomeFromProto(settlement.outcome);
   if (outcome === undefined) throw invalidArgument("outcome must be DONE or VOID");
   return {

@@ -95,7 +95,7 @@ export async function settle(
   settlements: readonly Settlement[],
   options: SettleOptions = {},
 ): Promise<Settled[]> {
-  const batch = dropRepeatedTurns(settlements);
+  const batch = sortWithoutRepeats(settlements);
   try {
     return await retryDeadlocks(() => settleBatch(database, batch));
   } catch (error) {
@@ -213,7 +213,7 @@ async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Returns the settlements ordered by workspace. Keeps only the first settlement of each turn. */
-function dropRepeatedTurns(settlements: readonly Settlement[]): Settlement[] {
+function sortWithoutRepeats(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {
     const key = `${each.workspaceId} ${each.turnId}`;

@@ -7,7 +7,7 @@ export type WorkspaceMonth = {
   workspaceId: string;
   used: number;
   held: number;
-  /** Rows of the usage ledger, pruned ones included, plus adjustments. */
+  /** The number of rows of the usage ledger, pruned ones included, plus the sum of the adjustments. */
   ledger: number;
   ledgerDigest: bigint;
   /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */

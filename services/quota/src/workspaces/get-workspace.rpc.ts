@@ -10,7 +10,7 @@ export async function handleGetWorkspace(
   return { workspace: await requireWorkspace(database, request.workspaceId) };
 }
 
-/** Returns a workspace as a protobuf message. Throws workspace_not_found when it does not exist. */
+/** Returns a workspace as a protobuf message. Throws workspace_not_found if it is unknown or deleted. */
 export async function requireWorkspace(
   database: Database,
   workspaceId: string,

@@ -1,4 +1,4 @@
-/** One reply of the fake provider. It is plain data, so that a script can be JSON. */
+/** One reply of the fake provider. It is plain data, so that a script (a list of replies) can be JSON. */
 export interface Reply {
   /** HTTP status; 200 by default. Another status sends `body`, or an error in OpenAI's format if `body` is undefined. */
   status?: number;
@@ -7,7 +7,7 @@ export interface Reply {
   body?: string;
   /** The content of each delta. */
   tokens?: string[];
-  /** Tool calls after the tokens of a streamed reply. The provider streams the arguments in two parts. Other replies ignore them. */
+  /** Tool calls after the tokens. The provider streams the arguments in two parts. A reply that is not streamed has no tool calls. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
   /** Delay before the first token; `everyMs` by default. */
   firstTokenMs?: number;
@@ -46,7 +46,7 @@ export interface Usage {
   completion_tokens: number;
 }
 
-/** A wait that only a closed connection ends: 12 days, because setTimeout accepts at most 25. */
+/** A wait that only a closed connection ends: 12 days, because setTimeout accepts less than 25 days. */
 export const NEVER_MS = 2 ** 30;
 
 /** Default usage. It is independent of the text, so that a test can distinguish it from an estimate. */

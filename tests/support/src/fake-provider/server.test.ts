@@ -122,7 +122,7 @@ describe("the model name", () => {
     expect(await response.json()).toMatchObject({ error: { message: `Scripted status ${status}` } });
   });
 
-  it("status-503-retry-7 sends that Retry-After", async () => {
+  it("status-503-retry-7 sends Retry-After: 7", async () => {
     expect((await post("status-503-retry-7")).headers.get("retry-after")).toBe("7");
   });
 
@@ -192,7 +192,7 @@ describe("a JSON reply", () => {
     ["embeddings", (signal) => postEmbeddings({ model: "small", input: ["a"] }, signal)],
   ];
 
-  it.each(requests)("with headers sends them: %s", async (_, send) => {
+  it.each(requests)("is sent with the headers of its script: %s", async (_, send) => {
     provider.script([{ headers: { "x-request-id": "7" } }]);
     const response = await send();
     expect([response.status, response.headers.get("x-request-id")]).toEqual([200, "7"]);

@@ -25,7 +25,7 @@ test("an export may take an hour, because its reader may pause", async () => {
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
-test("conversation show does not break lines if the terminal reports a width of 0, such as one without a window", async () => {
+test("conversation show does not break lines if the terminal reports a width of 0, as one without a window does", async () => {
   const session = { id: "s", bot_slug: "b", source: "widget", visitor_id: "", started_at: "" };
   const message = { role: "user", content: "Where is my order?", model: "", status: "done", rating: "", review: "" };
   const document = { session, messages: [{ ...message, created_at: "" }] };

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 describe("readDocument", () => {
-  it("names a document by its relative path, so that equal file names in two folders differ", async () => {
+  it("names a document by its relative path, so that files with the same name in two directories become two documents", async () => {
     const document = await readDocument(dir, "./docs/api.md");
     expect(document).toMatchObject({ name: "docs/api.md", format: "md" });
     expect(new TextDecoder().decode(document.content)).toBe("# API\n");

@@ -24,7 +24,7 @@ export function nameDocument(file: string): string {
 }
 
 /**
- * Reads a file as a knowledge document. `dir` is the directory of relative paths.
+ * Reads a file as a knowledge document. A relative path is resolved against `dir`.
  * Throws CliError when the file is missing, too large, not UTF-8 text or of an unsupported format.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {

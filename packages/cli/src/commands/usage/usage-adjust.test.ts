@@ -4,7 +4,7 @@ import { AdminError } from "../../admin/call.ts";
 import type { Context } from "../../context.ts";
 import { addAdjustCommands } from "./usage-adjust.ts";
 
-/** Runs `usage adjust` at a service that fails with `code`. Returns the error's message. */
+/** Runs `usage adjust` with a service that fails with `code`. Returns the error's message. */
 async function adjustAndFail(code: string): Promise<string> {
   const failure = Promise.withResolvers<string>();
   const context = {

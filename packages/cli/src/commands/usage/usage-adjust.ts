@@ -59,7 +59,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     );
 }
 
-/** Reads the options that `usage` and its subcommands share. Commander assigns their values to `usage`, even after the subcommand's name. */
+/** Reads the options that `usage` and its subcommands share. Commander assigns their values to `usage`, even if they follow the subcommand. */
 function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { unavailable } from "../http-error.ts";
 import { errors } from "./errors.plugin.ts";
 
-test("a call that ends because the client has left is counted as client_gone and not logged", async () => {
+test("a request whose client leaves during a call to another service counts as client_gone and is not logged", async () => {
   const logged: string[] = [];
   const refused: string[] = [];
   const app = fastify({ logger: { level: "warn", stream: { write: (line: string) => void logged.push(line) } } });

@@ -41,7 +41,7 @@ const QUESTION_WORDS = {
     "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
 };
 
-// The first wins a tie, so a text without stop words counts as English.
+// The first language wins a tie, so a text without stop words counts as English.
 const LANGUAGES: readonly Language[] = [
   createLanguage(english, englishStops, QUESTION_WORDS.english),
   createLanguage(german, germanStops, QUESTION_WORDS.german),

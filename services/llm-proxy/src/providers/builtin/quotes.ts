@@ -140,7 +140,7 @@ function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>):
   return covered / total;
 }
 
-/** Returns the consecutive sentences with the best score. Adds sentences before and after them while these fit. */
+/** Returns the consecutive sentences with the best score, and sentences around them (see addContext). */
 function findBestSentences(
   query: Query,
   { passage, titleTerms, sentences, sentenceTerms, firstWordTerms }: PassageTerms,
@@ -164,7 +164,8 @@ function findBestSentences(
 }
 
 /**
- * Adds sentences around the best sentences while they fit. Preceding sentences come first, because the best sentences may refer to them.
+ * Adds sentences around the best sentences up to the limits of a quote. Adds preceding sentences first, because the best sentences may refer to
+ * them.
  */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;

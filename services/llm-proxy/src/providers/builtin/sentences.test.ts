@@ -2,7 +2,7 @@ import { cpuMsOf } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { joinSentences, splitSentences } from "./sentences.ts";
 
-test("wrapped lines are one sentence; paragraphs, list items and table rows are separate sentences", () => {
+test("a sentence may continue on the next line of its paragraph, but not in the next paragraph, list item or table row", () => {
   const text = [
     "# Refunds",
     "You can return an item within",

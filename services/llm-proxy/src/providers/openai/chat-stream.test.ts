@@ -102,11 +102,11 @@ describe("ChatStreamReader", () => {
   test("a stream cut after any byte is a failure unless its finish reason has arrived, and its text is a prefix of the whole text", () => {
     const body = fixture("utf8");
     const whole = "Grüße 👋🏽 日本語 👨‍👩‍👧";
-    const finishedAt = body.indexOf("\n", body.indexOf('"finish_reason":"stop"'));
+    const finishLineEnd = body.indexOf("\n", body.indexOf('"finish_reason":"stop"'));
     for (let length = 0; length < body.length; length++) {
       const { text, failure } = read(body.subarray(0, length), 16);
       expect(whole.startsWith(text)).toBe(true);
-      if (length < finishedAt) expect(failure?.code).toBe("provider_error");
+      if (length < finishLineEnd) expect(failure?.code).toBe("provider_error");
       else expect({ text, failure }).toEqual({ text: whole, failure: undefined });
     }
   });

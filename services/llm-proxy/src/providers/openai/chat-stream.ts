@@ -84,7 +84,7 @@ export class ChatStreamReader {
   #readChoice(chunk: Chunk): void {
     this.usage = readUsage(chunk.usage) ?? this.usage;
     const choices = readField(chunk, "choices", Array.isArray) ?? [];
-    if (choices.length === 0) this.#finish();
+    if (choices.length === 0) this.#finishIfPossible();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw createFault("malformed");
@@ -101,7 +101,7 @@ export class ChatStreamReader {
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.#hasFinishReason = true;
       this.finishReason = toProviderCode(choice.finish_reason) ?? "";
-      if (isEmptyDelta(delta)) this.#finish();
+      if (isEmptyDelta(delta)) this.#finishIfPossible();
     }
   }
 
@@ -109,7 +109,7 @@ export class ChatStreamReader {
    * Marks the completion as finished if it has a finish reason, and text or a tool call. Called for a finish reason with an empty delta and for
    * a chunk without choices. Not called for a finish reason beside other content: some gateways send one with every chunk, so more may follow.
    */
-  #finish(): void {
+  #finishIfPossible(): void {
     if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
     this.isFinished = true;
     if (!this.toolCalls.hasCalls) this.isTextComplete = true;

@@ -56,7 +56,7 @@ const BYTES = isFullRun
   ? Array.from({ length: 256 }, (_, byte) => byte)
   : [...Buffer.from('\0\n\r\t "\\:,{}[]dtx0'), 0x7f, 0x80, 0xc3, 0xff];
 
-/** Fails unless a complete outcome has the expected text, or an incomplete one its beginning. Calls `expect` only to fail: a call is slow. */
+/** Expects the whole of `expected` if the outcome is complete, else a prefix of it. Calls `expect` only to fail: a call is slow. */
 function expectText({ text, isComplete }: Outcome, expected: string, describeChange: () => string): void {
   const isExpected = isComplete ? text === expected : expected.startsWith(text);
   if (!isExpected)

@@ -1,4 +1,4 @@
-import { listCauses } from "@parley/service-kit";
+import { listErrorAndCauses } from "@parley/service-kit";
 import type { APIError } from "openai";
 import { failureFromStatus, ProviderFailure } from "../failure.ts";
 import { readRetryAfterMs } from "../retry.ts";
@@ -12,8 +12,8 @@ export function failureFromRequestError(error: unknown): ProviderFailure {
       providerCode: code ?? type,
     });
   }
-  const codes = listCauses(error).map((each) => (each as { code?: unknown }).code);
-  const detail = codes.join(" ").trim() || listCauses(error).at(-1)?.name;
+  const codes = listErrorAndCauses(error).map((each) => (each as { code?: unknown }).code);
+  const detail = codes.join(" ").trim() || listErrorAndCauses(error).at(-1)?.name;
   return codes.includes("UND_ERR_CONNECT_TIMEOUT")
     ? new ProviderFailure("provider_timeout", "connect_timeout", { isRetryable: true, isProviderFault: true, detail })
     : new ProviderFailure("provider_error", "connect", { isRetryable: true, isProviderFault: true, detail });

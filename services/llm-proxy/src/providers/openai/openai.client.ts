@@ -33,7 +33,7 @@ export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string
       ...settings.headers,
     },
     timeout: settings.timeouts.totalMs,
-    // Parley retries by the provider's own policy.
+    // Generation and Embedder retry, by the policy in the provider's settings.
     maxRetries: 0,
     fetch: createStreamingFetch(agent),
   });

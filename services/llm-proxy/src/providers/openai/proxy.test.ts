@@ -20,7 +20,7 @@ async function startProxy() {
   return proxy;
 }
 
-/** Starts a provider that answers every request for embeddings, and returns its port. */
+/** Starts a provider that answers every request with one embedding, and returns its port. */
 async function startProvider(tlsDir?: string): Promise<number> {
   const body = JSON.stringify({
     object: "list",
@@ -53,7 +53,7 @@ async function embedThrough(proxyUrl: string, baseUrl: string): Promise<void> {
   expect(await provider.embed?.(request)).toMatchObject({ vectors: [expect.anything()] });
 }
 
-test("a provider with an https URL is reached through the proxy, which sees only the provider's name and port", async () => {
+test("a provider with an https URL is reached through the proxy, which sees only the provider's host name and port", async () => {
   const folder = await mkdtemp(join(tmpdir(), "parley-proxy-"));
   const authority = await createAuthority("Provider");
   const certificates = getCACertificates("default");

@@ -74,7 +74,7 @@ export declare type WorkspaceDeletion = Message<"parley.conversation.v1.Workspac
   deletedAt: string;
 
   /**
-   * When its data is erased. Until then it can be restored.
+   * When the erasure of its data begins. Until then, RestoreWorkspace can restore the workspace.
    *
    * @generated from field: string erase_at = 3;
    */
@@ -907,7 +907,7 @@ export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
   id: bigint;
 
   /**
-   * The expression in RE2 syntax. It may match any part of a text, ignoring case.
+   * The expression in RE2 syntax. A match anywhere in a text counts. Matching ignores case.
    *
    * @generated from field: string pattern = 2;
    */
@@ -1296,7 +1296,8 @@ export declare const UnsavedPatternSchema: GenMessage<UnsavedPattern>;
  */
 export declare type CheckTextResponse = Message<"parley.conversation.v1.CheckTextResponse"> & {
   /**
-   * The patterns in the order in which they are tried. The first one decides.
+   * The patterns in the order in which they are tried. A visitor's message with this text gets the reason and fallback of the
+   * first one with blocks_message.
    *
    * @generated from field: repeated parley.conversation.v1.PatternMatch matches = 1;
    */
@@ -1316,7 +1317,7 @@ export declare const CheckTextResponseSchema: GenMessage<CheckTextResponse>;
  */
 export declare type PatternMatch = Message<"parley.conversation.v1.PatternMatch"> & {
   /**
-   * The pattern. The ID of the unsaved one is 0.
+   * The pattern. The unsaved pattern has the ID 0.
    *
    * @generated from field: parley.conversation.v1.Pattern pattern = 1;
    */
@@ -2816,7 +2817,8 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
   source: string;
 
   /**
-   * The ID that the customer's site gave the visitor; may be empty. In the playground, the user's ID.
+   * The ID that the customer's site gave the visitor; may be empty. In the playground, the sub claim of the
+   * member who asks.
    *
    * @generated from field: string visitor_id = 4;
    */
@@ -3255,7 +3257,7 @@ export declare type CheckedPassage = Message<"parley.conversation.v1.CheckedPass
   similarity?: number | undefined;
 
   /**
-   * Whether the prompt has room for it: a reply would receive it.
+   * Whether a reply's prompt would contain it. False if the prompt has no room for it.
    *
    * @generated from field: bool used = 7;
    */
@@ -3663,7 +3665,7 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   id: bigint;
 
   /**
-   * When it ended, RFC 3339 in UTC.
+   * When the run ended, RFC 3339 in UTC.
    *
    * @generated from field: string ran_at = 2;
    */
@@ -3732,7 +3734,8 @@ export declare type EvaluationResult = Message<"parley.conversation.v1.Evaluatio
   caseId: bigint;
 
   /**
-   * The place of the document's best passage among the passages that a reply would receive, from 1; 0 if there is none.
+   * The place of the document's best passage among the passages that a reply's prompt would contain, from 1; 0 if none of
+   * them is of the document.
    *
    * @generated from field: int32 rank = 2;
    */
@@ -3823,7 +3826,7 @@ export declare const BotAdminService: GenService<{
     output: typeof ListBotsResponseSchema;
   },
   /**
-   * ListModels lists the models that owners of a workspace may choose, by its plan. Operators may set any model.
+   * ListModels lists the models that the workspace's plan permits owners to choose. Operators may set any model.
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
@@ -3860,7 +3863,7 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * UpdateKey replaces the allowed domains of a key. Every edge replica uses them within 5 s. Idempotent.
+   * UpdateKey replaces the allowed domains of a key. Every edge replica uses the new domains within 5 s. Idempotent.
    *
    * Errors: NOT_FOUND (key_not_found) when the key is unknown or revoked; INVALID_ARGUMENT (invalid_argument) for an invalid
    * list of domains.
@@ -4106,9 +4109,9 @@ export declare const QuestionAdminService: GenService<{
     output: typeof CheckQuestionResponseSchema;
   },
   /**
-   * ListUnanswered groups the latest questions of a bot's visitors whose reply was based on no passage and no tool, or was
-   * rated down. The most frequent group comes first. Reads at most 1,000 replies: the latest 500 rated-down replies of the
-   * workspace, which include those of its other bots, and the bot's latest replies that were based on no passage.
+   * ListUnanswered groups the latest questions that a bot's visitors asked and whose reply was based on no passage and no
+   * tool, or was rated down. The most frequent group comes first. Reads at most 1,000 replies: up to 500 rated-down replies
+   * of all the workspace's bots, the latest first, and for the rest the bot's latest replies that were based on no passage.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *
@@ -4133,7 +4136,8 @@ export declare const EvaluationAdminService: GenService<{
    * AddCase adds a question and the document that must be found for it.
    *
    * Errors:
-   * - NOT_FOUND (bot_not_found or source_not_found): the bot has no document of this name.
+   * - NOT_FOUND (bot_not_found).
+   * - NOT_FOUND (source_not_found): the bot has no document of this name.
    * - ALREADY_EXISTS (case_exists): the bot has a case with this question.
    * - INVALID_ARGUMENT (invalid_argument): the question is empty, too long or has NUL.
    * - RESOURCE_EXHAUSTED (too_many_cases): the bot has 200 cases.
@@ -4326,8 +4330,8 @@ export declare const TurnAdminService: GenService<{
     output: typeof GetStatisticsResponseSchema;
   },
   /**
-   * ListUsageByBot sums the complete replies of each bot by month. A reply appears within about a minute. The operator's
-   * corrections of a month belong to no bot.
+   * ListUsageByBot sums the complete replies of each bot by month. A reply appears within about a minute. The sums do not
+   * include the operator's corrections of a month, because a correction belongs to no bot.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for invalid months.
    *

@@ -1760,9 +1760,10 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s, but DONE with deadline_microseconds for 4 s only, until
-   * that deadline. If no attempt has succeeded by then, the edge sends the outcome ERROR instead, and retries that until a call
-   * succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s. It retries DONE with deadline_microseconds only until
+   * that time, which is 4 s after the edge began to close the turn. If no attempt has succeeded by then, the edge sends the
+   * outcome ERROR instead, and retries ERROR until a call succeeds or is rejected. If even a request without
+   * text fails twice for a reason other than an outage, the edge leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn
@@ -1809,7 +1810,7 @@ export declare const ConversationService: GenService<{
    * pages may be missed or listed twice.
    *
    * A page may hold fewer sessions than the limit, even none, and still have a next page: one call reads at most 2,000
-   * sessions, and with text at most 2,000 messages.
+   * sessions and, to search for `text`, at most 2,000 messages.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when a filter, the limit or the page token is invalid.
    * Deadline: 5 s.
@@ -1826,7 +1827,7 @@ export declare const ConversationService: GenService<{
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
    * statements. Unlike in ExportSession, each message has its review. Turns that are still streaming are left out.
    * After a broken stream, call again with the cursor of the last complete line.
-   * To end before its deadline, a call ends after 4 min at the end of a line, and sets next_cursor.
+   * A call that has run for 4 min stops at the end of a line and sets next_cursor, so that it does not reach its deadline.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): the format, a filter or the cursor is invalid.

@@ -138,16 +138,16 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
 /**
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
- * Every call needs the token of the called process in its "authorization" metadata, and names that process. The caller
- * reads both, and the address, from the StoredTurn that ConversationService returns: each edge process stores them in its
- * lease (RenewEdge). Without them, the call could reach another process that took over the address.
+ * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
+ * them, the call could reach another process that took over the address. Each edge process stores its ID, token and address
+ * in its lease (RenewEdge). The caller reads them from the StoredTurn that ConversationService returns.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   has closed it as an error before it returned. Otherwise the turn would stay open until the sweeper closes it, up to
- *   7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No process runs such a turn, so it would stay open until the sweeper
+ *   closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *
@@ -163,7 +163,7 @@ export declare const EdgeService: GenService<{
    * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a surrogate pair.
    * - RESOURCE_EXHAUSTED (overloaded): the turn already has the maximum number of readers.
    *
-   * Deadline: 6 min. If no response arrives within 3 s, the caller gives up.
+   * Deadline: 6 min. If the first response does not arrive within 3 s, the caller gives up.
    * Handled in services/edge/src/edges/attach-turn.rpc.ts.
    *
    * @generated from rpc parley.edge.v1.EdgeService.AttachTurn

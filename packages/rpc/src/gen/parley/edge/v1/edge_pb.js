@@ -44,16 +44,16 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
 /**
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
- * Every call needs the token of the called process in its "authorization" metadata, and names that process. The caller
- * reads both, and the address, from the StoredTurn that ConversationService returns: each edge process stores them in its
- * lease (RenewEdge). Without them, the call could reach another process that took over the address.
+ * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
+ * them, the call could reach another process that took over the address. Each edge process stores its ID, token and address
+ * in its lease (RenewEdge). The caller reads them from the StoredTurn that ConversationService returns.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   has closed it as an error before it returned. Otherwise the turn would stay open until the sweeper closes it, up to
- *   7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No process runs such a turn, so it would stay open until the sweeper
+ *   closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *

@@ -208,7 +208,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   outcome: string;
 
   /**
-   * Requests sent to providers, including retries.
+   * Requests sent to providers, including retries. `tries` also lists the attempts for which no request was sent.
    *
    * @generated from field: int32 attempts = 4;
    */
@@ -286,15 +286,15 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   cost: string;
 
   /**
-   * Why the generation failed, one word such as http_503. `filled` if the row was lost, and FillCallLog added it from the
-   * stored turn. Empty for all other complete generations, for cancelled ones, and if the model is unknown.
+   * Why the generation failed, one word such as http_503. Empty if it did not fail, or if the model is unknown. A row that
+   * FillCallLog added, because the original row was lost, has the reason `filled`, although its generation is complete.
    *
    * @generated from field: string reason = 15;
    */
   reason: string;
 
   /**
-   * The attempts, in order.
+   * The attempts, in order, including those for which no request was sent.
    *
    * @generated from field: repeated parley.llm.v1.Try tries = 16;
    */

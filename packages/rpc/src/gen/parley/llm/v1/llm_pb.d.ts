@@ -805,7 +805,7 @@ export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
   tokensEstimated: boolean;
 
   /**
-   * Requests sent to providers, including retries.
+   * Requests sent to providers, including retries. Attempts for which no request was sent are not counted.
    *
    * @generated from field: int32 attempts = 6;
    */
@@ -964,7 +964,7 @@ export declare const LlmService: GenService<{
   },
   /**
    * FillCallLog adds a row to the call log for each of the turns that has none, with the cost by the current prices. A
-   * row is missing if an llm-proxy was killed before it had stored it. Skips turns that are older than the call log's
+   * row is missing if an llm-proxy was killed before it had stored the row. Skips turns that are older than the call log's
    * retention.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns or a turn without a workspace, ID or time;

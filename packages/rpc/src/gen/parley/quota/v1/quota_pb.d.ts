@@ -1186,8 +1186,8 @@ export declare const QuotaService: GenService<{
   /**
    * Settle ends the holds of a batch of turns. A done turn is counted and written to the usage ledger; a void turn
    * releases its hold. The first outcome of a turn wins. A turn without a hold is stored too, so that a later Reserve
-   * returns SETTLED. A turn of a closed month without a stored outcome is neither counted nor stored; its
-   * acknowledgement has the code month_closed.
+   * returns SETTLED. If a turn's month is closed and no outcome of the turn is stored, the turn is neither counted nor
+   * stored; its acknowledgement has the code month_closed.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).

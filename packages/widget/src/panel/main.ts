@@ -87,7 +87,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   chat.show();
   chat.resume();
   // Another tab changed the session, or cleared the storage (key null).
-  addEventListener("storage", ({ key }) => (key === store.storageKey || key === null) && chat.show(), { signal });
+  addEventListener("storage", ({ key }) => (key === store.itemKey || key === null) && chat.show(), { signal });
   addEventListener("online", () => chat.resume(), { signal });
 
   return {

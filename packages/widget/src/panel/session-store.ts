@@ -55,14 +55,14 @@ export const MAX_ENTRIES = 200;
  */
 export class SessionStore {
   /** The key of the session in the storage. */
-  readonly storageKey: string;
+  readonly itemKey: string;
   /** Undefined after storage was refused. */
   #storage: Pick<Storage, "getItem" | "setItem"> | undefined;
   readonly #newId: () => string;
   #memory: StoredSession;
 
   constructor(publicKey: string, storage: () => Pick<Storage, "getItem" | "setItem">, newId: () => string) {
-    this.storageKey = `parley:${publicKey}`;
+    this.itemKey = `parley:${publicKey}`;
     this.#newId = newId;
     this.#memory = this.#newSession();
     try {
@@ -76,7 +76,7 @@ export class SessionStore {
   read(): StoredSession {
     try {
       if (this.#storage) {
-        const stored = parse(this.#storage.getItem(this.storageKey));
+        const stored = parse(this.#storage.getItem(this.itemKey));
         // If the visitor or another tab cleared the storage, a new session starts.
         this.#memory = stored ?? (this.#memory.entries.length > 0 ? this.#newSession() : this.#memory);
       }
@@ -111,7 +111,7 @@ export class SessionStore {
   #write(session: StoredSession): void {
     this.#memory = session;
     try {
-      this.#storage?.setItem(this.storageKey, JSON.stringify(session));
+      this.#storage?.setItem(this.itemKey, JSON.stringify(session));
     } catch {
       this.#storage = undefined;
     }

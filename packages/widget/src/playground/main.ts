@@ -216,7 +216,7 @@ bot.addEventListener("change", () => {
 });
 token.addEventListener("change", resume);
 // Another tab changed the session, or cleared the storage (key null).
-addEventListener("storage", ({ key }) => (key === store.storageKey || key === null) && showSession());
+addEventListener("storage", ({ key }) => (key === store.itemKey || key === null) && showSession());
 addEventListener("online", resume);
 byId("new").addEventListener("click", startSession);
 byId("fetch").addEventListener("click", () => void showTranscript());

@@ -16,7 +16,7 @@ function createFactory() {
   const factory = new ToolboxFactory(
     {
       egress: {} as Egress,
-      settings: () => ({ tools: limits, toolSecrets: {} }) as unknown as Settings,
+      settings: () => ({ toolLimits: limits, toolSecrets: {} }) as unknown as Settings,
       metrics: {} as never,
       log,
       now: () => performance.now(),

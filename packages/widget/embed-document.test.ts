@@ -12,7 +12,8 @@ const documented = (name: RegExp) =>
 describe("docs/embed.md", () => {
   it("lists exactly the CSS variables that the widget uses", () => {
     const styles = readdirSync(join(import.meta.dirname, "src/panel")).filter((file) => file.endsWith(".css"));
-    const sources = [...styles.map((file) => read("src/panel", file)), read("src/launcher/launcher.ts")].join("\n");
+    const launcher = [read("src/launcher/launcher.css"), read("src/launcher/launcher.ts")];
+    const sources = [...styles.map((file) => read("src/panel", file)), ...launcher].join("\n");
     const variables = new Set([...sources.matchAll(/--parley-[a-z-]+/g)].map(([name]) => name));
     expect(documented(/^--/)).toEqual(variables);
   });

@@ -14,7 +14,7 @@ type Screen = {
   path: string;
   /** A text of the loaded screen. */
   text: string;
-  /** The names of all buttons, fields and links that the screen shows a viewer. */
+  /** What findControls returns for a viewer. */
   controls: string[];
 };
 
@@ -174,7 +174,7 @@ async function reviewAnswer({ admin }: Service, bot: string): Promise<string> {
   return sessionId;
 }
 
-/** Returns a set to which the statuses of all later calls in batches are added. */
+/** Returns a set that collects the status of every call that the page sends to /api/batch from now on. */
 async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
   const statuses = new Set<number>();
   await tab.route("**/api/batch", async (route) => {

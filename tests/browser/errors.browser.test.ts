@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
+// The first word of a visitor's message selects the fake provider's reply: see replies.ts. The reply to "quick" is "Done.".
+
 const META = ["meta", { session_id: "s", message_id: 7 }] as const;
 const done = (finish_reason: string) => ["done", { finish_reason }] as const;
 

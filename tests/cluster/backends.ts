@@ -13,7 +13,7 @@ async function createConfigMap(name: string, source: string): Promise<void> {
 }
 
 /** Bundles `<name>.ts` of this folder with its imports, so that a pod with only Node runs it. Puts it into the ConfigMap `name` as `<name>.js`. */
-export async function bundleForPod(name: string): Promise<void> {
+export async function putBundleIntoConfigMap(name: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
   try {
     await build({
@@ -35,7 +35,7 @@ export async function bundleForPod(name: string): Promise<void> {
 export async function startBackends(): Promise<void> {
   await apply(await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8"));
   await createConfigMap("provider", join(ROOT, "tests/support/src/fake-provider"));
-  await bundleForPod("load");
+  await putBundleIntoConfigMap("load");
   for (const name of ["backends", "redis"]) {
     const wait = ["wait", "--for=condition=Available", "deployment", "--all", "--timeout=170s"];
     await run("kubectl", ["--namespace", name, ...wait], { timeoutMs: 180_000 });

@@ -15,7 +15,7 @@ const ROLLOUT_TIMEOUT_MS = 540_000;
  */
 const ALWAYS_SENT = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
-/** A GitOps tool, simulated by `kubectl apply` with these flags. */
+/** A GitOps tool, and the flags of `kubectl apply` that do the same: Argo CD's for its syncs, Flux's for the dry run in which it detects drift. */
 type Tool = { name: string; applyFlags: readonly string[] };
 
 /** Argo CD's default, and its option ServerSideApply. */

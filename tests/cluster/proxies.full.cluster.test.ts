@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAuthority, createCertificates } from "@parley/service-kit/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleForPod, startBackends } from "./backends.ts";
+import { putBundleIntoConfigMap, startBackends } from "./backends.ts";
 import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { run } from "./commands.ts";
 import { createInstallation, type Installation, type Tenant } from "./installation.ts";
@@ -101,10 +101,10 @@ describe("a proxy to the internet on a real cluster", () => {
     run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(manifest) });
 
   async function startProxy(): Promise<void> {
-    await bundleForPod("proxy");
+    await putBundleIntoConfigMap("proxy");
     const authority = await createAuthority("Internet");
-    const files = await createCertificates(folder, authority, PROVIDER_HOST);
-    const sources = ["tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
+    const certificateFolder = await createCertificates(folder, authority, PROVIDER_HOST);
+    const sources = ["tls.crt", "tls.key"].map((file) => `--from-file=${join(certificateFolder, file)}`);
     await run("kubectl", ["create", "secret", "generic", "proxy", "--namespace", "backends", ...sources]);
     const data = { "ca.crt": authority.cert };
     await apply({

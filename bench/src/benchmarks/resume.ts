@@ -20,10 +20,10 @@ const SETTLE_TIMEOUT_MS = 30_000;
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
 /**
- * Turns of each kind before the first round. The new processes compile their code during these turns. Each measurement also has a short warm-up.
+ * How many turns with an idempotency key, and how many without, run before the first round. The new processes compile their code during these turns. Each measurement also has a short warm-up.
  */
 const FIRST_WARM_UP_TURNS = 4_000;
-/** How many times a round measures each kind of turn. The kinds alternate. */
+/** How many times a round measures turns with a key, and turns without. It measures them alternately. */
 const ALTERNATIONS = 8;
 
 /** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */
@@ -44,7 +44,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
     const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) => readReply(testbed, number, attachMs));
     const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
     const { used } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS);
-    // A reply that is charged twice or not at all also counts as duplicated.
+    // A difference between charges and replies also counts as duplicated.
     const duplicated = ends.filter((end) => "duplicated" in end).length + Math.abs(used - replies);
     const reconnects = attachMs.length;
     const detail = `${replies} replies, ${reconnects} reconnections, ${used} charges; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
-const CLOSED_TURNS = quickOrFull(30_000, 500_000);
+const TURNS = quickOrFull(30_000, 500_000);
 /**
  * The limit for a read of an empty outbox, and for a sweep without open turns. Each starts at its QueueMark instead of the start of the index,
  * so it reads a few pages.
@@ -69,7 +69,7 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
   const db = await createDatabase(lifecycle);
   const quota = await startTestQuota();
   lifecycle.onClose("quota", () => quota.close());
-  await insertOpenTurns(db, CLOSED_TURNS);
+  await insertOpenTurns(db, TURNS);
   await db.admin.query(
     `INSERT INTO conversation.outbox
      SELECT workspace_id, turn_id, 'void', NULL, now() - interval '30 seconds' FROM conversation.turns`,
@@ -80,7 +80,7 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
     const client = connectPeer(QuotaService, { target: quota.target, internalTokens: fixedTokens("t") }, lifecycle);
     const settler = new Settler(database, client, new Registry(), log);
     settler.start();
-    await expect.poll(countFirstRow, { timeout: 25_000 + CLOSED_TURNS / 2, interval: 200 }).toBe(0);
+    await expect.poll(countFirstRow, { timeout: 25_000 + TURNS / 2, interval: 200 }).toBe(0);
     // Leaves time for at least two further polls.
     await sleep(3_500);
     await settler.stop();
@@ -90,7 +90,7 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
 
 test("a sweep uses few buffers while a long snapshot keeps the index entries of closed turns", async () => {
   const db = await createDatabase(new Lifecycle(log));
-  await insertOpenTurns(db, CLOSED_TURNS);
+  await insertOpenTurns(db, TURNS);
   await db.admin.query("ANALYZE conversation.turns");
   await holdSnapshot(db);
   const statements = await recordStatements(db.database, async (database: Database) => {

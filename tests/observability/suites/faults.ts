@@ -26,7 +26,7 @@ export function faultsSuite(shared: () => Fixture): void {
   beforeAll(async () => {
     fixture = shared();
     const { admin } = fixture.system;
-    // From here on no tenant is near its cap.
+    // The shared tenants leave their caps. The fault "cap reached" uses a tenant of its own.
     for (const { workspaceId } of [fixture.tenants.full, fixture.tenants.near])
       await admin.workspaces.setPlan({ workspaceId, plan: "large" });
     faults = new Map((await createFaults(fixture)).map((fault) => [fault.name, fault]));

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The prefix of all names. It leaves room for a suffix such as "-llm-proxy-ops" within 63 characters. */}}
+{{/* The prefix of all names. It leaves room for a suffix such as "-conversation-clusterip" within 63 characters. */}}
 {{- define "parley.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}

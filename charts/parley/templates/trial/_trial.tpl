@@ -66,6 +66,7 @@ template:
           - { name: setup, mountPath: /setup, readOnly: true }
 {{- end -}}
 
+{{/* The definitions that end in ".from" and ".to" are ingress and egress rules. "parley.networkPolicy" composes their names. An empty one permits nothing. */}}
 {{- define "parley.trial-postgres.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "conversation" "quota" "llm-proxy" "migrations") "port" "postgres") }}
 {{- end -}}

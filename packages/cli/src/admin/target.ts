@@ -47,7 +47,7 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     readToken: async () => instance.adminToken,
-    refusedTokenHint: `the token in ${dataDir}: another Parley may use this port, so start it again with ${START_COMMAND}`,
+    refusedTokenHint: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     suggestNextStep: (service) =>

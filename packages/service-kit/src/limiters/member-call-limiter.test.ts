@@ -11,9 +11,9 @@ function createCalls(maxUploadWaitMs?: number) {
   const entered: string[] = [];
   const enter = (workspaceId: string, body = SMALL) => {
     const call = new AbortController();
-    const done = limiter.enter(workspaceId, body, call.signal).then(() => void entered.push(workspaceId));
-    done.catch(() => undefined);
-    return { done, end: () => call.abort(new Error("ended")) };
+    const admitted = limiter.enter(workspaceId, body, call.signal).then(() => void entered.push(workspaceId));
+    admitted.catch(() => undefined);
+    return { admitted, end: () => call.abort(new Error("ended")) };
   };
   return { entered, enter };
 }
@@ -54,11 +54,11 @@ test("a call that ended while it waited does not run", async () => {
   const running = enter("a", LARGE);
   const waiting = enter("a", LARGE);
   const next = enter("a", LARGE);
-  await running.done;
+  await running.admitted;
   waiting.end();
   running.end();
-  await expect(waiting.done).rejects.toThrow("ended");
-  await next.done;
+  await expect(waiting.admitted).rejects.toThrow("ended");
+  await next.admitted;
   expect(entered).toEqual(["a", "a"]);
   next.end();
 });
@@ -67,9 +67,9 @@ test("an upload that waits for too long is refused and never runs", async () => 
   const { entered, enter } = createCalls(10);
   const running = enter("a", LARGE);
   const waiting = enter("a", LARGE);
-  await running.done;
-  await expect(waiting.done).rejects.toMatchObject({ kind: "resource_exhausted", code: "too_many_documents" });
+  await running.admitted;
+  await expect(waiting.admitted).rejects.toMatchObject({ kind: "resource_exhausted", code: "too_many_documents" });
   running.end();
-  await enter("a", LARGE).done;
+  await enter("a", LARGE).admitted;
   expect(entered).toEqual(["a", "a"]);
 });

@@ -13,8 +13,8 @@ export type PeriodicTask = {
 
 /**
  * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process starts to
- * stop, the signals of all tasks are aborted together. The lifecycle then waits for their runs, the last started task first. So start tasks before
- * the gRPC server listens: their runs then end while the server drains its calls.
+ * stop, the signals of all tasks are aborted together. The lifecycle then closes what was started, in reverse order. So start tasks before the
+ * gRPC server listens: the server then drains its calls first, and the aborted runs end meanwhile.
  */
 export function runPeriodically(
   { name, intervalMs, run }: PeriodicTask,

@@ -7,8 +7,8 @@ export type TracingSettings = {
   /** The share of traces that is sampled, from 0 to 1. A called service follows its caller's decision. */
   ratio: number;
   /**
-   * A file with headers for the collector, as `name=value` separated by commas. Undefined for headers in OTEL_EXPORTER_OTLP_HEADERS, which the
-   * exporter reads itself.
+   * The file that OTEL_EXPORTER_OTLP_HEADERS_FILE names, with headers for the collector as `name=value` separated by commas. Undefined without
+   * that variable: the exporter itself reads the headers that OTEL_EXPORTER_OTLP_HEADERS contains.
    */
   headers?: SecretSource<string> | undefined;
 };

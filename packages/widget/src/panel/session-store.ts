@@ -26,7 +26,7 @@ export const UNREAD_TTL_MS = 86_400_000;
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
-/** The service's code for a session that its owner has deleted. */
+/** The service's code for a session that does not exist, for example because its owner has deleted it. */
 export const SESSION_NOT_FOUND = "session_not_found";
 
 /**
@@ -35,8 +35,8 @@ export const SESSION_NOT_FOUND = "session_not_found";
  */
 export function findUnanswered(entries: readonly Entry[], openedAt: number): Entry | undefined {
   return entries.find(
-    ({ key, failed = SESSION_NOT_FOUND, expires = 0 }) =>
-      key && expires > openedAt && (failed === SESSION_NOT_FOUND || CONNECTION_FAILURE.test(failed)),
+    ({ key, failed, expires = 0 }) =>
+      key && expires > openedAt && (!failed || failed === SESSION_NOT_FOUND || CONNECTION_FAILURE.test(failed)),
   );
 }
 

@@ -15,7 +15,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   error: "Failed",
   blocked: "Blocked",
   quota_exceeded: "No messages left",
-  cancelled: "Stopped by the visitor",
+  cancelled: "Stopped, or the visitor left",
   interrupted: "Interrupted",
 };
 

@@ -52,7 +52,8 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
       )}
       {last === undefined && (
         <p className="hint">
-          A run searches for every question as for a visitor's message, and shows for how many the document was found.
+          A run searches the knowledge with each question, as with a visitor's message, and counts the questions for
+          which the search finds their document.
         </p>
       )}
       {last && (
@@ -117,9 +118,10 @@ function formatShare({ found, searched }: EvaluationRun): string {
 
 function describeGaps({ cases, searched, semanticFailures }: EvaluationRun): string[] {
   const gaps = [];
-  if (searched < cases)
-    gaps.push(`${cases - searched} of ${cases} questions were not searched: the run reached its time limit.`);
+  if (searched < cases) gaps.push(`${searched} of ${cases} questions were searched: the run reached its time limit.`);
   if (semanticFailures > 0)
-    gaps.push(`For ${semanticFailures} questions only words were compared: the search by meaning did not answer.`);
+    gaps.push(
+      `Questions for which only words were compared, because the search by meaning failed: ${semanticFailures}.`,
+    );
   return gaps;
 }

@@ -99,7 +99,10 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Returns those of the turns that were ever opened (`opened`), and those that are closed and no longer in the outbox (`leftOutbox`). */
+/**
+ * Returns those of the turns that were opened and are not pruned (`opened`), and those of them that are closed and no longer in the outbox
+ * (`leftOutbox`).
+ */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,

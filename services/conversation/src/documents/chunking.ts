@@ -18,7 +18,8 @@ const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "
 
 /**
  * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line. Splits a
- * longer block between sentences, a longer sentence between words, and a longer word anywhere. Each part of a code block is again a code block.
+ * longer block between sentences, or between lines if it is code, a longer sentence or line between words, and a longer word anywhere. Each part
+ * of a code block is again a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
   const chunks: Chunk[] = [];
@@ -54,9 +55,9 @@ function splitCode(code: string): string[] {
 
 /** Splits a long sentence, or a long line of code, between words, and a long word anywhere. */
 function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
-  // Half the limit, because the pattern counts code points and the limit UTF-16 units.
-  const longest = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
-  return sentence.match(longest) ?? [];
+  // Matches a word, or a part of a word that is longer than half the limit. Half, because the pattern counts code points and the limit UTF-16 units.
+  const wordOrPart = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
+  return sentence.match(wordOrPart) ?? [];
 }
 
 /** Concatenates sentences or lines, in order, into texts of at most `maxCharacters`. Leaves out empty texts. */

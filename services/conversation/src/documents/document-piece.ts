@@ -33,8 +33,8 @@ function isPiece(value: unknown): value is DocumentPiece {
 
 function isChunk(value: unknown): value is IndexedChunk {
   if (!isRecord(value) || !isRecord(value.search)) return false;
-  const { nearest, above, text, code } = value.search;
-  return [value.heading, value.text, nearest, above, text, code].every(isText);
+  const { innermostHeading, outerHeadings, text, code } = value.search;
+  return [value.heading, value.text, innermostHeading, outerHeadings, text, code].every(isText);
 }
 
 function isText(value: unknown): value is string {

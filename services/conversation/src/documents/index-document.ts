@@ -5,9 +5,9 @@ import { tokenize } from "./tokenize.ts";
 export type IndexedChunk = Chunk & {
   search: {
     /** Words of the innermost heading. */
-    nearest: string;
+    innermostHeading: string;
     /** Words of the outer headings. */
-    above: string;
+    outerHeadings: string;
     text: string;
     code: string;
   };
@@ -45,8 +45,8 @@ export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, 
     const text = tokenizeAndCollect(chunk.text.replace(CODE, " "));
     firstWords.push(...text.slice(0, MAX_FIRST_WORDS - firstWords.length));
     const search = {
-      nearest: tokenizeAndCollect(headings.at(-1) ?? "").join(" "),
-      above: tokenizeAndCollect(headings.slice(0, -1).join(" ")).join(" "),
+      innermostHeading: tokenizeAndCollect(headings.at(-1) ?? "").join(" "),
+      outerHeadings: tokenizeAndCollect(headings.slice(0, -1).join(" ")).join(" "),
       text: text.join(" "),
       code: tokenizeAndCollect((chunk.text.match(CODE) ?? []).join(" ")).join(" "),
     };

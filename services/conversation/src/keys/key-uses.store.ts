@@ -5,8 +5,8 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 /** A use of a key, `ageSeconds` ago. */
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// SKIP LOCKED: the statement does not wait for a transaction that changes or revokes a key. It returns the locked keys. Several replicas may store
-// a use of the same key. The keys that another replica is storing are also locked.
+// SKIP LOCKED: the statement skips the keys that another transaction has locked, because it changes or revokes them or stores a use of them. It
+// returns the skipped keys, so that the caller can try again.
 const STORE_KEY_USES = `
   WITH used AS (
     SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day
@@ -29,8 +29,8 @@ const STORE_KEY_USES = `
   WHERE (k.last_used_on IS NULL OR k.last_used_on < used.day) AND public_key NOT IN (SELECT public_key FROM unstored)`;
 
 /**
- * Stores the days of the uses as the days of the keys' last use. Does not write keys that have this day or a later one already. Returns the keys
- * whose use is not stored, because another transaction has locked them.
+ * Sets each key's `last_used_on` to the day of its use, unless it has that day or a later one. Returns the keys whose use is not stored, because
+ * another transaction has locked them.
  */
 export async function storeKeyUses(database: Database, keys: readonly KeyUse[]): Promise<string[]> {
   const { rows } = await database.query<{ publicKey: string }>({

@@ -14,7 +14,7 @@ const MAX_RANKED = 200;
 const MIN_CHUNKS = 10;
 /** If two query words are neighbours in a chunk, this part of their weights is added to the chunk's rank. */
 const PROXIMITY_FACTOR = 0.12;
-/** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (nearest heading). */
+/** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (innermost heading). */
 const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;

@@ -79,7 +79,7 @@ describe("a knowledge source with a URL", () => {
     });
     const bot = await createBot(system.database);
     pages.set("/proxied.md", { headers: { "content-type": "text/markdown" }, body: "We are open on Sundays." });
-    // The test proxy connects every tunnel to this machine.
+    // The test proxy connects every tunnel to 127.0.0.1. A direct request goes to 127.0.0.2.
     const publicOrigin = origin.replace("127.0.0.2", "93.184.215.14");
     const addThrough = (url: string) => proxied.ops(KnowledgeAdminService).addSource({ ...botFields(bot), url });
     for (const each of [publicOrigin, origin])

@@ -30,6 +30,7 @@ export type NewSource = {
   document: IndexedDocument;
 };
 
+// `embedding_of` is the `updated_at` of the document that is being embedded. The embeddings of a replaced document do not count.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 
@@ -48,12 +49,12 @@ const INSERT_CHUNKS = `
     INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
     SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
            array_to_tsvector(ARRAY['bot:' || $2::uuid])
-           || setweight(to_tsvector(dictionary, nearest), 'A')
-           || setweight(to_tsvector(dictionary, above), 'B')
+           || setweight(to_tsvector(dictionary, innermost_heading), 'A')
+           || setweight(to_tsvector(dictionary, outer_headings), 'B')
            || to_tsvector(dictionary, words)
            || setweight(to_tsvector(dictionary, code), 'C')
     FROM unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
-           WITH ORDINALITY AS chunk (heading, content, nearest, above, words, code, position),
+           WITH ORDINALITY AS chunk (heading, content, innermost_heading, outer_headings, words, code, position),
          CAST('pg_catalog.' || $4::text AS regconfig) AS dictionary
     RETURNING terms
   )
@@ -132,8 +133,8 @@ function toChunkColumns(chunks: readonly IndexedChunk[]): string[][] {
   return [
     chunks.map((chunk) => chunk.heading),
     chunks.map((chunk) => chunk.text),
-    chunks.map(({ search }) => search.nearest),
-    chunks.map(({ search }) => search.above),
+    chunks.map(({ search }) => search.innermostHeading),
+    chunks.map(({ search }) => search.outerHeadings),
     chunks.map(({ search }) => search.text),
     chunks.map(({ search }) => search.code),
   ];

@@ -19,7 +19,10 @@ export class ReaderLease {
     this.#writeEveryMs = (leaseSeconds * 1_000) / WRITES_PER_LEASE;
   }
 
-  /** Takes or renews the lease if a third of its duration has passed since the last call that did so. Returns whether this replica holds it. */
+  /**
+   * Tries to take or renew the lease, at most once in a third of its duration. Returns whether this replica holds the lease. Between two tries,
+   * returns the result of the last one.
+   */
   async hold(): Promise<boolean> {
     const nowMs = performance.now();
     if (nowMs - this.#writtenAtMs < this.#writeEveryMs) return this.#isHeld;

@@ -132,8 +132,8 @@ class SessionWalk {
   }
 
   /**
-   * Reads a session's messages after `afterMessageId` in pages. For a session whose messages its page does not include, because they are many
-   * or not counted, and for a session of which the previous call exported a part.
+   * Reads a session's messages after `afterMessageId` in pages. Used for two kinds of sessions: one that the page contains without its messages,
+   * because they are many or not counted, and the one that the previous call exported in part.
    */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {

@@ -33,8 +33,8 @@ const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND $8 IN ('', s.vi
 // provides the bot's slug to SESSION_FIELDS.
 const pageSql = (comparison: ">" | ">=") => `
   SELECT s.session_id AS id, ${microsecondsSql("s.started_at")} AS "startedAt", s.matches,
-         CASE WHEN s.is_small THEN (SELECT row_to_json(document)::text FROM (SELECT ${SESSION_FIELDS}) document) END AS session,
-         coalesce(CASE WHEN s.is_small THEN (
+         CASE WHEN s.is_included THEN (SELECT row_to_json(document)::text FROM (SELECT ${SESSION_FIELDS}) document) END AS session,
+         coalesce(CASE WHEN s.is_included THEN (
            SELECT string_agg(row_to_json(document)::text, ',' ORDER BY document.id::bigint)
            FROM (
              SELECT ${REVIEWED_MESSAGE_FIELDS}
@@ -47,10 +47,10 @@ const pageSql = (comparison: ">" | ">=") => `
            ) document
          ) END, '') AS messages
   FROM (
-    SELECT s.*, coalesce(sum(s.message_count) FILTER (WHERE s.is_small) OVER (ORDER BY s.started_at, s.session_id), 0) AS messages_so_far
+    SELECT s.*, coalesce(sum(s.message_count) FILTER (WHERE s.is_included) OVER (ORDER BY s.started_at, s.session_id), 0) AS messages_so_far
     FROM (
       SELECT s.*, b.slug, ${MATCHES} AS matches,
-             ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_small
+             ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_included
       FROM (
         SELECT * FROM conversation.sessions s
         WHERE s.workspace_id = $1 AND ${IS_LISTED}

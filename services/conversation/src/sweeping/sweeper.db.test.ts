@@ -107,6 +107,7 @@ test("the sweeper waits for a full lease after its start and after a database ou
     },
   );
   for (let tick = 0; tick < 2; tick++) expect(await sweeper.sweepIfSafe()).toBe(0);
+  // More than half a lease since the last tick: the database was unavailable, and the wait starts again.
   secondsSinceLastTick = 16;
   expect(await sweeper.sweepIfSafe()).toBe(0);
   secondsSinceLastTick = 10;

@@ -7,7 +7,7 @@ export type Settlement = {
   workspaceId: string;
   turnId: string;
   outcome: SettleOutcomeName;
-  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the turn is done. */
+  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the outcome is `done`. */
   month: string | null;
 };
 
@@ -30,7 +30,7 @@ export type Closing = TurnResult & {
   content: string;
   firstTokenMs: number;
   errorCode: string;
-  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the turn is done. */
+  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the outcome is `done`. */
   month: string | undefined;
   phases: readonly { name: string; microseconds: number }[];
   toolsCalled: readonly ToolUse[];
@@ -70,7 +70,7 @@ export const RECORD_CLOSED = `
 
 /**
  * A CTE for statements that close turns which their edge may still be running. RenewEdge returns these turns to the edge, which then ends
- * them. Needs the CTE `closed` of RECORD_CLOSED.
+ * them. Like RECORD_CLOSED, it needs a CTE `closed`, which the statement defines.
  */
 export const RECORD_CLOSED_FOR_EDGE = `
   closed_for_edge AS (

@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { FindTurnRequest, FindTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { findKeyedTurn, findTurnOfMessage, type StoredTurn } from "./keyed-turns.store.ts";
-import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
+import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
 
 /** Finds a turn of a session by its idempotency key or by its reply's message id. Runs one statement. */
 export async function handleFindTurn(
@@ -20,7 +20,7 @@ export async function handleFindTurn(
   const turn = couldExist ? await findRequested(database, request) : undefined;
   if (turn === undefined) throw notFound("turn_not_found", "no such turn");
   if (requestHash.length > 0) requireSameRequest(turn, requestHash);
-  return { turn: toStoredTurn(turn) };
+  return { turn: toStoredTurnMessage(turn) };
 }
 
 async function findRequested(database: Database, request: FindTurnRequest): Promise<StoredTurn | undefined> {

@@ -6,7 +6,7 @@ import { randomBytes, randomInt } from "node:crypto";
 //   1 to 2^50                 ids of the sequence conversation.message_ids, before migration 0022_message_ids
 //   2^50 to 2^52              the first reply's id of a session, chosen at random
 //   2^50 to 2^52 + 2^51       its next reply ids, computed from sessions.last_message_id; enough for 2^31 turns per session
-//   2^52 + 2^51 to 2^53       ids of the sequence since the migration, for sessions in which a version without the migration opened a turn
+//   2^52 + 2^51 to 2^53       ids of the sequence since the migration, for sessions in which a replica of an older version opened a turn
 
 /** The lowest reply id since the migration. All ids from before the migration are lower. */
 export const MIN_COMPUTED_ID = 2 ** 50;

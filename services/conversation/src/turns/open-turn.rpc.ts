@@ -10,7 +10,7 @@ import { passagesForPrompt } from "./budget.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
-import { requireSameRequest, toStoredTurn } from "./stored-turn.ts";
+import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
 import { requireTurnRequest } from "./turn-request.ts";
 
 export type OpenTurnDeps = {
@@ -98,7 +98,7 @@ async function readExisting(
   if (request.keyHash.length > 0) {
     const { turn, runningCount } = await findKeyedTurn(database, request);
     if (turn !== undefined) requireSameRequest(turn, request.requestHash);
-    if (turn !== undefined && turn.turnId !== request.turnId) return { existing: toStoredTurn(turn) };
+    if (turn !== undefined && turn.turnId !== request.turnId) return { existing: toStoredTurnMessage(turn) };
     if (turn === undefined && runningCount >= MAX_RUNNING_KEYED_TURNS)
       throw new ServiceError(
         "resource_exhausted",

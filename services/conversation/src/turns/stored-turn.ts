@@ -11,7 +11,7 @@ export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8A
 }
 
 /** Converts a turn for readers of its reply. A blocked turn has its fallback text in `blocked`, and no content. */
-export function toStoredTurn(turn: StoredTurn): MessageInitShape<typeof StoredTurnSchema> {
+export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof StoredTurnSchema> {
   const { turnId, edgeId, edgeAddress, edgeToken, status, content, blockedReason, quota } = turn;
   const stored = { turnId, messageId: BigInt(turn.messageId), edgeId, edgeAddress, edgeToken };
   if (status === "streaming") return stored;

@@ -1,8 +1,8 @@
 import type { BotDisplay } from "@parley/rpc/conversation";
 
 /**
- * Serializes the response of the config endpoint. If a bot was stored before a field existed, the field arrives as its zero value. Use `||`
- * to give a new field its default here.
+ * Serializes the response of the config endpoint. If you add a field with a default other than its zero value, use `||`: a bot that was stored
+ * before the field existed has the zero value.
  */
 export function serializeConfigBody(display: BotDisplay | undefined): string {
   return JSON.stringify({

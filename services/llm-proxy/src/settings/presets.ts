@@ -4,14 +4,14 @@ import type { MaxTokensParameter } from "./settings.ts";
 export type Preset = {
   /** Missing if each customer has a base URL of their own. */
   baseUrl?: string;
-  /** The environment variable with the API key, unless the file names another one; missing if the provider usually needs no key. */
+  /** The environment variable with the API key, unless `api_key_env` in LLM_CONFIG names another one; missing if the provider usually needs no key. */
   apiKeyEnv?: string;
   includeUsage: boolean;
   /** Default: max_tokens. */
   maxTokensParameter?: MaxTokensParameter;
 };
 
-/** The presets, by the value of `preset` in the file. */
+/** The presets, by the value of `preset` in LLM_CONFIG. */
 export const PRESETS = {
   openai: {
     baseUrl: "https://api.openai.com/v1",

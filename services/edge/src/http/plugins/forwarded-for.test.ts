@@ -2,7 +2,7 @@ import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { forwardedFor } from "./forwarded-for.plugin.ts";
 
-/** Returns the address that the edge reads in a header of the trusted proxy 10.0.0.1, and how many addresses it could not read. */
+/** Returns the address that the edge reads in a header of the trusted proxy 10.0.0.1, and the number of requests whose address it could not read. */
 async function read(header: string) {
   let unreadable = 0;
   const app = Fastify({ trustProxy: ["10.0.0.0/8"] });

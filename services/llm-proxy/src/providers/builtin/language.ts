@@ -26,8 +26,8 @@ import { stopwords as swedishStops } from "@orama/stopwords/swedish";
 /** The stop words and the stemmer of a language. */
 export type Language = { stopWords: ReadonlySet<string>; stem: (word: string) => string };
 
-function createLanguage(stem: Language["stem"], stops: readonly string[], questionWords = ""): Language {
-  return { stem, stopWords: new Set([...stops, ...questionWords.split(" ")]) };
+function createLanguage(stem: Language["stem"], stops: readonly string[], questionWords?: string): Language {
+  return { stem, stopWords: new Set([...stops, ...(questionWords?.split(" ") ?? [])]) };
 }
 
 // Words that are frequent in questions but do not name the subject of a question. The stop word lists contain few of them.

@@ -5,9 +5,9 @@ const FIRST_BACKOFF_MS = 2_000;
 const MAX_ATTEMPTS = 7;
 
 /**
- * Fetches the bot's display configuration. Retries after a network error, 429 and 5xx. Before a retry, waits for the time
- * in Retry-After or, without this header, for an exponential backoff. Throws an Error whose message is the service's code,
- * such as `origin_not_allowed`, the status of a response without a code, or `network`.
+ * Fetches the bot's display configuration. Retries after a network error, an incomplete response, 429 and 5xx. Before a
+ * retry, waits for the time in Retry-After or, without this header, for an exponential backoff. Throws an Error whose
+ * message is the service's code, such as `origin_not_allowed`, the status of a response without a code, or `network`.
  */
 export async function fetchConfig(base: string, publicKey: string, signal: AbortSignal): Promise<BotConfig> {
   const url = `${base}api/widget/config/?public_key=${encodeURIComponent(publicKey)}`;
@@ -21,12 +21,12 @@ export async function fetchConfig(base: string, publicKey: string, signal: Abort
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       const body = (await response.json().catch(() => ({}))) as { bot?: BotConfig; error?: string };
-      if (response.ok && body.bot) {
+      if (body.bot) {
         return body.bot;
       }
       code = body.error ?? String(response.status);
       backoffMs = Number(response.headers.get("retry-after")) * 1000 || backoffMs;
-      canRetry &&= response.status === 429 || response.status >= 500;
+      canRetry &&= response.ok || response.status === 429 || response.status >= 500;
     } catch {
       signal.throwIfAborted();
     }

@@ -118,7 +118,7 @@ describe("a list of a workspace's bots, keys or sessions", () => {
     },
   );
 
-  it("is empty for a workspace that has no bots, keys and sessions", async () => {
+  it("is empty for a workspace that has no bots, keys or sessions", async () => {
     const { id } = await json<{ id: string }>("workspace", "create", "--name", "New", "--plan", "free");
     for (const command of ["bot", "key", "conversation"])
       expect(await json(command, "list", "--workspace", id)).toEqual([]);
@@ -440,7 +440,7 @@ describe("parley usage adjust", () => {
     expect(await json("usage", "--workspace", workspaceId)).toMatchObject({ used: 2, adjusted: 2 });
   });
 
-  it("corrects once if the response is lost and the command is repeated with the request id that it printed", async () => {
+  it("corrects the usage once if the response is lost and the command is repeated with the request id that it printed", async () => {
     const { workspaceId } = await createTenant(system.admin);
     const proxy = await startTcpProxy({ targetPort: system.quota.opsPort });
     try {

@@ -54,7 +54,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
-  test("shows how long a reply was open when its edge died, by the database's clock", async () => {
+  test("shows by the database's clock how long a reply was open if its edge died", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
     // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();

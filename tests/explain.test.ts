@@ -159,8 +159,8 @@ describe("parley explain of a completed reply", () => {
       headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify({ bot_slug: tenant.botSlug, session_id: randomUUID(), message: "Hello?" }),
     });
-    const events = (await response.text()).match(/"message_id":(\d+)/);
-    const explanation = await explainTurn(tenant, events?.[1], isSettled);
+    const match = (await response.text()).match(/"message_id":(\d+)/);
+    const explanation = await explainTurn(tenant, match?.[1], isSettled);
     expect(explanation).toMatchObject({ status: "done", source: "playground" });
     expect(explanation.phases[0]?.name).toBe("token");
   });

@@ -133,7 +133,7 @@ it("docs/providers.md's commands list the providers, check them and list the cal
   for (const text of ["builtin:extractive", "ok", "OUTCOME", "complete"]) expect(output).toContain(text);
 }, 180_000);
 
-it("docs/retries.md's commands send a message with a key, continue its reply and stop it", async () => {
+it("docs/retries.md's commands send a message with an idempotency key, continue its reply and stop it", async () => {
   const output = await runPage("retries.md");
   const id = /^id: (\d+)-0$/m.exec(output)?.[1];
   expect(output.match(new RegExp(`^id: ${id}-\\d+\nevent: done$`, "gm"))).toHaveLength(2);

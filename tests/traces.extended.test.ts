@@ -75,7 +75,7 @@ describeWith("redis", "tracing", () => {
       expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
       await expect.poll(() => countLines("trace export failed"), { timeout: 30_000 }).toBe(1);
     }
-    // Spans are exported after 1 s, and an export fails after at most 5 s. By then the exports of the later turns have failed too.
+    // Spans are exported after 1 s, and an export fails after at most 5 s. So after 7 s the export of the last turn has failed too.
     await sleep(7_000);
     expect(countLines("trace export failed")).toBe(1);
     collector = await startCollector(port);

@@ -74,7 +74,7 @@ describeWith("redis", "tracing", () => {
     for (const header of collector.headers) expect(header.authorization).toBe(`Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("adds exemplars to the metrics in OpenMetrics' format, which have the same names as in Prometheus' format", async () => {
+  test("adds exemplars only in OpenMetrics' format, in which the metrics have the same names as in Prometheus' format", async () => {
     await traceTurn(await createTenantWithFilledCaches());
     const scrape = async (accept: string) => {
       const response = await fetch(`http://127.0.0.1:${system.llm.opsPort}/metrics`, { headers: { accept } });

@@ -41,13 +41,13 @@ async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<str
     return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
   };
   const responses = await Promise.all(calls.map(([path, init]) => send(path, init)));
-  // The deletion comes last, because an export is cut if its session is deleted during the export.
+  // The session is deleted last, because an export is cut if its session is deleted during the export.
   const deleted = await send(`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } });
   return [...responses, deleted];
 }
 
 /**
- * Sends requests for a workspace that was just deleted until all are refused, which must happen within 5 s. Chats and exports are refused at
+ * After a workspace's deletion, sends requests until all are refused, which must happen within 5 s. Chats and exports are refused at
  * different times: the edge caches keys, and the conversation service reads the list of deleted workspaces periodically.
  */
 async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void> {

@@ -48,7 +48,7 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
   return groups;
 }
 
-/** Prints the files of every import cycle of the repository and the number of cycles. Exits with 1 if there is one. */
+/** Prints the files of every import cycle of the repository and the number of cycles. Exits with 1 if there is a cycle. */
 async function main(): Promise<void> {
   const cycles = importCycles(await readTypeScript());
   for (const cycle of cycles) process.stdout.write(`${cycle.join("\n  ")}\n`);

@@ -31,7 +31,7 @@ export function importsOf(text: string): Import[] {
   return [...named, ...others];
 }
 
-/** Returns the name that the other file exports: `Row` for `Row as StoredRow`. */
+/** Returns the name that the imported file exports: `Row` for `Row as StoredRow`. */
 function nameOf(entry: string): string {
   return entry.split(" as ")[0] ?? "";
 }

@@ -39,12 +39,12 @@ export function assignmentProblems(
   runs: readonly string[],
   checked: readonly string[],
 ): string[] {
-  const isChecked = new Set(checked);
+  const checkedPaths = new Set(checked);
   return tests.flatMap((path) => {
     const projects = runs.filter((run) => run === path).length;
     return [
       ...(projects === 1 ? [] : [`${path}: ${projects} vitest projects run it`]),
-      ...(isChecked.has(path) ? [] : [`${path}: no tsconfig.json includes it`]),
+      ...(checkedPaths.has(path) ? [] : [`${path}: no tsconfig.json includes it`]),
     ];
   });
 }

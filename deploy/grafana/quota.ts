@@ -14,7 +14,7 @@ export const QUOTA: Dashboard = {
       panels: [
         {
           title: "Workspaces near their cap",
-          shows: "Workspaces that have used 80 % of this month's messages or more, those at the cap included.",
+          shows: "Workspaces that have used 80 % of their cap or more this month, including those at the cap.",
           normal: "0, or the workspaces that you expect.",
           act: "Above 0: see ParleyWorkspaceNearCap.",
           unit: "short",

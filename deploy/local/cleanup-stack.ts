@@ -4,8 +4,8 @@ export class CleanupStack {
   readonly #immediateCleanups: (() => void)[] = [];
 
   /**
-   * Adds a cleanup function. `cleanupNow` starts the same cleanup for an immediate exit, without waiting. It may be called before, during or
-   * after `cleanup`.
+   * Adds a cleanup function. `cleanupNow` starts the same cleanup for an immediate exit, without waiting. `closeNow` calls it before, while
+   * or after `cleanup` runs.
    */
   add(cleanup: () => Promise<void> | void, cleanupNow?: () => void): void {
     this.#cleanups.push(cleanup);

@@ -94,7 +94,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** Reads a variable whose name LLM_CONFIG contains. The operator chooses the names of the variables that hold the API keys of providers. */
+    /** Reads a variable whose name the file LLM_CONFIG contains. There, the operator names the variables that hold the providers' API keys. */
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** The environment of every process: the machine's variables, and the compile cache that makes the next start faster. */

@@ -55,7 +55,7 @@ it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https:
   },
 );
 
-/** Runs ensureDemo repeatedly in one data directory, with a service that keeps the documents. */
+/** Prepares a data directory and a service that keeps the documents. Each `sync` runs ensureDemo with them. */
 async function openKnowledge() {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));

@@ -83,11 +83,11 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   const digests = await readDigests(digestsPath);
   const { sources } = await callAdmin(KnowledgeAdminService, (service) => service.listSources(DEMO));
   const stored = new Set(sources.map(({ name }) => name));
-  const isStored = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
+  const isUpToDate = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
   const isObsolete = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);
 
-  const changed = documents.filter((document) => !isStored(document));
-  for (const { name, content } of changed) {
+  const toSend = documents.filter((document) => !isUpToDate(document));
+  for (const { name, content } of toSend) {
     await callAdmin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
   // Removes documents that an earlier start sent and this version no longer has. Documents that the user added stay.
@@ -97,8 +97,8 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   }
   const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
   await writeFile(digestsPath, `${JSON.stringify(sent, undefined, 2)}\n`);
-  const updated = changed.filter(({ name }) => stored.has(name)).length;
-  return { added: changed.length - updated, updated, removed: obsolete.length };
+  const updated = toSend.filter(({ name }) => stored.has(name)).length;
+  return { added: toSend.length - updated, updated, removed: obsolete.length };
 }
 
 async function readDigests(path: string): Promise<Record<string, string>> {

@@ -9,7 +9,7 @@ export type SummaryFacts = {
   publicKey: string | undefined;
   defaultModel: string;
   dataDir: string;
-  /** The embedded database's directory. For root it is outside DATA_DIR. */
+  /** The embedded database's directory. For root it may be outside DATA_DIR. */
   databaseDir: string | undefined;
   hasIdentityProvider: boolean;
   /** A new session ID for the curl example. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 const read = (...path: string[]) => readFileSync(join(import.meta.dirname, ...path), "utf8");
 const embedGuide = read("../../docs/embed.md");
 
-/** The names in the first column of the guide's tables that match a pattern. */
+/** Returns the names that match a pattern, from the first column of the guide's tables. */
 const documented = (name: RegExp) =>
   new Set([...embedGuide.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell).filter((cell) => name.test(cell)));
 

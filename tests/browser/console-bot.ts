@@ -69,7 +69,7 @@ export async function addConversation(
   return visitorId;
 }
 
-/** Adds questions for which the bot finds no passage, and an evaluation with two questions and two runs. */
+/** Sends visitors' questions for which the bot finds no passage. Adds an evaluation with two questions and runs it twice. */
 export async function addQuestions(service: Service, botSlug: string): Promise<void> {
   await addConversation(service, botSlug, { message: "Do you sell gift vouchers?", rating: "down" });
   await addConversation(service, botSlug, { message: "gift vouchers, do you sell them?" });

@@ -4,7 +4,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("conversations in the console", (fixture) => {
-  it("finds a conversation by its words, visitor and review, shows its sources, stores and removes a review, and deletes it", async () => {
+  it("finds a conversation by words, visitor and review, shows its sources, stores and removes a review, and deletes the conversation", async () => {
     const bot = await addBot(fixture.service);
     const [visitor, other] = [await addConversation(fixture.service, bot), await addConversation(fixture.service, bot)];
     const { page } = await openConsole(fixture);

@@ -99,7 +99,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows more conversations on demand, and exports those of the chosen bot", async () => {
+  it("shows more conversations on demand, and exports only the chosen bot's conversations", async () => {
     const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
     for (let count = 0; count < 21; count++) await addConversation(fixture.service, bot);
     await addConversation(fixture.service, other);

@@ -41,7 +41,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(await page.tab.evaluate(() => navigator.clipboard.readText())).toContain("data-public-key");
   });
 
-  it("tries a changed rule on a text before saving it, with the keyboard alone", async () => {
+  it("tries a changed rule on a text before the rule is saved, with the keyboard alone", async () => {
     const botSlug = await addBot(fixture.service);
     const bot = { workspaceId: CONSOLE_WORKSPACE, botSlug };
     const { moderation } = fixture.service.admin;

@@ -24,7 +24,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.heading("Keys").waitFor();
   });
 
-  it("shows the sign-in page, which returns to the screen, when the session has ended", async () => {
+  it("shows the sign-in page, which returns to the screen, when the owner's sign-in session has ended", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     for (const path of ["**/api/batch", "**/auth/refresh"])
@@ -163,7 +163,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("lets an owner change nothing in a dialog while it is being saved, and returns the focus after an error", async () => {
+  it("disables the fields of a dialog while its rule is being saved, and returns the focus after an error", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
@@ -247,7 +247,7 @@ describeInBrowser("failures in the console", (fixture) => {
     );
   });
 
-  it("shows no message over a dialog, but lets screen readers announce it", async () => {
+  it("hides an announcement that is not an error while a dialog is open, but lets screen readers read it", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
@@ -334,7 +334,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tab.getByRole("button", { name: /Demo owner/ }).click();
     await page.tab.getByRole("menuitem", { name: "Sign out" }).click();
     await eventually(() => page.announcement.innerText()).toContain("The service is not available right now.");
-    // Other messages disappear after 5 s.
+    // Announcements that are not errors disappear after 5 s.
     await page.tab.waitForTimeout(5_500);
     expect(await page.announcement.count()).toBe(1);
     expect(await page.findAxeViolations()).toEqual([]);

@@ -6,7 +6,7 @@ import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
 import { recordViolations } from "./violations.ts";
 
-/** The Keys screen lists the public keys of all tests, and each has three buttons. */
+/** Enough for the Keys screen, which lists the public keys of all tests. Each key has three buttons. */
 const MAX_TAB_PRESSES = 400;
 
 /** A browser tab with the owners' console. */
@@ -22,7 +22,7 @@ export class ConsolePage {
     this.#url = url;
     page.on("pageerror", (error) => this.problems.push(error.message));
     page.on("console", (message) => {
-      // An expired or missing session is a 401, which Chromium reports as an error.
+      // An expired token or a missing sign-in session causes a 401, which Chromium reports as an error.
       if (message.type() === "error" && !message.text().includes("401")) this.problems.push(message.text());
     });
     page.on("request", (request) => this.requests.push(request));
@@ -88,12 +88,12 @@ export class ConsolePage {
     return this.tab.frameLocator("iframe[title='Preview of the widget']");
   }
 
-  /** Drops a file on the screen, as from the desktop. */
+  /** Drops a file on the drop zone, as from the desktop. */
   dropFile(name: string, text: string): Promise<void> {
     return this.dropFiles({ [name]: text });
   }
 
-  /** Drops files together. `files` maps names to contents. Without a file, drops a text. */
+  /** Drops files on the drop zone in one drop. `files` maps names to contents. Without a file, drops a text. */
   async dropFiles(files: Readonly<Record<string, string>>): Promise<void> {
     const zone = this.tab.locator(".drop-zone");
     await zone.waitFor();

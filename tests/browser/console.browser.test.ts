@@ -33,7 +33,7 @@ describeInBrowser("console", (fixture) => {
     await page.preview.locator("textarea").fill("When does the bakery open?");
     const request = page.tab.waitForRequest("**/api/chat/playground/");
     await page.preview.locator("textarea").press("Enter");
-    // Without this key, a retry after a lost connection would store a second message.
+    // Without the idempotency key, a retry after a lost connection would store a second message.
     expect((await request).headers()["idempotency-key"]).toMatch(/^[0-9a-f-]{36}$/);
     await page.preview.locator(".assistant .rating").first().waitFor();
     expect(page.problems).toEqual([]);
@@ -113,7 +113,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("describes the chart of days without messages", async () => {
+  it("describes the chart when no day has messages", async () => {
     const { page } = await openConsole(fixture);
     await page.replaceResponse("GetStatistics", { status: 200, body: {} });
     await page.signIn("/overview", "Overview");

@@ -81,7 +81,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   }, 150_000);
 
-  it("shows a panel's field beside its label, whichever screen is opened first", async () => {
+  it("shows a section's field beside its label, whichever screen is opened first", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     /** Returns the distance from the end of the label to the start of its field. Negative if the field is below the label. */

@@ -121,7 +121,7 @@ function findHostileMarkup(frame: Frame): Promise<string[]> {
         const { tagName } = element;
         if (/^(?:object|embed|base|math|mglyph|image)$/i.test(tagName)) found.push(`element: ${tagName}`);
         for (const { name, value } of element.attributes) {
-          // The console links to its own CSV, which no browser runs.
+          // A data: URL with CSV is allowed: the console links to its usage report in this form, and no browser runs CSV.
           const runsScript =
             /^on/.test(name) ||
             name === "srcdoc" ||

@@ -136,7 +136,7 @@ describeInBrowser("playground", (fixture) => {
     });
   });
 
-  it("has no axe violation in both themes and does not violate its Content Security Policy", async () => {
+  it("has no axe violation in either theme and does not violate its Content Security Policy", async () => {
     const { page, ask, status, widgetPage } = await open();
     expect(await widgetPage.findAxeViolations()).toEqual([]);
     await ask("markdown");

@@ -3,7 +3,7 @@ import { contrastRatio, type Rgb } from "../../packages/widget/src/shared/color.
 import { eventually } from "./fixture.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
-/** Checks the contrast of each kind of text and the axe rules in both themes. The widget's theme must follow the system theme. */
+/** Checks in both themes that each kind of text has enough contrast, and that axe finds no violation. Requires a bot with the theme mode `system`. */
 export async function expectReadableText(widget: WidgetPage): Promise<void> {
   await widget.askAndWait("markdown");
   for (const colorScheme of ["light", "dark"] as const) {

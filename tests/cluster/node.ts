@@ -111,7 +111,7 @@ export type Node = {
   stop(): Promise<void>;
 };
 
-/** Starts a cluster of one node in its own namespaces. */
+/** Starts a cluster of one node in Linux namespaces of its own. */
 export async function startNode(binaries: string, images: string): Promise<Node> {
   const state = await mkdtemp(join(tmpdir(), "parley-cluster-"));
   const cgroup = `parley-cluster-${process.pid}`;

@@ -35,7 +35,7 @@ describe("outages on a real cluster", () => {
     expect(await installation.pods()).toEqual(podsBefore);
   });
 
-  it("conversation away for 60 s: no endpoint of another component is removed, the edges return 503, and replies come back", async () => {
+  it("the conversation service away for 60 s: no endpoint of another component is removed, the edges return 503, and replies come back", async () => {
     const { load, removed } = await underOutage("conversation away for 60 s under load", () =>
       withoutDeployment("parley", "parley-conversation", () => sleep(60_000)),
     );

@@ -18,10 +18,10 @@ const targets: string[] = [];
 const proxy = createServer((_, response) => response.writeHead(400).end());
 proxy.on("connect", ({ url: target = "" }: IncomingMessage, socket: Socket, head: Buffer) => {
   targets.push(target);
-  const host = connect(target.endsWith(":443") ? PROVIDER_PORT : WEBSITE_PORT, "127.0.0.1", () => {
+  const upstream = connect(target.endsWith(":443") ? PROVIDER_PORT : WEBSITE_PORT, "127.0.0.1", () => {
     socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-    host.write(head);
-    pipeline(host, socket, host, () => undefined);
+    upstream.write(head);
+    pipeline(upstream, socket, upstream, () => undefined);
   });
 });
 proxy.listen(PROXY_PORT);

@@ -4,7 +4,7 @@ import { countReplies, createLoadCheck, describeStreams, timed } from "./checks.
 import { readBlock, readBlocks } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 
-/** Shell functions that run PostgreSQL's client tools in its pod, where the database has the host name that the services use. */
+/** Shell functions that run PostgreSQL's client tools in PostgreSQL's pod, because only pods can resolve the database's host name. */
 const CLIENT_TOOLS = ["psql", "pg_dump", "pg_restore"]
   .map(
     (tool) => `${tool}() {

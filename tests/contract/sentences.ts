@@ -271,7 +271,7 @@ const decisions: Section[] = [
     id: "D5",
     title: "Sizes",
     sentences: {
-      1: "A body over 300 KiB, for rating and doctor over 8 KiB: 413 `payload_too_large`.",
+      1: "A body over 300 KiB, for stop, rating and doctor over 8 KiB: 413 `payload_too_large`.",
       2: "`visitor_metadata` over 16 KiB or 32 levels: 400 `invalid_message`.",
       3: "`visitor_id` over 1,024 characters: 400 `invalid_message`.",
       4: "A message of 70,000 characters, even if all are emoji: 400 `message_too_long`.",

@@ -11,7 +11,7 @@ describe("parley doctor", () => {
   });
   afterAll(() => system.stop());
 
-  test("warns that it cannot check a forged address if the doctor's machine is one of the edge's trusted proxies", async () => {
+  test("warns that it cannot check for forged addresses if the doctor's machine is one of the edge's trusted proxies", async () => {
     const edge = await system.startEdge({ TRUSTED_PROXIES: "127.0.0.1" });
     const found = await runDoctor(argumentsOf(tenant, `http://127.0.0.1:${edge.port}`, "--quick"));
     expect(findingOf(found, "forged_address")).toMatchObject({

@@ -40,7 +40,7 @@ describe("the edge", () => {
     void longStreams();
   });
   afterAll(async () => {
-    // Waits until no peer is stopped by SIGSTOP: such a peer does not handle SIGTERM.
+    // Waits until every frozen peer is resumed: a process that SIGSTOP has stopped does not handle SIGTERM.
     await frozenPeersEnded;
     await fixture.stop();
   });
@@ -71,7 +71,7 @@ describe("the edge", () => {
   describe("the logs", () => logsSuite(shared));
 });
 
-/** Runs `start` on the first call and returns the same promise on every call. The test that awaits it reports a failure. */
+/** Runs `start` on the first call and returns the same promise on every call. If the promise rejects, the test that awaits it fails. */
 function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined;
   return () => {

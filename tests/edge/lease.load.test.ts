@@ -82,7 +82,7 @@ test("an edge stays ready while conversation responds but cannot store leases", 
 test.each(["QUOTA_TARGET", "LLM_TARGET"])(
   "an edge is not ready before the service at %s accepts its calls",
   async (name) => {
-    // The proxy first connects to the wrong service, as a wrong value of the variable would.
+    // The proxy first connects to the wrong service, as if the variable had a wrong value.
     let targetPort = system.conversation.port;
     const proxy = await startTcpProxy({ targetPort: () => targetPort });
     const starting = system.startEdge({ [name]: `127.0.0.1:${proxy.port}` });

@@ -56,7 +56,7 @@ test("of ten messages that waited 10 s for a database connection and were refuse
     "SELECT count(*)::integer AS turns FROM conversation.turns WHERE workspace_id = $1 AND status <> 'done'",
     [tenant.workspaceId],
   );
-  // The pool has one connection for calls, and its statement may be running when the lock ends.
+  // The pool has one connection for calls. The statement that waits on this connection may still run when the lock is released.
   expect(turns).toBeLessThanOrEqual(1);
 }, 60_000);
 

@@ -23,7 +23,7 @@ export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= s
 /** The characters that the model `damaged` writes over its reply from byte `at`. The visitor's message is this object as JSON. */
 export type Damage = { at: number; characters: string };
 
-/** Number of events in the reply, including `[DONE]`. A fault replaces any one of them. */
+/** Number of events in the reply, including `[DONE]`. The model `corrupt-N-G` replaces one of them. */
 export const EVENT_COUNT = WIRE.length;
 
 /** More tokens than all buffers between the provider and a reader can hold. Each character takes six bytes as JSON. */

@@ -109,8 +109,8 @@ test("the audit log names the member who deletes a session or erases a visitor a
     },
   ]);
   expect(listed.every((each) => each.workspaceId === workspaceId)).toBe(true);
-  const every = (await changes.listChanges({ pageSize: 500 })).changes.map(({ method }) => method);
-  expect(every.filter((method) => method.startsWith("ConversationService/"))).toHaveLength(2);
+  const methods = (await changes.listChanges({ pageSize: 500 })).changes.map(({ method }) => method);
+  expect(methods.filter((method) => method.startsWith("ConversationService/"))).toHaveLength(2);
   expect(JSON.stringify(listed.map(summary))).not.toContain(visitorId);
 });
 

@@ -122,10 +122,10 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
     case "Repair":
       return { workspaceId, since: "2026-01-01T00:00:00Z" };
   }
-  const row = RPC_CASES[name];
-  if (row === undefined) throw new Error(`no case for ${name}`);
-  if ("requests" in row) return row.requests({ workspaceId, ...ids }, ids)[0] ?? {};
-  return "workspace" in row ? row.workspace(workspaceId) : {};
+  const rpcCase = RPC_CASES[name];
+  if (rpcCase === undefined) throw new Error(`no case for ${name}`);
+  if ("requests" in rpcCase) return rpcCase.requests({ workspaceId, ...ids }, ids)[0] ?? {};
+  return "workspace" in rpcCase ? rpcCase.workspace(workspaceId) : {};
 }
 
 /**

@@ -70,7 +70,7 @@ function methodOf(name: string): DescMethod {
 }
 
 describe("an identifier of another tenant gives the same result as an unknown one and changes no data of the other tenant", () => {
-  const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("requests" in row ? [{ name, ...row }] : []));
+  const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("requests" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, requests, volatile = [], creates }) => {
     const method = methodOf(name);
     const before = await readWorkspaceRows(system.database, other.workspaceId);
@@ -91,7 +91,7 @@ describe("an identifier of another tenant gives the same result as an unknown on
 });
 
 describe("a call for one workspace returns nothing of another, and the same result for every unknown workspace", () => {
-  const cases = Object.entries(RPC_CASES).flatMap(([name, row]) => ("workspace" in row ? [{ name, ...row }] : []));
+  const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("workspace" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, workspace }) => {
     const method = methodOf(name);
     const responseFor = (id: string) => withCall(method, async (call) => call(method, workspace(id), []));

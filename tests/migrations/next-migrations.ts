@@ -44,7 +44,7 @@ function addTableMigration(schema: string): Migration {
   };
 }
 
-/** Returns a migration that contracts the schema (as in expand and contract). Versions older than `oldestVersion` cannot use that schema. */
+/** Returns a migration that contracts the schema (as in expand and contract). A version before `oldestVersion` cannot use the result. */
 export function contractionMigration(schema: string, { oldestVersion }: { oldestVersion: string }): Migration {
   return {
     name: "9002_contraction",

@@ -47,7 +47,7 @@ describe.each([
     expect(await runServiceMigrations()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
-  test("exits 1 on a schema that requires a newer version, until it is rolled back", async () => {
+  test("exits 1 on a schema that requires a newer version, until the schema is rolled back", async () => {
     const { now, next } = await versionsOf(database, schema);
     const contracted = target([...now, ...next, contractionMigration(schema, { oldestVersion: "99.1.0" })]);
     await migrate(contracted);

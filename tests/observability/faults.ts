@@ -14,7 +14,7 @@ export type ExpectedAlert = { alert: string; labels?: Record<string, string> };
 
 export type Fault = {
   name: string;
-  /** Injects the fault. Visitors of the affected tenants chat until `repaired` aborts. */
+  /** Injects the fault. If the fault starts visitors, they chat until `repaired` aborts. */
   inject(repaired: AbortSignal): Promise<void>;
   repair(): Promise<void>;
   /** The alerts that must fire during the fault. */
@@ -38,8 +38,8 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
     createLargeTenant("openai:default"),
     createTenant(admin, { plan: "ten" }),
   ]);
-  const stalled = system.edges[1];
-  if (stalled === undefined) throw new Error("the system has no second edge");
+  const replica = system.edges[1];
+  if (replica === undefined) throw new Error("the system has no second edge");
 
   /** Starts `visitors` visitors of a tenant that chat until `repaired` aborts. */
   function startChats(tenant: Tenant, visitors: number, repaired: AbortSignal): void {
@@ -130,9 +130,9 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
     },
     {
       name: "one replica stalled",
-      inject: async () => stalled.process().signal("SIGSTOP"),
-      repair: async () => stalled.process().signal("SIGCONT"),
-      alerts: [{ alert: "ParleyTargetDown", labels: { service: "edge", instance: `127.0.0.1:${stalled.opsPort}` } }],
+      inject: async () => replica.process().signal("SIGSTOP"),
+      repair: async () => replica.process().signal("SIGCONT"),
+      alerts: [{ alert: "ParleyTargetDown", labels: { service: "edge", instance: `127.0.0.1:${replica.opsPort}` } }],
       consequences: ["ParleyEventLoopBlocked"],
     },
     {
@@ -154,7 +154,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   ];
 }
 
-/** Returns the fault of a buffering proxy, which is an nginx. Only `parley doctor` detects it, because only the doctor reads events through the proxy. */
+/** Returns the fault of an nginx that buffers responses. Only `parley doctor` detects it, because only the doctor reads events through it. */
 function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {

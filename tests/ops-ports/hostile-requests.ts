@@ -124,13 +124,13 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
   );
 }
 
-/** The decompressed size of these bodies. Slightly less than the largest body that a service accepts (24 MiB). */
+/** The decompressed size of the bodies in LARGE_JSON and LARGE_BINARY. Slightly less than the largest body that a service accepts (24 MiB). */
 const LARGE_BYTES = 23 * MIB;
 /** Returns a gzip body that decompresses to repeated bytes. */
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
 /** Parsing one of these bodies takes many times the memory of its decompressed size. */
 const LARGE_JSON = [bomb("["), bomb('{"a":'), bomb("[1,")];
-/** The same in protobuf: unknown fields, and empty texts of a repeated field. */
+/** Protobuf bodies with the same effect: unknown fields, and empty texts of a repeated field. */
 const LARGE_BINARY = [bomb("\xf8\x07\x01"), bomb("\x1a\0")];
 const LARGE_BODIES = [
   { body: bomb("\0", 100 * MIB), encoding: "gzip" },

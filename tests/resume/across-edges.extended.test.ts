@@ -70,7 +70,7 @@ describe("a reply without readers", () => {
     await edge.stop();
   });
 
-  test("completes during the drain of its edge, which disconnects the readers of other edges' replies", async () => {
+  test("completes during the drain of its edge, and the drain disconnects the readers of other edges' replies", async () => {
     const edge = await system.startEdge({});
     const message = newMessage();
     await readPart(edge, message, 3);

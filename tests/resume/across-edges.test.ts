@@ -210,7 +210,7 @@ describe("a reply without readers", () => {
   });
 });
 
-test("erasing a session ends its running reply and cancels the provider", async () => {
+test("erasing a session ends its running reply as cancelled", async () => {
   const message = newMessage();
   // The reply must be slow. The edge renews its lease once a second, and only then learns that the erasure has closed the turn.
   system.provider.script(() => SLOW_REPLY);
@@ -241,7 +241,7 @@ test("a turn that the database shows as streaming at an edge that does not run i
   const [there, here] = [await read(edgeAt(1), message), await read(edgeAt(0), message)];
   expect(there).toMatchObject({ error: { code: "internal_error" }, done: { finish_reason: "error" } });
   expect(here.events).toEqual(there.events);
-  // The first close counted the reply. The audit would report the difference, so the row gets its outcome back.
+  // The first close counted the reply. The audit would report the difference, so this sets the turn's status to done again.
   await queryFirstRow(
     system.database,
     "UPDATE conversation.turns SET status = 'done', month = date_trunc('month', now()) WHERE session_id = $1",

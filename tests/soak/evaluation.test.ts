@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 const ZERO_COUNTS = { hangs: 0, incomplete: 0, held: 0 };
 
 /** Returns half an hour of memory samples, one every two seconds, with the sawtooth pattern of a garbage collector. */
-function sampleMemory(mibAt: (minute: number) => number): Samples {
+function createSamples(mibAt: (minute: number) => number): Samples {
   return Array.from({ length: 900 }, (_, sample) => {
     const atMs = sample * 2_000;
     return [atMs, (mibAt(atMs / MINUTE_MS) + (sample % 7) * 3) * MIB] as const;
@@ -16,7 +16,7 @@ function sampleMemory(mibAt: (minute: number) => number): Samples {
 
 test("reports no growth when memory rises only during warm-up", () => {
   const warmUp = measureGrowth(
-    sampleMemory((minute) => 100 + Math.min(minute, 10) * 4),
+    createSamples((minute) => 100 + Math.min(minute, 10) * 4),
     10 * MINUTE_MS,
   );
   expect(warmUp.isFlat).toBe(true);
@@ -26,7 +26,7 @@ test("reports no growth when memory rises only during warm-up", () => {
 
 test("reports a leak of 1 MiB per minute with its size", () => {
   const leak = measureGrowth(
-    sampleMemory((minute) => 100 + minute),
+    createSamples((minute) => 100 + minute),
     10 * MINUTE_MS,
   );
   expect(leak).toMatchObject({ isFlat: false, mibPerHour: expect.closeTo(60, 0) });

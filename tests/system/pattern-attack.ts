@@ -38,9 +38,9 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
 }
 
 /**
- * Sends the same messages to a tenant without patterns, as the baseline of `sendSlowMessages`. After each reply a client pauses for about as
- * long as an attacking client waits for the matching. So both send about as often, and a neighbour's latencies differ only because of the
- * matching.
+ * Sends messages of the same kind to a tenant without patterns, as the baseline of `sendSlowMessages`. After each reply a client pauses for
+ * about as long as a client of `sendSlowMessages` waits for the matching. So the clients of both functions send about as often, and another
+ * tenant's latencies differ only because of the matching.
  */
 export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
   return sendRepeatedly(url, tenant, MAX_MATCHING_WAIT_MS);

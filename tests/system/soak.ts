@@ -104,7 +104,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   }
 
   async function readToEnd(url: string, tenant: Tenant, visitNumber: number): Promise<void> {
-    // Every other visit requests the widget's configuration first, like a page does.
+    // Every second visit requests the widget's configuration first, like a page does.
     if (visitNumber % 2 === 0) await requestWidgetConfig(url, tenant);
     // Some visits have an unknown key or an invalid body.
     const fields = visitNumber % 11 === 0 ? { public_key: randomUUID() } : visitNumber % 13 === 0 ? { message: 1 } : {};

@@ -42,7 +42,7 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   const auditExitCode = async () =>
     (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
 
-  /** Waits until turns and usage agree on the number of done turns. */
+  /** Waits until the tenant has `done` done turns and the same usage, and nothing is pending. Expects that the audit finds no difference. */
   async function expectNoDifferences(done: number): Promise<void> {
     await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
     expect(await auditExitCode()).toBe(0);

@@ -89,7 +89,7 @@ test("visitors get whole replies again within 30 s after the database was read-o
   await expectRecovery(() => makeReadOnly(system.database, 5_000));
 }, 300_000);
 
-test("visitors get whole replies again within 30 s after all open connections became read-only, as in a failover, and usage reconciles", async () => {
+test("visitors get whole replies again within 30 s after all connections reopened as read-only, as in a failover, and usage reconciles", async () => {
   await expectRecovery(() => makeConnectionsReadOnly(system.database, Object.values(proxies)));
 }, 300_000);
 

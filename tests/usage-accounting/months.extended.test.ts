@@ -57,7 +57,7 @@ async function expectAudited(): Promise<void> {
   expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
-/** Compares all turns with usage, including those of the month. Returns the repairs. */
+/** Compares all turns with usage, including the month's turns, and repairs the differences. Returns the repairs. */
 async function repairAll(): Promise<unknown[]> {
   const args = ["audit", "--repair", "--since", "2024-01-01"];
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
@@ -143,7 +143,7 @@ test("after a restore of either database to a time before its prune, the reconci
   expect(await countRows()).toEqual({ turns: 0, ledger: TURNS, reservations: TURNS });
   expect(await repairAll()).toEqual([]);
   expect(await balance()).toMatchObject(BALANCED);
-  // The month is closed again.
+  // Reopens the month, as a restore to a time before its close would. The services then close it again.
   await runSql("UPDATE quota.months SET closed_at = NULL, created_at = now() - interval '2 minutes'");
   expect(await repairAll()).toEqual([]);
   await expect.poll(readMonth, { timeout: CLOSE_TIMEOUT_MS }).toMatchObject({ state: "closed", used: TURNS });

@@ -104,7 +104,7 @@ describe("checks of rendered documents", () => {
     expect(portProblems(documents)).toEqual(["Service parley: no container has the port web"]);
   });
 
-  it("report a port of a network policy and of a monitor that no pod has", () => {
+  it("report a port that no pod has, in a network policy and in a monitor", () => {
     const policy = withMistake("NetworkPolicy", "parley-quota", (manifest) => {
       manifest.spec.ingress[0].ports[0].port = "rpcs";
     });

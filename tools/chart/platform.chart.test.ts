@@ -128,7 +128,7 @@ describe("network policies", () => {
     },
   );
 
-  it("open the proxies for the values' peers only", async () => {
+  it("open the proxies' ports only to the peers of networkPolicy.proxies, if it is set", async () => {
     const peer = "networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32";
     const { manifests } = await renderChart("minimal", [EGRESS_PROXY, peer]);
     for (const component of ["conversation", "llm-proxy"])

@@ -21,7 +21,7 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** Renders an upgrade of a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
+/** Renders a release's upgrade in a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());

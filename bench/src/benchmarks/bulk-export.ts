@@ -11,7 +11,7 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-/** Maximum number of times that the connection of the export in parts is cut. */
+/** Maximum number of times that `downloadInParts` cuts its connection. */
 const MAX_CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;

@@ -38,7 +38,7 @@ const screensOf = (sessionId: string) => [
   "/playground",
 ];
 /** Matches the paths of the page's requests to the console's backend. */
-const CALLS = /^\/(?:api|auth)\//;
+const BACKEND = /^\/(?:api|auth)\//;
 const LOADS_PER_ROUND = 10;
 const MAX_REQUESTS_PER_SCREEN = 2;
 /** Goal for the slowest screen: the p95 of the durations of its requests. */
@@ -66,7 +66,7 @@ export async function measureScreens(
     const page = await browser.newPage();
     page.on("pageerror", (error) => problems.push(error.message));
     page.on("request", (request) => {
-      if (CALLS.test(new URL(request.url()).pathname)) requests++;
+      if (BACKEND.test(new URL(request.url()).pathname)) requests++;
     });
     await page.goto(running.url);
     await page.getByRole("link", { name: "Sign in" }).click();
@@ -78,7 +78,7 @@ export async function measureScreens(
     const times = new Map<string, number[]>(screens.map((path) => [path, []]));
     let mostRequests = 0;
     const loads = Math.ceil(rounds * LOADS_PER_ROUND * scale);
-    // The first load of each screen is not measured: it compiles the page and the statements.
+    // The first load of each screen is not measured: the browser compiles the page's scripts, and PostgreSQL parses the SQL statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
         // Removes the last chosen bot.
@@ -87,7 +87,7 @@ export async function measureScreens(
         await page.goto(running.url + path);
         await page.waitForLoadState("networkidle");
         mostRequests = Math.max(mostRequests, requests);
-        if (load > 0) times.get(path)?.push(...(await callTimesMs(page)));
+        if (load > 0) times.get(path)?.push(...(await requestTimesMs(page)));
       }
     }
     if (problems.length > 0) throw new Error(`the console has problems: ${problems.join(", ")}`);
@@ -126,9 +126,9 @@ async function findSession({ system }: Testbed): Promise<string> {
 }
 
 /** Returns the durations of the page's requests to the console's backend. */
-async function callTimesMs(page: Page): Promise<number[]> {
+async function requestTimesMs(page: Page): Promise<number[]> {
   const entries = await page.evaluate<{ name: string; duration: number }[]>(
     "performance.getEntriesByType('resource').map(({ name, duration }) => ({ name, duration }))",
   );
-  return entries.filter(({ name }) => CALLS.test(new URL(name).pathname)).map(({ duration }) => duration);
+  return entries.filter(({ name }) => BACKEND.test(new URL(name).pathname)).map(({ duration }) => duration);
 }

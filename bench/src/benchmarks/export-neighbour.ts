@@ -104,8 +104,8 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
 }
 
 /**
- * Postpones the audit, the reconciliation of usage and of the call log, and the closing of months by five minutes. Takes over their leases,
- * as another replica would, so that a running task stops after the page of turns that it is reading.
+ * Postpones these tasks by five minutes: the audit, the reconciliation of usage and of the call log, and the closing of months. Takes over their
+ * leases, as another replica would, so that a running task stops after the page of turns that it is reading.
  */
 async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(

@@ -10,8 +10,8 @@ import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
 /**
- * Each turn has two messages. So the tables of turns, reservations, ledger entries and logged calls have half as many rows each: with the
- * messages, 30 million rows.
+ * Each turn has two messages. So the tables of turns, reservations, ledger entries and logged calls have 5 million rows each. With the messages,
+ * that is 30 million rows.
  */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
@@ -134,7 +134,7 @@ async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<numb
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds of a call of `readSweepMark` and a call of `sweep` together. Both consider streaming turns of any age. */
+/** Returns the mean milliseconds of a sweep: `readSweepMark`, then `sweep`. Without `openedSince`, neither skips old turns. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {

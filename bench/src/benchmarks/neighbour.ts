@@ -134,7 +134,7 @@ function medianOf(rounds: readonly Latencies[]): Latencies {
   };
 }
 
-/** Sends chats one after the other and, at the same time, health checks one after the other. Returns the p99 of both durations. */
+/** Sends chats one after the other and, at the same time, health checks one after the other. Returns the p99 of each. */
 async function measureNeighbour(testbed: Testbed, count: number): Promise<Latencies> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };

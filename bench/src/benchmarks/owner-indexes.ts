@@ -82,7 +82,7 @@ async function fill({ system, tenant }: Testbed, scale: number, isIndexed: boole
   await vacuumDatabase(url);
 }
 
-/** Returns the CPU time of a turn in a new session of a new visitor. */
+/** Runs `turns` turns, each in a new session of a new visitor. Returns the mean CPU time of a turn. */
 async function measureCost(testbed: Testbed, turns: number): Promise<number> {
   const load = parleyLoad(testbed, { callers: 16, turns, warmUpTurns: 0 });
   const body = JSON.stringify({ ...(JSON.parse(load.body) as object), visitor_id: "$uuid" });

@@ -20,10 +20,11 @@ const SETTLE_TIMEOUT_MS = 30_000;
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
 /**
- * How many turns with an idempotency key, and how many without, run before the first round. The new processes compile their code during these turns. Each measurement also has a short warm-up.
+ * Number of turns with an idempotency key that run before the first round. The same number without a key run too. The new processes compile their
+ * code during these turns. Each measurement also has a short warm-up.
  */
 const FIRST_WARM_UP_TURNS = 4_000;
-/** How many times a round measures turns with a key, and turns without. It measures them alternately. */
+/** Number of alternations in a round. Each measures turns without a key, then turns with one. */
 const ALTERNATIONS = 8;
 
 /** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */

@@ -24,6 +24,6 @@ export type LoadResult = {
   tokens: number;
   elapsedMs: number;
   firstTokenMs: { p50: number; p99: number };
-  /** Time between two chunks of a response that contain tokens. */
+  /** Time between consecutive chunks of a response. Considers only chunks that contain tokens. */
   tokenGapMs: { p50: number; p99: number };
 };

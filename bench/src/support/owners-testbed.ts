@@ -10,7 +10,7 @@ export const MESSAGES = 10_000_000;
 export const OWN_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;
-/** With fewer messages, an export would end before a hundred chats have ended. */
+/** Minimum scale for OWN_MESSAGES. With fewer messages, an export would end before a hundred chats have ended. */
 const MIN_OWN_SCALE = 0.2;
 
 export type OwnersTestbed = { testbed: Testbed; sso: DevelopmentSso; stop(): Promise<void> };
@@ -20,8 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // measureExportNeighbour postpones the reconciliations by five minutes. With the default interval of 60 s, a replica would run them before
-      // such a due_at, because it would conclude that the database's clock was set back.
+      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, a replica would not
+      // wait for a due_at so far in the future, because it would conclude that the database's clock was set back.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },

@@ -17,7 +17,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     host: environment.text("HOST", "127.0.0.1"),
     port: environment.port("PORT", 8094),
     audience: environment.text("AUDIENCE", "parley"),
-    /** A private JWK. Without it, each start makes a new key. */
+    /** The path of a file with a private JWK. Without it, each start generates a new key. */
     keyFile: environment.optionalText("KEY_FILE"),
     tokenTtlSeconds: environment.integer("TOKEN_TTL_SECONDS", 3_600, { min: 1 }),
     workspaceClaim: environment.text("WORKSPACE_CLAIM", "workspace_id"),

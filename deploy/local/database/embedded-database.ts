@@ -26,11 +26,11 @@ const MAX_RETRY_MS = 30_000;
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {
   let server = await startServer(options);
-  const version = await createDatabase(server);
+  const version = await ensureDatabase(server);
   const url = new URL(server.url);
   url.pathname = `/${DATABASE_NAME}`;
 
-  // After the exit, the PID may belong to another process.
+  // Remembers the exit, because afterwards the PID may belong to another process.
   let hasExited = false;
   let recovery: Promise<void> | undefined;
   let failures = 0;
@@ -86,7 +86,7 @@ async function startServer({ dataDir, port, password }: EmbeddedDatabaseOptions)
 }
 
 /** Creates the database if it does not exist. Returns the server version. Stops the server and throws StartError if this fails. */
-async function createDatabase(server: LocalPostgres): Promise<string> {
+async function ensureDatabase(server: LocalPostgres): Promise<string> {
   try {
     return await withClient(server.url, async (client) => {
       const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE_NAME]);

@@ -11,7 +11,7 @@ export const PORT_COUNT = 13;
 export const LOOPBACK = "127.0.0.1";
 const RETRY_INTERVAL_MS = 100;
 
-/** Returns the port of each process. The first one is the edge's public port. */
+/** Returns every port by its purpose. `edge` is the public port. */
 export function assignPorts(firstPort: number) {
   return {
     edge: firstPort,
@@ -59,8 +59,8 @@ const PURPOSES: Readonly<Record<keyof Ports, string>> = {
 };
 
 /**
- * Throws StartError when a port is in use, after waiting `timeoutMs` for a previous run to release it. Checks the public port on
- * `publicHost`. Skips the database's port, because this start reuses a database that is still running.
+ * Throws StartError when a port cannot be opened. Waits at most `timeoutMs` in total for a previous run to release its ports. Checks the
+ * public port on `publicHost`. Skips the database's port, because this start reuses a database that is still running.
  */
 export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;

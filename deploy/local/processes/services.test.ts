@@ -91,7 +91,7 @@ describe("buildServiceSpecs", () => {
     expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
   });
 
-  it("passes a provider key whose variable LLM_CONFIG names only to llm-proxy, and a key that it does not name to no service", async () => {
+  it("passes a provider key to llm-proxy only, and only if LLM_CONFIG names its variable", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await environments({
       LLM_CONFIG: "llm.yaml",

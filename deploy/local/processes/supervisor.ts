@@ -44,7 +44,7 @@ export async function supervise(
   const log = await openLogFile(spec.logPath);
   const stopping = new AbortController();
   const firstReady = Promise.withResolvers<void>();
-  // If stop is called first, no caller awaits `ready`.
+  // A caller that stops the process early may never await `ready`. Without this handler, its rejection would end this process.
   firstReady.promise.catch(() => undefined);
   const report = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
   log.once("error", ({ message }) => report("error", `its log ends, because it cannot be written (${message})`));

@@ -37,7 +37,7 @@ describe("readConfig", () => {
     expect(() => readConfig({ ADMIN_TOKEN_FILE: file }, "/")).toThrow("ADMIN_TOKEN: ENOENT");
   });
 
-  it("reports an ADMIN_TOKEN without a token once", () => {
+  it("reports only once that ADMIN_TOKEN contains no token", () => {
     expect(() => readConfig({ ADMIN_TOKEN: " " }, "/")).toThrow(/^ADMIN_TOKEN contains no token$/);
   });
 

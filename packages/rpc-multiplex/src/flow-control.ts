@@ -1,4 +1,4 @@
-/** How many response bytes of a call may be unread before the server pauses its handler. */
+/** How many response bytes of a call may be unread before the server pauses the call's handler. */
 export const FLOW_CONTROL_WINDOW_BYTES = 16 * 1024;
 
 /** Counts, at the server, the response bytes of one call that the caller has not read. */

@@ -182,7 +182,7 @@ export class MultiplexStream {
     const finish = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
-      this.#cancelCall(callId);
+      this.#cancelIfPending(callId);
     };
     const abort = (error: RpcError) => {
       finish();
@@ -216,7 +216,7 @@ export class MultiplexStream {
     else pending?.fail(new RpcError(end.status, end.code, end.message));
   }
 
-  #cancelCall(callId: number): void {
+  #cancelIfPending(callId: number): void {
     this.#send({ callId, step: { case: "cancel", value: {} } });
     this.#remove(callId);
   }

@@ -34,8 +34,8 @@ const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
-    // gRPC retries while more than half of the tokens are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
-    // The tokens belong to the channel, so they also limit gRPC's retries of CloseTurn, Settle and RenewEdge. These three methods are
+    // gRPC retries while more than half of `maxTokens` are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
+    // All methods of the channel share these tokens, so they also limit gRPC's retries of CloseTurn, Settle and RenewEdge. These three methods are
     // retried without a budget by MultiplexClient and by their callers.
     retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
     methodConfig: [

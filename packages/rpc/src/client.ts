@@ -47,7 +47,7 @@ export function createClient<S extends DescService>(
 ): RpcClient<S> {
   const methods = service.methods.map((method) => {
     const definition: GrpcMethod = toMethodDefinition(method);
-    const start = (init: never, { timeoutMs, signal, waitForReady = false }: CallOptions): Call => ({
+    const createCall = (init: never, { timeoutMs, signal, waitForReady = false }: CallOptions): Call => ({
       method: definition,
       request: create(method.input, init) as Message,
       metadata: new Metadata(),
@@ -56,7 +56,7 @@ export function createClient<S extends DescService>(
       waitForReady,
     });
     const run = definition.responseStream ? runServerStream : runUnary;
-    const invoke = (init: never, options: CallOptions) => run(transport, start(init, options), observe);
+    const invoke = (init: never, options: CallOptions) => run(transport, createCall(init, options), observe);
     return [method.localName, invoke];
   });
   return Object.fromEntries(methods) as RpcClient<S>;

@@ -79,10 +79,10 @@ describe("a target with several names", () => {
   test("retries a failed lookup of one name although the other name has an address, and stops after it succeeds", async () => {
     const first = await startPeer("127.0.0.1");
     const second = await startPeer("127.0.0.2");
-    const lookUp = dns.lookup;
+    const originalLookup = dns.lookup;
     let failures = 1;
     const lookup = vi.spyOn(dns, "lookup").mockImplementation((async (host: string, options: object) => {
-      if (host !== "headless.test") return lookUp(host, options);
+      if (host !== "headless.test") return originalLookup(host, options);
       if (failures-- > 0) throw new Error("the name server does not respond");
       return [{ address: "127.0.0.2", family: 4 }];
     }) as never);

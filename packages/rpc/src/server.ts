@@ -23,7 +23,7 @@ import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinitio
 export type CallContext = {
   /** The method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
   method: string;
-  /** Aborted when the caller cancels or disconnects, or when the deadline passes. Over gRPC it is also aborted after the call has ended. */
+  /** Aborted when the caller cancels or disconnects, or when the deadline passes. Unless the call is multiplexed, also aborted when it has ended. */
   signal: AbortSignal;
   metadata: Metadata;
   /** The request, for interceptors. A handler receives the typed request as its first argument. */

@@ -1,12 +1,11 @@
 import { RpcError, status } from "@parley/rpc";
 
-/**
- * Makes a process fail at a chosen place, for tests. PARLEY_FAILPOINTS arms the failpoints with a list such as
- * `quota.Reserve.after=kill@3 conversation.CloseTurn.after=lose%20`:
- *   kill@N   kills the process with SIGKILL when the failpoint is reached for the Nth time
- *   lose%P   fails in P percent of cases, as if the connection were lost; at an `.after` failpoint, a completed call loses its response
- * In container images, failpoint.absent.ts replaces this file.
- */
+// Failpoints make a process fail at a chosen place, for tests. PARLEY_FAILPOINTS arms them with a list such as
+// `quota.Reserve.after=kill@3 conversation.CloseTurn.after=lose%20`:
+//   kill@N   kills the process with SIGKILL when the failpoint is reached for the Nth time
+//   lose%P   fails in P percent of cases, as if the connection were lost; at an `.after` failpoint, a completed call loses its response
+// In container images, failpoint.absent.ts replaces this file.
+
 type Failure = { action: "kill" | "lose"; argument: number; hits: number };
 
 const armed = new Map<string, Failure>();

@@ -107,7 +107,7 @@ test("the migrations can be reverted one at a time while every table has rows, a
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("the planner's statistics contain no content of sessions and messages, not even of those stored before the migration", async () => {
+test("the planner's statistics contain no content of sessions and messages, not even of those stored before migration 0006", async () => {
   const target = { ...TARGET, url: db.adminUrl };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;

@@ -35,8 +35,8 @@ test("the service closes a turn even if the deadline of CloseTurn passes before 
   const unlock = await lockSessions(system.admin, "conversation.turns");
   const failures = [];
   for (const { workspaceId, turnId } of turns) {
-    const outcome = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };
-    failures.push(rpcFailure(system.conversation.closeTurn(outcome, { timeoutMs: 500 })));
+    const request = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };
+    failures.push(rpcFailure(system.conversation.closeTurn(request, { timeoutMs: 500 })));
   }
   for (const failure of await Promise.all(failures)) expect(failure.status).toBe(status.DEADLINE_EXCEEDED);
   await unlock();

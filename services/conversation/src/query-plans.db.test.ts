@@ -269,7 +269,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) => recountSessions(database, { inactiveSeconds: 0, since: "-infinity", limit: 100 }),
   ],
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
-  ["reading a page of the audit", (db) => countDoneTurnsOfPage(db, lastMonth(), { after: "", limit: 20 })],
+  ["reading a page of the audit", (database) => countDoneTurnsOfPage(database, lastMonth(), { after: "", limit: 20 })],
   [
     "listing done turns for the reconciliation",
     (database) => listDoneTurns(database, LAST_WEEK, { position: undefined, limit: 1_000 }),
@@ -296,7 +296,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "counting the replies of bots",
     (database) => countBotRepliesByHour(database, new Date(Date.now() - 7_200_000), new Date()),
   ],
-  ["deleting old counts of bots", (db) => deleteBotCountsBefore(db, new Date(Date.now() - 190 * 86_400_000))],
+  [
+    "deleting old counts of bots",
+    (database) => deleteBotCountsBefore(database, new Date(Date.now() - 190 * 86_400_000)),
+  ],
   ["reading the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
   ["deleting old counts", (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000))],
   ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],

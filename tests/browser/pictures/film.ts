@@ -10,7 +10,7 @@ interface Frame {
   readonly atMs: number;
 }
 
-/** Records a page while `act` runs, as fast as it can take screenshots. Returns an animated PNG. */
+/** Takes screenshots of a page without a pause while `act` runs. Returns an animated PNG. */
 export async function film(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const client = await page.context().newCDPSession(page);
   await client.send("Animation.enable");

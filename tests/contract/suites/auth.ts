@@ -52,7 +52,7 @@ export function authSuite(shared: () => ContractSystem): void {
   const signClaims = (claims: Record<string, unknown>) =>
     system.sso.sign({ ...memberClaims(system, tenant), ...claims } as JWTPayload);
 
-  test("an access token of the identity provider gives access to its workspace [5/3-4] [5/8] [4.4/1]", async () => {
+  test("an access token of the identity provider gives access to the workspace of its claim [5/3-4] [5/8] [4.4/1]", async () => {
     expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
     expect(await answers(`bearer ${await signClaims({})}`)).toEqual(accepted);
   });
@@ -75,7 +75,7 @@ export function authSuite(shared: () => ContractSystem): void {
     expect(await answers(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
-  test("iss, aud and exp are required and checked with 30 s of clock skew [D23/1] [D23/3] [H/9]", async () => {
+  test("iss, aud and exp are required, and a token's times are checked with 30 s of clock skew [D23/1] [D23/3] [H/9]", async () => {
     const wrong = [
       { iss: undefined },
       { iss: "https://evil.example" },

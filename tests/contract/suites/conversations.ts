@@ -36,7 +36,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // All replies of the tests have the same text. So a search that also read this workspace would find this conversation.
+    // If a list for another workspace also read this workspace, it would contain this conversation, and the tests of the list would fail.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
@@ -272,12 +272,12 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           const text = await cutDownload(kept.at(-1)?.cursor ?? "", 1 + Math.floor(Math.random() * 200_000), encoding);
           kept.push(...linesOf(text.slice(0, text.lastIndexOf("\n") + 1)));
         }
-        // A cursor starts with the end time of its export, which differs between the downloads.
-        const withoutEndTime = ({ cursor, ...line }: (typeof whole)[number]) => ({
+        // A cursor starts with its export's upper limit for the start of a conversation. The limit differs between the downloads.
+        const withoutUpperLimit = ({ cursor, ...line }: (typeof whole)[number]) => ({
           ...line,
           position: cursor.split("-").slice(1),
         });
-        expect(kept.map(withoutEndTime)).toEqual(whole.map(withoutEndTime));
+        expect(kept.map(withoutUpperLimit)).toEqual(whole.map(withoutUpperLimit));
       }
     });
 
@@ -304,7 +304,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
-      // Each cursor contains the end time of its export, which differs between the two.
+      // Each cursor contains its export's upper limit for the start of a conversation, which differs between the two exports.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });
@@ -458,7 +458,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           expect((await api.call({ path, headers: bearer(await token(own, role)) })).status, path).toBe(200);
     });
 
-    test("a missing or invalid token gets 401 from every endpoint, and another method 405 [D40/13]", async () => {
+    test("a missing or invalid token gets 401 from every endpoint, and a wrong method gets 405 [D40/13]", async () => {
       const endpoints = [
         ["GET", LIST],
         ["GET", NDJSON],

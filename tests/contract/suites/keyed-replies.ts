@@ -300,7 +300,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect((await send(third, slower)).text).toBe(TEXT);
     });
 
-    test("a request with Last-Event-ID counts in its own bucket of 120 a minute [D36/3]", async () => {
+    test("requests with Last-Event-ID have a bucket of their own, 120 a minute [D36/3]", async () => {
       const message = newMessage();
       const { events } = await send(message);
       const call = { headers: { ...message.headers, "last-event-id": events[0]?.id ?? "" }, address: "10.99.0.1" };
@@ -386,7 +386,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(answers.map(formatRefusal)).toEqual(answers.map(() => formatError(404, "message_not_found")));
     });
 
-    test("refuses a malformed request [D35/4]", async () => {
+    test("refuses a malformed or too large request [D35/4] [D5/1]", async () => {
       const session_id = randomUUID();
       const bad: [Record<string, unknown>, string][] = [
         [{ session_id }, "invalid_message"],

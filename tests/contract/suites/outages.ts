@@ -72,7 +72,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
     return [await work, performance.now() - startedAt];
   }
 
-  test("without the conversation service every request gets 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
+  test("without the conversation service, requests that need it get 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
     const [cachedKey, uncachedKey] = [tenant, await addKey(system, tenant, ["shop.example"])];
     await api.chat(cachedKey);
     const openEvents = eventsOf(await api.openChat(slow));

@@ -153,7 +153,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   test("a body above its endpoint's limit gets 413, chunked or not [D5/1] [H/6]", async () => {
     expect(await upload({ "content-length": String(10 * MIB) }, 1)).toBe(formatError(413, "payload_too_large"));
     expect(await upload({ "transfer-encoding": "chunked" }, 300 * KIB + 1)).toBe(formatError(413, "payload_too_large"));
-    // The edge decompresses no body, so 10 MiB of compressed spaces are a short text that is not JSON.
+    // The edge does not decompress a body. It parses the compressed bytes, which are within the limit and are not JSON.
     const bomb = gzipSync(Buffer.alloc(10 * MIB, " "));
     expect(await answerTo(bomb, { "content-encoding": "gzip" })).toBe(formatError(400, "invalid_json"));
     const headers = { origin: tenant.origin, ...bearer(await createMemberToken(system, tenant)) };
@@ -184,7 +184,7 @@ export function requestSuite(shared: () => ContractSystem): void {
   const KIB = 1_024;
   const MIB = KIB * KIB;
 
-  /** Sends `bytes` bytes of a body without ending it. Returns the status and the text of the response. */
+  /** Sends `bytes` bytes of a body and does not end the request. Returns the status and the text of the response. */
   async function upload(
     headers: Record<string, string>,
     bytes: number,
@@ -250,14 +250,14 @@ export function requestSuite(shared: () => ContractSystem): void {
       "/healthz/ready": "GET, HEAD",
     };
     for (const [path, allow] of Object.entries(paths)) {
-      const key = allow.includes("OPTIONS") || path.startsWith("/healthz/") ? "error" : "detail";
+      const errorKey = allow.includes("OPTIONS") || path.startsWith("/healthz/") ? "error" : "detail";
       // The service accepts OPTIONS only as a CORS preflight, so a plain OPTIONS request gets 405.
       const allowed = allow.split(", ").filter((each) => each !== "OPTIONS");
       for (const method of [...methods, "POST"].filter((each) => !allowed.includes(each))) {
         const { status, headers, text } = await api.call({ method, path, headers: { origin: tenant.origin } });
         expect(status, `${method} ${path}`).toBe(405);
         expect(headers.get("allow")).toBe(allow);
-        if (method !== "HEAD") expect(text).toBe(`{"${key}":"method_not_allowed"}`);
+        if (method !== "HEAD") expect(text).toBe(`{"${errorKey}":"method_not_allowed"}`);
       }
     }
   });

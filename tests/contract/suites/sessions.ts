@@ -116,7 +116,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
       expect(formatRefusal(refused)).toBe('404 {"detail":"session_not_found"}');
     });
 
-    test("the playground finds only bots of the caller's workspace, and its error bodies have the key detail [4.4/2] [7.3/1] [D26/4-5]", async () => {
+    test("the playground finds only bots of the caller's workspace, and its error bodies have the key 'detail' [4.4/2] [7.3/1] [D26/4-5]", async () => {
       const token = await createMemberToken(system, tenant);
       const foreign = await createTenant(system.admin);
       for (const bot_slug of ["no-such-bot", foreign.botSlug, "' OR 1=1 --"])

@@ -25,7 +25,7 @@ export type Api = {
   description: Description;
   /** The responses received so far, named as in `Description.responses`. */
   receivedResponses: ReadonlySet<string>;
-  /** Adds a response that a test read and validated without this client. */
+  /** Adds the name of a response that a test read and validated without this client. Ignores undefined. */
   recordResponse(name: string | undefined): void;
   /** Sends a request. Does not read or validate the response. */
   send(request: ApiRequest): Promise<Response>;

@@ -50,7 +50,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     for await (const item of readSse(response))
       if ("event" in item && item.event === "token") times.push(item.receivedAtMs);
     expect(times).toHaveLength(10);
-    // The model pauses nine times for 300 ms. If nginx buffered, all tokens would arrive at once.
+    // The model pauses nine times for 300 ms. If nginx buffered, all tokens would arrive together.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2_100);
     const together = times.filter((time, index) => index > 0 && time - (times[index - 1] ?? 0) < 20);
     expect(together.length).toBeLessThanOrEqual(2);

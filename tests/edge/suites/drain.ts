@@ -41,6 +41,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-30-every-20" });
   });
 
+  /** `refused` counts the chats that got 503 unavailable or no response. */
   type LoadResult = { complete: number; refused: number; failures: string[] };
 
   /** Chats until `stop` is called, by default alternating between the edges as a load balancer does. */
@@ -133,7 +134,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     expect(complete).toBeGreaterThan(VISITORS);
   });
 
-  test("a stopping edge serves the next request of a connection that was idle for less than a tenth of the drain, and then closes it", async () => {
+  test("a stopping edge serves the next request of a connection that was idle for less than a tenth of the drain, and then closes the connection", async () => {
     const edge = await system.startEdge({ DRAIN_MS: "40000" });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const get = () =>

@@ -9,8 +9,8 @@ import { newClientAddress } from "../../system/visitors.ts";
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
   /**
-   * The stream of a request. The request was sent before the peer froze, except that for quota it was sent after quota froze. `afterMs` is the
-   * time from the freeze to the stream's end, `afterLastTokenMs` the time from the last token to the stream's end.
+   * A stream that was open when the peer froze. For quota: a stream whose request was sent after the freeze. `afterMs` is the time from the
+   * freeze to the stream's end, `afterLastTokenMs` the time from the last token to the stream's end.
    */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze, and the time from the freeze to the end of its response. */
@@ -36,7 +36,7 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
     createTenant(system.admin, { model: "openai:tokens-15-every-200" }),
     createTenant(system.admin),
   ]);
-  // The edge calls quota only when a stream opens, so quota is frozen before that.
+  // The edge calls quota only when a stream opens, so quota is frozen before the request.
   const freeze = () => peer.process().signal("SIGSTOP");
   const openStream = await readChatAndFreeze(url, slow, freeze, name !== "quota");
   const newRequest = await readChatAndFreeze(url, quick, freeze);

@@ -9,7 +9,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
 
 const VISITS = 12;
-/** Visitor n, from 0, disconnects n times STEP_MS after the last token. So all disconnect before the provider sends its token counts. */
+/** Visitor n, from 0, disconnects n × STEP_MS after the last token. So all disconnect before the provider sends its token counts. */
 const STEP_MS = 40;
 
 type StoredTurn = { status: string; content: string; tokensOut: number };

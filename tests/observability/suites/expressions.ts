@@ -44,7 +44,7 @@ export function expressionsSuite(shared: () => Fixture): void {
     return [...pending].map(([name, expr]) => `${name}: ${expr}`);
   }
 
-  test("every expression of the panels, alerts and recording rules returns data, except alerts on cluster metrics", async () => {
+  test("every expression of the panels, alerts and recording rules returns data, except alerts on metrics of Kubernetes and certificates", async () => {
     const dashboards = Object.values(readDashboards());
     const panels = dashboards.flatMap((dashboard) => panelsOf(dashboard).map((panel) => ({ dashboard, panel })));
     const panelExpressions = panels.flatMap(({ dashboard, panel }) =>

@@ -26,7 +26,7 @@ export function faultsSuite(shared: () => Fixture): void {
   beforeAll(async () => {
     fixture = shared();
     const { admin } = fixture.system;
-    // The shared tenants leave their caps. The fault "cap reached" uses a tenant of its own.
+    // Raises the caps of these tenants, because their usage makes cap alerts fire. The fault "cap reached" uses another tenant.
     for (const { workspaceId } of [fixture.tenants.full, fixture.tenants.near])
       await admin.workspaces.setPlan({ workspaceId, plan: "large" });
     faults = new Map((await createFaults(fixture)).map((fault) => [fault.name, fault]));

@@ -13,7 +13,7 @@ const SUITE_NAME = "the client that Hey API generates from openapi.json";
 
 type Shared = () => { system: System; tenant: Tenant; text: string };
 
-/** Starts a proxy in front of the running edges before the tests. Returns functions for tests that cut its connections. */
+/** Starts a proxy in front of the running edges before the tests. Returns functions with which a test uses the proxy and cuts its connections. */
 function useProxy(get: Shared) {
   let proxy: TcpProxy;
   let connections = 0;

@@ -24,7 +24,7 @@ describe("createDatabase", () => {
     expect(await query(copy.url, "SELECT n FROM t")).toEqual([{ n: 7 }]);
   });
 
-  it("uses the given name, and connects as a superuser", async () => {
+  it("uses the given name, and returns a superuser's URL", async () => {
     const named = await createDatabase("named-Für-Test");
     drops.push(named.drop);
     expect(

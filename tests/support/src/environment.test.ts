@@ -23,13 +23,13 @@ test.each([
   "PLAN_MODELS",
   "RECONCILE_DAYS",
   "REDIS_MODE",
-])("a test's process does not inherit %s", (name) => {
+])("a process that a test starts does not inherit %s", (name) => {
   vi.stubEnv(name, "1");
   expect(scrubbedEnv()).not.toHaveProperty(name);
   expect(scrubbedEnv({ [name]: "2" })[name]).toBe("2");
 });
 
-test.each(["PATH", "RPC_MULTIPLEX", "NODE_EXTRA_CA_CERTS"])("a test's process inherits %s", (name) => {
+test.each(["PATH", "RPC_MULTIPLEX", "NODE_EXTRA_CA_CERTS"])("a process that a test starts inherits %s", (name) => {
   vi.stubEnv(name, "1");
   expect(scrubbedEnv()[name]).toBe("1");
 });

@@ -1,7 +1,7 @@
 /**
- * Names of variables that configure Parley or its libraries. Processes of the tests do not inherit these, so that a developer's settings change
- * no result. They inherit all others. RPC_MULTIPLEX is not in the list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every
- * process.
+ * Names of variables that configure Parley or its libraries. The processes that tests start do not inherit these variables, so that a
+ * developer's settings change no result. They inherit all other variables. RPC_MULTIPLEX is not in the list, so that a run with
+ * RPC_MULTIPLEX=off tests plain gRPC calls in every process.
  */
 const CONFIGURATION = [
   /^(OPENAI|OLLAMA|JWT|JWKS|OIDC|PARLEY|OTEL|PG|VITEST)/,

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** The setup of a project that needs a PostgreSQL server. Returns its teardown. tests/system/global-setup.ts calls it once for all its projects. */
+/** The setup of a project that needs a PostgreSQL server. Returns its teardown. tests/system/global-setup.ts calls it once for several projects. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   const postgres = await startTestPostgres();

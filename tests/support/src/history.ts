@@ -15,7 +15,7 @@ export interface History {
   seconds: number;
 }
 
-const MAX_SESSION_TURNS = 3_000;
+const LONG_SESSION_TURNS = 3_000;
 const OPEN_TURNS = 100;
 const UNSENT_SETTLEMENTS = 500;
 /** Slightly below the mean number of turns of a generated session, so that there are enough sessions for the requested turns. */
@@ -70,7 +70,7 @@ const generateTurnsSql = (turns: number, workspaces: number) => `
     SELECT 'gen_' || (1 + floor(${workspaces} * power(random(), 3)))::integer AS workspace_id,
            md5('session' || number)::uuid AS session_id,
            now() - random() * interval '180 days' AS started_at,
-           CASE number WHEN 1 THEN ${MAX_SESSION_TURNS} ELSE 1 + floor(-4 * ln(1 - random()))::integer END AS turns
+           CASE number WHEN 1 THEN ${LONG_SESSION_TURNS} ELSE 1 + floor(-4 * ln(1 - random()))::integer END AS turns
     FROM generate_series(1, ${Math.ceil(turns / TURNS_PER_SESSION)}) AS number;
   CREATE UNLOGGED TABLE history.turns AS
     SELECT n, workspace_id, session_id, at, 2 * n AS message_id,

@@ -19,7 +19,7 @@ export interface PgBouncerOptions {
 export interface PgBouncer {
   /** Replaces the server's address in a database URL with the pooler's. */
   through(url: string): string;
-  /** URL of the pooler's own console. */
+  /** URL of PgBouncer's admin console, a pseudo-database for commands such as SHOW CLIENTS. */
   consoleUrl: string;
   stop(): Promise<void>;
 }

@@ -43,7 +43,7 @@ describe("startProcess", () => {
     expect([child.stdout(), child.stderr(), child.output().length]).toEqual(["a", "b", 2]);
   });
 
-  it("does not inherit variables such as OPENAI_API_KEY, inherits RPC_MULTIPLEX, and adds those of the test", async () => {
+  it("does not inherit variables such as OPENAI_API_KEY, inherits RPC_MULTIPLEX, and gets the variables in `env`", async () => {
     vi.stubEnv("OPENAI_API_KEY", "secret");
     vi.stubEnv("JWT_ISSUER", "somebody");
     vi.stubEnv("RPC_MULTIPLEX", "off");

@@ -37,7 +37,7 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
     if (differences + balance.unbalanced === 0 || !options.hasRestores || round === MAX_REPAIR_ROUNDS) break;
-    // The next repair ignores the turns that this repair has settled until they are `minAgeSeconds` old.
+    // A repair ignores turns younger than `minAgeSeconds`. Waits until the turns that this round has just settled are old enough.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   return { ...balance, repairs, differences };

@@ -115,12 +115,12 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Restarts();
   // With faults of the database, the pause is longer, so that services run long enough to detect such faults.
-  const betweenKillsMs = options.hasDatabaseFaults ? 2_000 : 500;
+  const minPauseMs = options.hasDatabaseFaults ? 2_000 : 500;
   const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
     while (!isOver && !restarts.hasFailed && (performance.now() < deadline || !hasEnough())) {
-      await sleep(betweenKillsMs + Math.random() * 5 * betweenKillsMs);
-      // A fault's recovery is measured without further faults.
+      await sleep(minPauseMs + Math.random() * 5 * minPauseMs);
+      // Kills nothing while the injector measures the recovery from a fault.
       if (injector.isRecovering) continue;
       const victim = pick(services, Math.floor(Math.random() * services.length));
       const isKilled =

@@ -77,7 +77,7 @@ const TABLES = {
 export type Backup = {
   /** The number of done turns, counted just after the backup. */
   done: number;
-  /** Closes the service's connections and replaces its rows with the backup's. Returns the number of done turns that conversation lost. */
+  /** Closes the service's connections and replaces its rows with the backup's. Returns how many done turns were lost; 0 for quota. */
   restore(): Promise<number>;
 };
 

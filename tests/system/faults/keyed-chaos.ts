@@ -12,7 +12,7 @@ import { readUntilEnd } from "./resuming-visitor.ts";
 export type KeyedChaosOptions = {
   seconds: number;
   visitors: number;
-  /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
+  /** The time from an edge's last lease renewal until the lease expires. The sweeper then closes the edge's open turns. */
   edgeLeaseSeconds: number;
   settleTimeoutMs: number;
   /** Minimum sum of service kills and database restarts. If services start slowly, the run takes longer than `seconds` to reach it. */

@@ -26,7 +26,7 @@ export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { d
 export type KeyedMessage = { tenant: Tenant; sessionId: string; key: string; message: string };
 
 export type ResumingOptions = {
-  /** Returns the edge for the next request. */
+  /** Returns the URL of the edge for the next request. */
   nextUrl: () => string;
   /** Returns the number of events after which the visitor cuts its connection, or infinity. */
   nextCut: () => number;
@@ -115,8 +115,8 @@ async function readOnce(
 }
 
 /**
- * Adds an event to the received text. The event's id must consist of the message's id and the length of the text so far. Otherwise a client
- * that appends text would have a wrong text, and this function returns a description of the problem.
+ * Adds an event to the received text. The event's id must consist of the message's id and the length of the text including this event.
+ * Otherwise a client that appends text would have a wrong text, and this function returns a description of the problem.
  */
 function applyEvent({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
   const before = progress.lastEventId;

@@ -29,7 +29,7 @@ test("reads attributes that are strings, booleans, integers and doubles", async 
   expect(collector.spans.map(({ attributes }) => attributes.key)).toEqual(["text", true, -7, 0.25]);
 });
 
-test("ignores an export whose connection closes before its end", async () => {
+test("ignores an export if the connection closes before the end of the body", async () => {
   const before = collector.bodies.length;
   const socket = connect(Number(new URL(collector.url).port), "127.0.0.1");
   await once(socket, "connect");

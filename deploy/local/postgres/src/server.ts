@@ -70,7 +70,7 @@ export async function launchServer(
 
 /**
  * Waits up to `graceMs` for the remaining processes of a killed server to release the port. Throws if the port is then still in use.
- * startServer calls this before ensureDataDir, so that a port in use leaves no new data directory.
+ * startServer calls this before ensureDataDir, so that a start that fails here creates no data directory.
  */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;

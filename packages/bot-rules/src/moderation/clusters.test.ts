@@ -66,7 +66,7 @@ test("the normal forms of a text's pieces, joined, are the normal form of the wh
   );
 });
 
-test("appending text changes only the normal form of the last cluster", () => {
+test("appending text changes no cluster's normal form except the last one's", () => {
   fc.assert(
     fc.property(anyText, anyText, (before, after) => {
       const text = before.join("");

@@ -46,7 +46,7 @@ export class PatternSet {
    * not complete, also ignores matches that reach its end, because text that follows could change them.
    */
   findFirstMatch(text: string, searchFrom = 0, isTextComplete = true): number {
-    // The indexes are in ascending order.
+    // Both the groups and the indexes that `set.match` returns are in ascending order.
     for (const { firstIndex, set } of this.#groups)
       for (const index of set.match(text))
         if (

@@ -32,8 +32,8 @@ export function reportBilling(billing: BillingRun, format: "table" | "csv"): Res
 }
 
 /**
- * Writes CSV as RFC 4180 defines it. Prefixes a name that a spreadsheet would run as a formula with an apostrophe, which
- * spreadsheets hide.
+ * Writes CSV as RFC 4180 defines it. If a spreadsheet would run a name as a formula, puts an apostrophe before the name. Spreadsheets hide
+ * the apostrophe.
  */
 function formatCsv({ month, workspaces }: BillingRun): string {
   return stringify(

@@ -8,9 +8,9 @@ import { parseTime, repairUsage } from "./audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
 
-/** A context whose service succeeds for the first `successes` calls, then is unavailable. Records the warnings. */
+/** A context whose service succeeds for the first `successes` calls, then is unavailable. Records the printed errors. */
 function createContext(successes: number) {
-  const warnings: string[] = [];
+  const printedErrors: string[] = [];
   let calls = 0;
   const repair = async () => {
     if (++calls > successes) throw new AdminError("unavailable", "try later", new ConnectError("", Code.Unavailable));
@@ -18,16 +18,16 @@ function createContext(successes: number) {
   };
   const context = {
     callAdmin: (_: unknown, call: (client: unknown) => unknown) => call({ repair }),
-    printError: (message: string) => warnings.push(message),
+    printError: (message: string) => printedErrors.push(message),
   } as unknown as Context;
-  return { context, warnings };
+  return { context, printedErrors };
 }
 
-it("repairUsage returns the repairs made before a call failed, warns, and sets exit code 1", async () => {
-  const { context, warnings } = createContext(2);
+it("repairUsage returns the repairs made before a call failed, prints the error, and sets exit code 1", async () => {
+  const { context, printedErrors } = createContext(2);
   const { json, text, exitCode } = await repairUsage(context, "", "");
   expect(exitCode).toBe(1);
-  expect(warnings).toEqual([expect.stringMatching(/^try later; not everything was compared/)]);
+  expect(printedErrors).toEqual([expect.stringMatching(/^try later; not everything was compared/)]);
   expect(json).toMatchObject({ checked: 10, repairs: [{ turn_id: "t" }, { turn_id: "t" }] });
   expect(text).toContain("2 differences repaired among 10 turns and holds.");
 });
@@ -38,9 +38,9 @@ it("repairUsage reports one repair in the singular", async () => {
 });
 
 it("repairUsage rejects if the first call fails", async () => {
-  const { context, warnings } = createContext(0);
+  const { context, printedErrors } = createContext(0);
   await expect(repairUsage(context, "", "")).rejects.toThrow("try later");
-  expect(warnings).toEqual([]);
+  expect(printedErrors).toEqual([]);
 });
 
 it("parseTime reads a date, and a time without an offset, in UTC", () => {

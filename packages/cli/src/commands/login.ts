@@ -53,7 +53,7 @@ async function login({ config, notice }: Context, options: Options): Promise<Res
   };
 }
 
-/** Deletes the login file, then revokes the login. If it cannot be revoked, only warns. */
+/** Deletes the login file, then revokes the login. If the revocation fails, prints the error but does not throw. */
 async function logout({ config, notice, printError }: Context): Promise<Result> {
   const { path } = config.login;
   if ((await readLogin(path)) === undefined) return { json: { revoked: false }, text: "You were not signed in.\n" };

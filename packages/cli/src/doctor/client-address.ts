@@ -89,8 +89,9 @@ export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRu
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = unforged.meta.client;
-  // The edge counted the forged address: either the edge trusts this machine as a proxy, or a proxy forwards the header unchanged. The first is
-  // assumed if this machine connects directly to the edge, or if the edge counts a private address without the forged header.
+  // The edge counted the forged address: either the edge trusts this machine as a proxy, or a proxy forwards the header unchanged. This
+  // check assumes the first if, in the unforged run, this machine connected directly to the edge, or the edge counted a private address from
+  // X-Forwarded-For.
   const isThisMachineTrusted =
     own.from === "connection" ? own.address === unmapIpv4(unforged.localAddress) : isPrivate(own.address);
   if (isThisMachineTrusted)

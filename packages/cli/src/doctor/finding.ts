@@ -44,7 +44,7 @@ export function fail(check: Check, message: string, advice: Pick<Finding, "cause
   return { check, result: "fail", message, ...advice };
 }
 
-/** Returns the worst result of any finding. */
+/** Returns the worst of the findings' results; `pass` if there are no findings. */
 export function findWorstResult(findings: readonly Finding[]): CheckResult {
   const has = (result: CheckResult) => findings.some((finding) => finding.result === result);
   return has("fail") ? "fail" : has("warn") ? "warn" : "pass";

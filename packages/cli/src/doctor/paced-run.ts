@@ -11,10 +11,10 @@ export type Meta = {
   server_time: string;
 };
 
-/** A `tick` event. Both times are milliseconds: since the edge started the stream, and since this machine sent the request. */
+/** A `tick` event. `sentMs` is the time since the edge started the stream, `arrivedMs` the time since this machine sent the request. */
 export type Tick = { sentMs: number; arrivedMs: number };
 
-/** One received stream of paced events. Times are milliseconds since the request. */
+/** The response to one request for paced events: the stream or a refusal. Times are milliseconds since the request. */
 export type PacedRun = {
   silenceMs: number;
   /** Unix time in milliseconds by this machine's clock. */
@@ -28,7 +28,7 @@ export type PacedRun = {
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
-  /** The number of the event whose data is not JSON, from 1; undefined if there is none. The events after it are not read. */
+  /** The number of the first event whose data is not JSON, counted from 1; undefined if there is none. The events after it are not read. */
   damagedEvent: number | undefined;
   /** The `done` event; undefined when the stream was cut off or an event is damaged. */
   done: { finishReason: string; arrivedMs: number } | undefined;

@@ -32,10 +32,10 @@ export async function checkReachability(url: URL): Promise<Reachability> {
   };
 }
 
-/** An attempt to connect. The code is that of the error, empty if the address accepted the connection. */
+/** An attempt to connect. `code` is the error's code; empty if the address accepted the connection. */
 export type Attempt = { address: string; code: string; ms: number };
 
-/** The codes of an address that this machine cannot reach, for example because it has no IPv6. */
+/** The error codes if this machine has no route to the address, for example because the machine has no IPv6. */
 const NO_ROUTE = ["ENETUNREACH", "EADDRNOTAVAIL", "EHOSTUNREACH"];
 
 /** Checks which addresses accept connections. */

@@ -4,11 +4,12 @@ import { type LostRun, type PacedRun, TICKS, type Tick } from "./paced-run.ts";
 
 /** Events sent at least this far apart must not arrive together. */
 const MIN_SENT_GAP_MS = 50;
-/** Events that arrive closer than this count as arriving together. */
+/** If two events arrive less than this time apart, they count as having arrived together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
-/** If more than this share of the pairs arrived together, the check fails or warns. */
+/** If more than this share of the pairs arrived together, the check fails. */
 const FAILING_SHARE = 1 / 2;
+/** If more than this share of the pairs arrived together, the check warns. */
 const WARNING_SHARE = 1 / 5;
 
 export type Pace = {

@@ -18,13 +18,13 @@ const done = create(TurnRecordSchema, {
   closedAt: "2026-11-21T10:00:00.100Z",
 });
 
-test("the close time is the time from opened_at to closed_at without the phases that follow the opening", () => {
+test("the close time is the time from opened_at to closed_at minus the phases after the opening", () => {
   const times = computeTurnTimes(done, undefined);
   expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
 });
 
-test("the settle time ends at settled_at or, without it, at the usage ledger entry", () => {
+test("the settle time ends at settled_at or, if that is empty, at the time of the usage ledger entry", () => {
   const at = "2026-11-21T10:00:00.112Z";
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);

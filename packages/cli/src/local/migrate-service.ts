@@ -54,7 +54,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
 /** The problems that runMigrations printed, or Node's output for an uncaught error up to its stack. */
 const REASON = /^(?:\S+: cannot migrate: |\w*Error\b)(?:.|\n(?! {4}at ))*/m;
 
-/** Returns the reason of a failed migration in its stderr, in one line; the last line if no reason can be found. */
+/** Finds the reason of a failed migration in its stderr, and returns it as one line. If it finds none, returns the last line of stderr. */
 export function findReason(stderr: string): string | undefined {
   const reason = REASON.exec(stderr)?.[0];
   return reason === undefined ? splitLines(stderr).at(-1) : splitLines(reason).join("; ");

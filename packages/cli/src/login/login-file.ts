@@ -57,7 +57,7 @@ async function reserveDraft(draft: string): Promise<void> {
   await writeFile(draft, Buffer.alloc(RESERVED_BYTES), { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** Writes into the reserved space, which truncating the file first would release. */
+/** Writes into the reserved space, then truncates the file. Truncating it before the write would release the space. */
 async function overwriteDraft(draft: string, text: string): Promise<void> {
   await writeFile(draft, text, { flag: "r+" });
   await truncate(draft, Buffer.byteLength(text));

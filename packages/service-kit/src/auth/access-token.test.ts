@@ -33,8 +33,8 @@ let server: Server;
 let publishedKeys: object[];
 let fetches: number;
 let isProviderDown: boolean;
-/** The server responds once it is resolved. */
-let nextResponse: Promise<void> | undefined;
+/** If set, the server waits for this promise before it responds. */
+let beforeResponse: Promise<void> | undefined;
 let jwksUrl: string;
 let nowMs: number;
 let signer: Signer;
@@ -44,7 +44,7 @@ let verify: TokenVerifier;
 beforeAll(async () => {
   server = createServer(async (_, response) => {
     fetches++;
-    await nextResponse;
+    await beforeResponse;
     response.statusCode = isProviderDown ? 503 : 200;
     response.end(JSON.stringify({ keys: publishedKeys }));
   });
@@ -58,7 +58,7 @@ beforeEach(async () => {
   publishedKeys = [signer.jwk];
   fetches = 0;
   isProviderDown = false;
-  nextResponse = undefined;
+  beforeResponse = undefined;
   nowMs = 0;
   jwks = createJwks({ url: jwksUrl, now: () => nowMs }, log);
   verify = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id" }, jwks);
@@ -202,7 +202,7 @@ test("a flood of unknown keys fetches the key set at most twice a minute", async
   }
 });
 
-test("a load that is already running counts once towards the two loads a minute", async () => {
+test("a reload that joins a running load is not counted as another of the two loads a minute", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     isProviderDown = true;
@@ -211,7 +211,7 @@ test("a load that is already running counts once towards the two loads a minute"
     isProviderDown = false;
     nowMs += 60_000;
     const response = Promise.withResolvers<void>();
-    nextResponse = response.promise;
+    beforeResponse = response.promise;
     const verifying = expect(verifyToken((await createSigner("unknown")).sign(claims()))).rejects.toThrow();
     await vi.waitUntil(() => fetches === 2);
     // The periodic reload finds the token's load running.

@@ -1,7 +1,10 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Change } from "./changes.store.ts";
 
-/** The fields whose values are copied: ids, names and settings. Other fields may hold content, which the audit log must not contain. */
+/**
+ * The fields whose values are copied into the audit log: ids, names and settings. Other fields may hold content, which the audit log must not
+ * contain.
+ */
 const COPIED_FIELDS = new Set([
   ...["slug", "bot_slug", "public_key", "session_id", "message_id", "id", "name", "plan", "retention_days"],
   ...["month", "amount", "operator"],

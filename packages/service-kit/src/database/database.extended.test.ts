@@ -38,7 +38,7 @@ async function fill(pool: Database): Promise<void> {
   for (const connection of connections) connection.release();
 }
 
-test("a pool closes its idle connections at once when the process stops, and connections that become idle later within seconds", async () => {
+test("when the process stops, a pool closes idle connections at once, and closes connections within seconds after they become idle", async () => {
   const { url, drop } = await createDatabase();
   const stopping = new AbortController();
   const options = { url, applicationName: "test", maxConnections: POOL_SIZE, closingSignal: stopping.signal };
@@ -133,7 +133,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  "a statement with its own query timeout may take longer than the pool's",
+  "a statement with its own query timeout may take longer than the pool's query timeout",
   async () => {
     const { pool } = await openProxied();
     const { rows } = await pool.query(slowQuery("SELECT pg_sleep($1::float8), 1 AS one", [12.5], RECOVERY_LIMIT_MS));

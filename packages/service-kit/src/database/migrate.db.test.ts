@@ -147,7 +147,7 @@ test("if the connection that holds the lock is lost, reports it and commits no m
 });
 
 test.each([true, false])(
-  "an administrator without superuser migrates repeatedly, as the database's owner: %s",
+  "an administrator without superuser migrates repeatedly (owns the database: %s)",
   async (isOwner) => {
     const { target, url, role } = await createTestDatabase({ isOwner });
     expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });

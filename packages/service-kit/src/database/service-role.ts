@@ -133,7 +133,7 @@ export async function grantAccess(
     ...(await findMissingGrants(client, schema, role, appendOnlyTables)),
     ...(await findExcessGrants(client, schema, role, appendOnlyTables)),
   ];
-  // Granted even if PUBLIC has it, so that the role keeps it when PUBLIC loses it.
+  // Granted even if PUBLIC has CONNECT, so that the role can still connect after CONNECT is revoked from PUBLIC.
   const connect = `GRANT CONNECT ON DATABASE ${database} TO ${pg.escapeIdentifier(role)};`;
   for (const statement of [connect, ...(await findDifferences())]) {
     await client.query(statement).catch((error: unknown) => {
@@ -147,7 +147,7 @@ export async function grantAccess(
   );
 }
 
-/** Returns the GRANT statements for the privileges that the role lacks. The role may only read knex's own tables. */
+/** Returns the GRANT statements for the privileges that the role lacks. On knex's own tables, it needs only SELECT. */
 async function findMissingGrants(
   client: pg.Client,
   schema: string,
@@ -180,7 +180,7 @@ async function findMissingGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Returns the REVOKE statements for the role's own privileges to change or delete rows of append-only tables. */
+/** Returns the REVOKE statements for privileges on append-only tables with which the role could update or delete rows. Skips PUBLIC's privileges. */
 async function findExcessGrants(
   client: pg.Client,
   schema: string,
@@ -199,7 +199,7 @@ async function findExcessGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Runs `work`. If PostgreSQL denies permission, adds `remedy` to the error: the role to use and the statement to run. */
+/** Runs `work`. If PostgreSQL denies permission, appends `remedy` to the error message. `remedy` names the role to use and the statement to run. */
 export async function withRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

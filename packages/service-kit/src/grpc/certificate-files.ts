@@ -67,7 +67,7 @@ export class CertificateFiles implements experimental.CertificateProvider {
     for (const listener of this.#identityListeners) listener(this.#current);
   }
 
-  /** Reads the files, and keeps the previous certificates if they cannot be used. */
+  /** Reads the files. If they cannot be used, keeps the previous certificates. */
   #read(): void {
     try {
       this.#current = readCertificates(this.#tlsDir);

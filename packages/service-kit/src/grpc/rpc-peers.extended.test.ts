@@ -8,7 +8,7 @@ describe.each([
   ["multiplexed", true],
   ["plain", false],
 ])("%s calls", (_, isMultiplexed) => {
-  test("a peer that is unavailable gets few more calls than its callers make", async () => {
+  test("retries to an unavailable peer stay within the retry budget", async () => {
     let isUnavailable = true;
     const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {
       if (request.workspaceId === "1" && isUnavailable)

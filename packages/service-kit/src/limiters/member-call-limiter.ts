@@ -39,7 +39,8 @@ export class MemberCallLimiter {
 
   /**
    * Waits until a call's body may be read. The call then counts towards the limits until `ended` is aborted. If `ended` is aborted during the
-   * wait, rejects when it is the call's turn. Rejects with the code `too_many_documents` if a call with a large body has waited for too long.
+   * wait, rejects when the call would otherwise have started. Rejects with the code `too_many_documents` if a call with a large body has
+   * waited for too long.
    */
   enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
     const admission = Promise.withResolvers<void>();

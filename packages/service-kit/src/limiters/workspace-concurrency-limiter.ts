@@ -12,7 +12,7 @@ export class WorkspaceConcurrencyLimiter {
     this.#limits = new LRUCache({ max: MAX_WORKSPACES, memoMethod: () => pLimit(maxConcurrent) });
   }
 
-  /** Runs `work` when the workspace is below its limit. Rejects with the signal's reason if it has aborted by then. */
+  /** Runs `work` when the workspace is below its limit. If the signal is aborted by then, rejects with the signal's reason instead. */
   run<T>(workspaceId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return this.#limits.memo(workspaceId)(() => {
       signal.throwIfAborted();

@@ -53,7 +53,7 @@ test("the ops port serves HTTPS with the directory's certificate, and refuses pl
   await expect(fetch(`http://${HOST}:${port}/healthz/ready`)).rejects.toThrow("fetch failed");
 });
 
-test("a renewed certificate is used without a restart; an unusable certificate is logged and not used", async () => {
+test("a renewed certificate is used without a restart; an unusable certificate causes a warning and is not used", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const warnings: unknown[] = [];
   const recorder = { warn: (fields: unknown) => void warnings.push(fields) };

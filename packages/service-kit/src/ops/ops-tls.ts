@@ -15,7 +15,7 @@ export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
 
 /**
  * Returns an HTTPS server with the certificate in `tls.crt` and `tls.key` of a directory. It does not ask for client certificates. Throws
- * when a file cannot be read or the key does not belong to the certificate. Later, an unusable pair is logged, and the previous pair stays in
+ * when a file cannot be read or the key does not belong to the certificate. Later, logs a warning instead, and the previous pair stays in
  * use.
  */
 export function createTlsServer(

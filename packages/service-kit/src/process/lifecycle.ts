@@ -2,7 +2,7 @@ import type { Logger } from "./logger.ts";
 
 /**
  * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer than the drain and
- * this time before it kills the service.
+ * this time together before it kills the service.
  */
 export const SERVICE_CLOSE_TIMEOUT_MS = 30_000;
 

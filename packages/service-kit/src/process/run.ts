@@ -15,8 +15,9 @@ type CommonConfig = {
 
 /**
  * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
- * channel. A second signal, or a disconnect after a signal, exits at once. The exit code is 0 after a clean stop, and 1 otherwise: if the
- * service could not start, did not close within `SERVICE_CLOSE_TIMEOUT_MS` after its drain, exited at once, or had an unhandled rejection.
+ * channel. While the service is stopping, a further signal or a disconnect makes it exit at once. The exit code is 0 after a clean stop,
+ * and 1 otherwise: if the service could not start, did not close within `SERVICE_CLOSE_TIMEOUT_MS` after its drain, exited at once, or had an
+ * unhandled rejection.
  */
 export async function runService<C extends CommonConfig>(
   service: string,

@@ -48,8 +48,8 @@ export function readSecret<T>(source: SecretSource<T>): T {
 }
 
 /**
- * Opens a secret. Reads its file again every few seconds. Throws if its content cannot be used. Later, such content is logged and counted,
- * and the previous content stays in use.
+ * Opens a secret. Reads its file again every few seconds. Throws if its content cannot be used. If that happens later, logs and counts
+ * the refusal, and keeps the previous content.
  */
 export function openSecret<T>(
   source: SecretSource<T>,

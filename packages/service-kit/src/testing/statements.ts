@@ -11,8 +11,8 @@ export type Statement = {
 };
 
 /**
- * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits the statements that control
- * transactions, settings and cursors.
+ * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits BEGIN, COMMIT,
+ * ROLLBACK, SET and FETCH.
  */
 export async function recordStatements(
   database: Database,

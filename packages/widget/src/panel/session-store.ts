@@ -56,7 +56,7 @@ export const MAX_ENTRIES = 200;
 export class SessionStore {
   /** The key of the session in the storage. */
   readonly itemKey: string;
-  /** Undefined after storage was refused. */
+  /** Undefined if the browser refused access to the storage or a write failed, for example because the storage is full. */
   #storage: Pick<Storage, "getItem" | "setItem"> | undefined;
   readonly #newId: () => string;
   #memory: StoredSession;

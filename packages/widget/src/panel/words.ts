@@ -84,6 +84,7 @@ const TIMEOUT_MS = 3_000;
 
 /** Fetches the texts in a language. Returns English if there is no translation or it cannot be fetched within 3 s. */
 export async function loadWords(tag: string, base: string): Promise<Words> {
+  // The build defines LANGUAGES: see globals.d.ts.
   const [hash, offered] = LANGUAGES;
   const lang = pickLanguage(tag, offered);
   if (!lang) {

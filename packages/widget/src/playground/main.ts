@@ -39,6 +39,7 @@ let store = openStore();
 let shownSession = "";
 /** The elements with the texts of the shown session, by entry ID. */
 const boxes = new Map<string, HTMLElement>();
+/** Aborts the request of the running turn. Undefined if no turn is running. */
 let turn: AbortController | undefined;
 /** Asks the service to end the running turn. */
 let cancel: (() => void) | undefined;

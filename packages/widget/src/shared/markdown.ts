@@ -146,8 +146,8 @@ export function parseInline(source: string): (Tree | string)[] {
     nodes.push(mark);
   };
   /**
-   * Forgets the last opening mark of this kind and the marks after it. With a tag, also replaces that mark and all nodes after it with an
-   * element. Returns a truthy value if it made an element.
+   * Forgets the last opening mark of this kind and the opening marks after it. With a tag, also moves all nodes after the last opening mark
+   * of this kind into a new element, and replaces the mark with the element. Returns a truthy value if it made an element.
    */
   const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
     const at = opened.findLastIndex(([kind]) => kind === mark);

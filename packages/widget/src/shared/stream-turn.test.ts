@@ -118,7 +118,7 @@ describe("streamTurn", () => {
     expect(requests.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "7-0", undefined]);
   });
 
-  it("fails if the service refuses an event's id that the request does not contain", async () => {
+  it("fails if the service returns invalid_last_event_id for a request without the last event's id", async () => {
     const { outcome, response } = await start();
     await writeEvent(response, "meta", "7-0");
     statuses = [400, 400];

@@ -47,7 +47,7 @@ export async function listConversations(filters: ConversationFilters, cursor: st
 
 /**
  * Returns the URL of an export. The export applies the list's filters, except the search. It compares `from` and `to` with a conversation's
- * start, but the list compares them with its last activity.
+ * start, but the list compares them with the conversation's last activity.
  */
 export function exportUrl(filters: ConversationFilters, format: "csv" | "ndjson"): string {
   return `/api/conversations/export.${format}?${new URLSearchParams(toParameters(filters))}`;

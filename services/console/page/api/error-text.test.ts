@@ -29,6 +29,6 @@ test.each([
   ["a programming error", new TypeError("Cannot read properties of undefined (reading 'slug')")],
   ["a programming error in a call, which Connect wraps", ConnectError.from(new TypeError("x is not a function"))],
   ["a response that is no JSON", new SyntaxError("Unexpected token '<'")],
-])("does not name the connection as the problem of %s", (_, error) => {
+])("does not name the connection as the problem after %s", (_, error) => {
   expect(errorText(error)).toBe("Something went wrong. Try again in a few seconds.");
 });

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { evaluations, questions } from "./clients.ts";
 
-/** The passages that the bot's search finds for a question. Each fetch may cost an embedding, so it is repeated on demand only. */
+/** The passages that the bot's search finds for a question. Each fetch may cost an embedding, so the query refetches on demand only. */
 export const checkQuery = (workspaceId: string, botSlug: string, question: string) =>
   queryOptions({
     queryKey: ["check", workspaceId, botSlug, question],

@@ -72,7 +72,7 @@ function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetchResponse(path, { method: "POST", headers: HEADERS }));
 }
 
-/** Reads the JSON of a response. Throws NoResponseError if the connection breaks before its end, and SyntaxError if it is no JSON. */
+/** Reads the JSON body of a response. Throws NoResponseError if the connection breaks before the body's end, and SyntaxError if it is no JSON. */
 export async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(await response.text().catch(throwNoResponse)) as unknown;
 }

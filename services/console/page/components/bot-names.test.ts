@@ -5,7 +5,7 @@ import { nameBots } from "./bot-names.ts";
 
 const bot = (slug: string, name: string) => create(BotSchema, { slug, display: { name } });
 
-test("bots with the same name are told apart by their short names, and a bot without a name has its short name", () => {
+test("the short name follows a name that several bots have, and is shown instead of a missing name", () => {
   const bots = [bot("bread", "Bakery"), bot("cake", "Bakery"), bot("cars", "Garage"), bot("plain", "")];
   expect(nameBots(bots)).toEqual([
     ["bread", "Bakery (bread)"],

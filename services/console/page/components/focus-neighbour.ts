@@ -1,4 +1,7 @@
-/** Moves the focus to a row beside this one, which is about to disappear or to lose its buttons. The keyboard continues there. */
+/**
+ * Moves the focus from a row that is about to disappear or to lose its buttons: to the first button of the next row, or else of the row before,
+ * or else to the screen's content. Otherwise the focus would be lost.
+ */
 export function focusNeighbour(row: HTMLElement | null): void {
   const button =
     row?.nextElementSibling?.querySelector("button") ?? row?.previousElementSibling?.querySelector("button");

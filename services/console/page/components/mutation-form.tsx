@@ -30,8 +30,8 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // If the owner has closed the dialog when the mutation succeeds, onClose could close another dialog. The query library does not call a callback
-    // that was passed to `mutate` after its component has unmounted.
+    // The owner may close this dialog and open another before the mutation succeeds. onClose must not close that one. After this component has
+    // unmounted, the query library does not call the callbacks that were passed to `mutate`.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

@@ -23,7 +23,9 @@ export type Upload = {
   name: string;
   /** The share of the bytes that was sent, from 0 to 1. */
   sentShare: number;
+  /** An upload that failed is also done. */
   state: "waiting" | "sending" | "done";
+  /** Why the document was not added. */
   problem?: string;
 };
 

@@ -16,7 +16,7 @@ test("returns the time at which the quota is exhausted; the current time if it a
   expect(forecast(quota(200, 150), week, NOON)?.exhaustedAt).toEqual(new Date(NOON));
 });
 
-test("the average includes days without replies, and without any reply there is no forecast", () => {
+test("the average includes days without replies; if none of the seven days has a reply, there is no forecast", () => {
   expect(forecast(quota(0, 1_000), new Map([["2026-11-20", 70]]), NOON)?.total).toBe(95);
   expect(forecast(quota(5, 1_000), new Map([["2026-11-01", 70]]), NOON)).toBeUndefined();
 });

@@ -3,7 +3,7 @@ const AVERAGED_DAYS = 7;
 
 export type Quota = { used: number; held: number; cap: number; resetsAt: string };
 export type Forecast = {
-  /** The messages used at the end of the month. */
+  /** The number of messages that will be used by the end of the month. */
   total: number;
   /** When the quota will be exhausted; undefined if it lasts until the end of the month. */
   exhaustedAt: Date | undefined;

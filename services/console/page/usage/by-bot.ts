@@ -11,7 +11,7 @@ export type BotShare = {
 /** The name of the row for the messages that no bot's count contains. Corrections by the operator can make that row's number negative. */
 const REST_NAME = "Corrections, and the last minute's answers";
 
-/** Returns the messages of a month by bot, in the order of `usage`, then those that no bot's count contains. Their sum is the month's usage. */
+/** Returns the messages of a month by bot, in the order of `usage`, then those that no bot's count contains. All add up to the month's usage. */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
   const shares = usage
     .filter((each) => each.month === month.month)

@@ -18,12 +18,12 @@ export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body:
 /** Sends a request to the edge's owner API. Rejects if the edge does not answer. */
 export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
 
-/** Lists the owner's conversations. `query` is the query string of GET /api/conversations/, which the edge receives unchanged. */
+/** Lists the workspace's conversations. `query` is the query string of GET /api/conversations/, which the edge receives unchanged. */
 export type ListConversations = (query: string, authorization: string, signal: AbortSignal) => Promise<AdminResponse>;
 
 export const CONVERSATIONS_PATH = "/api/conversations/";
 const LIST_TIMEOUT_MS = 10_000;
-const METRIC_NAME = `GET ${CONVERSATIONS_PATH}`;
+const METHOD_LABEL = `GET ${CONVERSATIONS_PATH}`;
 
 /** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress exports. */
 export function createCallEdge(edgeUrl: string): CallEdge {
@@ -47,11 +47,11 @@ export function createListConversations(
         signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]),
       });
       const body = await buffer(response.body);
-      onResponse(METRIC_NAME, response.status);
+      onResponse(METHOD_LABEL, response.status);
       return { status: response.status, contentType: "application/json", code: undefined, body };
     } catch (cause) {
       if (signal.aborted) throw cause;
-      onResponse(METRIC_NAME, 503);
+      onResponse(METHOD_LABEL, 503);
       const body = Buffer.from(JSON.stringify({ detail: "unavailable" }));
       return { status: 503, contentType: "application/json", code: "unavailable", body };
     }

@@ -57,7 +57,7 @@ test("forwards a query with a second question mark", async () => {
   expect(paths).toEqual(["/api/conversations/?search=why?&limit=1", "/api/conversations/"]);
 });
 
-test("limits how long it waits for the edge, except for exports, and counts the edge's responses", async () => {
+test("limits how long it waits for the edge, except for exports, and counts a timeout as 503", async () => {
   const { get, counted } = await startRoutes();
   const statuses = [await get("/api/conversations/?slow"), await get("/api/conversations/export.csv?slow")];
   expect(statuses.map(({ statusCode }) => statusCode)).toEqual([503, 200]);

@@ -57,7 +57,10 @@ export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeout
   );
 }
 
-/** Returns a function that creates the handler of a route. `toPath` receives the session id in the request's path; empty if the route has none. */
+/**
+ * Returns a function that creates the handler of a route. `toPath` receives the session id in the request's path, or an empty string if the route
+ * has none, and returns the path below CONVERSATIONS_PATH.
+ */
 function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "onResponse">) {
   return ({ method, toPath, timeoutMs }: RouteOptions) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
@@ -77,13 +80,13 @@ function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge"
       const clientSignal = responseCloseSignal(reply);
       const signal =
         timeoutMs === undefined ? clientSignal : AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
-      const metricName = `${method} ${request.routeOptions.url}`;
+      const methodLabel = `${method} ${request.routeOptions.url}`;
       const response = await callEdge({ method, path, headers, ...body, signal }).catch((cause) => {
         clientSignal.throwIfAborted();
-        onResponse(metricName, 503);
+        onResponse(methodLabel, 503);
         throw new HttpError(503, "unavailable", { "retry-after": "1" }, { cause });
       });
-      onResponse(metricName, response.status);
+      onResponse(methodLabel, response.status);
       for (const name of RESPONSE_HEADERS) {
         const value = response.headers[name];
         if (value !== undefined) reply.header(name, value);

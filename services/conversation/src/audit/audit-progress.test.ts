@@ -45,7 +45,7 @@ test("an audit with differences in several old months audits each of them once",
   expect(new Set(listDiffering(progress))).toEqual(new Set(["2026-09 w", "2026-08 w"]));
 });
 
-test("after the last page of a month, even one without differences, an audit continues with the next older month that has some", () => {
+test("even if the last page of a month has no differences, an audit continues with the next older month that has differences", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [differs("a")], next: "a" };
   const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));

@@ -8,7 +8,7 @@ export type AuditProgress = {
   after?: string;
   /** When the audit of the month began, RFC 3339. */
   startedAt?: string;
-  /** Workspaces with differences, "month workspace", as a JSON array. */
+  /** A JSON array of the workspaces with differences, each as "<month> <workspace id>". */
   differing?: string;
   /** The newest month that is final: it is no longer audited. */
   finalMonth?: string;
@@ -42,8 +42,8 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 }
 
 /**
- * Returns the progress after a page, and whether it was the last page of the last month. A month is final if an audit that began at least
- * `finalAfterDays` after its end found no difference. Until then the reconciler may still repair its turns.
+ * Returns the progress after a page, and whether it was the last page of the last month. A month is final if an audit of it began at
+ * least `finalAfterDays` days after the month's end and found no difference. Before that, the reconciler may still repair the month's turns.
  */
 export function advanceAudit(
   progress: AuditProgress,

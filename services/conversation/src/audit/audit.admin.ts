@@ -26,6 +26,7 @@ export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof Audit
     },
     async audit(request, { signal }) {
       const { workspaceId } = request;
+      // Throws if the month is malformed.
       parseMonth(request.month);
       // No workspace can have this id, so there are no turns and no usage to compare.
       if (workspaceId !== "" && !isWorkspaceId(workspaceId))

@@ -27,8 +27,8 @@ export const WORKSPACES_PER_PAGE = 20;
 
 /**
  * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests. If these differ, or if messages are
- * held, compares turn by turn. An empty workspace id means every workspace, page by page until the signal is aborted. The month is
- * "YYYY-MM", or empty for the current month.
+ * held, compares turn by turn. If the workspace id is empty, compares all workspaces, page by page, and throws if the signal is
+ * aborted. The month is "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,

@@ -51,7 +51,10 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/** Returns whether counts and digests are equal and nothing is held. Counts alone could be equal although the turns differ. */
+/**
+ * Returns whether the usage is the number of done turns plus the adjustment, the digests are equal and nothing is held. Counts alone could be
+ * equal although the turns differ.
+ */
 export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;
   return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;

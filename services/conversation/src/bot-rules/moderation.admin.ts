@@ -45,7 +45,10 @@ export function createModerationAdmin(
     await requireAcceptable(workspaceId, expression, saved);
   }
 
-  /** Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. */
+  /**
+   * Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. Throws if saving
+   * would refuse the unsaved pattern.
+   */
   async function withUnsaved(
     workspaceId: string,
     saved: readonly StoredPattern[],
@@ -72,7 +75,7 @@ export function createModerationAdmin(
   ) {
     for (;;) {
       const stored = await attempt(await listPatterns(database, workspaceId, botId));
-      if (stored !== undefined) return { pattern: toMessage(stored) };
+      if (stored !== undefined) return { pattern: toPattern(stored) };
     }
   }
 
@@ -103,7 +106,7 @@ export function createModerationAdmin(
     },
     async listPatterns(request) {
       const botId = await requireBotId(database, request);
-      return { patterns: (await listPatterns(database, request.workspaceId, botId)).map(toMessage) };
+      return { patterns: (await listPatterns(database, request.workspaceId, botId)).map(toPattern) };
     },
     async removePattern(request) {
       const botId = await requireBotId(database, request);
@@ -123,7 +126,7 @@ export function createModerationAdmin(
       const matching = await findMatchingPatterns(patternThreads, workspaceId, text, patterns);
       return {
         matches: matching.map((pattern) => ({
-          pattern: toMessage(pattern),
+          pattern: toPattern(pattern),
           blocksMessage: pattern.appliesTo !== "reply",
           blocksReply: pattern.appliesTo !== "message",
         })),
@@ -180,6 +183,6 @@ function requireText(name: string, text: string, limit: number): void {
     throw invalidArgument(`${name} must have at most ${limit} characters, and no NUL`);
 }
 
-function toMessage(pattern: StoredPattern) {
+function toPattern(pattern: StoredPattern) {
   return { ...pattern, id: BigInt(pattern.id) };
 }

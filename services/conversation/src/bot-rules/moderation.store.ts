@@ -12,15 +12,15 @@ export type StoredPattern = NewPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
-/** Stores a pattern of a bot. Stores nothing and returns undefined if the bot's patterns differ from `read`, the patterns that the caller read. */
+/** Stores a pattern of a bot. Stores nothing and returns undefined if the bot's patterns differ from `expected`, which the caller has read. */
 export async function insertPattern(
   database: Database,
   { workspaceId, botId }: BotKey,
   { pattern, reason, fallback, appliesTo }: NewPattern,
-  read: readonly StoredPattern[],
+  expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
   return workspaceTransaction(database, workspaceId, async (connection) => {
-    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), read)) return undefined;
+    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
     const { rows } = await connection.query<StoredPattern>(
       `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
        VALUES ($1, $2, $3, $4, $5, $6)
@@ -31,15 +31,15 @@ export async function insertPattern(
   });
 }
 
-/** Replaces a pattern of a bot. Changes nothing and returns undefined if the bot's patterns differ from `read`, the patterns that the caller read. */
+/** Replaces a pattern of a bot. Changes nothing and returns undefined if the bot's patterns differ from `expected`, which the caller has read. */
 export async function updatePattern(
   database: Database,
   { workspaceId, botId }: BotKey,
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
-  read: readonly StoredPattern[],
+  expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
   return workspaceTransaction(database, workspaceId, async (connection) => {
-    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), read)) return undefined;
+    if (!isDeepStrictEqual(await listPatterns(connection, workspaceId, botId), expected)) return undefined;
     const { rows } = await connection.query<StoredPattern>(
       `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
        WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3

@@ -43,7 +43,7 @@ describe("tools", () => {
     ["a request without a tool", undefined, "tool is missing"],
     ["a tool of no kind", { name: "x" }, "http or mcp"],
     ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must be"],
-    ["a secret that is not a secret's name", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
+    ["a secret's name that is not valid", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
     [
       "a URL that lets the model choose the host",
       { name: "x", kind: http({ url: "https://{id}.example/" }) },

@@ -48,7 +48,7 @@ const isSafeCss =
   (value) =>
     hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsAllowedFunctions(value);
 
-/** Returns whether a value calls CSS_FUNCTIONS only. A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
+/** Returns whether every function that a value calls is in CSS_FUNCTIONS. A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
 function callsAllowedFunctions(value: string): boolean {
   const calls = [...value.replace(CSS_STRING, " ").matchAll(CSS_CALL)];
   return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));

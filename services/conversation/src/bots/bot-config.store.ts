@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import type { NewPattern, ToolDefinition } from "../bot-rules/index.ts";
 
-/** The parts of a bot that turns need. */
+/** The parts of a bot that each turn needs. */
 export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
@@ -35,7 +35,7 @@ const READ_BOT_CONFIG = `
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2`;
 
-/** Reads the parts of a bot that turns need. Returns undefined if the workspace has no such bot. */
+/** Reads the parts of a bot that each turn needs. Returns undefined if the workspace has no such bot. */
 export async function readBotConfig(
   database: Database,
   workspaceId: string,

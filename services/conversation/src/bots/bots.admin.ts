@@ -52,7 +52,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
       // Also called for an operator, because it throws workspace_not_found for an unknown workspace.
       const models = await readPermittedModels(workspaceId);
       if (adminCallerOf(context) !== "operator") requirePermittedModel(patch.model, models);
-      const created = {
+      const newBot = {
         id: newId(),
         workspaceId,
         slug,
@@ -62,7 +62,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         ...patch,
         display: { ...DEFAULT_DISPLAY, ...display },
       };
-      const bot = await insertBot(database, created, MAX_BOTS);
+      const bot = await insertBot(database, newBot, MAX_BOTS);
       if (bot === "full")
         throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
       if (bot === "exists")

@@ -46,7 +46,7 @@ export async function listBots(database: Database, workspaceId: string): Promise
   return rows;
 }
 
-/** Stores a bot. Returns `exists` if the workspace has a bot with this slug, and `full` if it has `limit` bots. */
+/** Stores a bot. Returns `full` if the workspace has `limit` bots, otherwise `exists` if it has a bot with this slug. */
 export async function insertBot(
   database: Database,
   bot: Omit<Bot, "createdAt">,

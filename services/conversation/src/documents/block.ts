@@ -9,8 +9,8 @@ export type Block = {
 export const MAX_FENCE_CHARACTERS = 16;
 
 /**
- * Marks a text as code, so that a model and the search index can distinguish it from prose. As in Markdown, the fence is longer than the fences
- * in the code.
+ * Marks a text as code, so that a model and the search index can distinguish it from prose. As in Markdown, the fence is longer than every fence
+ * in the code, but it has at most MAX_FENCE_CHARACTERS.
  */
 export function fenceCode(code: string): string {
   let length = 3;

@@ -17,9 +17,10 @@ const FENCED_CODE = /^(?<fence>`{3,})\n(?<code>[\s\S]*)\n\k<fence>$/;
 const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "\n".length);
 
 /**
- * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line. Splits a
- * longer block between sentences, or between lines if it is code, a longer sentence or line between words, and a longer word anywhere. Each part
- * of a code block is again a code block.
+ * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line.
+ *
+ * Splits longer prose between sentences, and longer code between lines. Splits a longer sentence or line between words, and a longer word
+ * anywhere. Each part of a code block is again a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
   const chunks: Chunk[] = [];
@@ -55,7 +56,7 @@ function splitCode(code: string): string[] {
 
 /** Splits a long sentence, or a long line of code, between words, and a long word anywhere. */
 function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
-  // Matches a word, or a part of a word that is longer than half the limit. Half, because the pattern counts code points and the limit UTF-16 units.
+  // Matches a word, or the first part of a word that has more characters than half the limit. The pattern counts code points, the limit UTF-16 units.
   const wordOrPart = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
   return sentence.match(wordOrPart) ?? [];
 }

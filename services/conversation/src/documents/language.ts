@@ -43,8 +43,8 @@ export function parseLanguage(text: string): LanguageName | undefined {
   if (NAMES.includes(lower)) return lower as LanguageName;
   const [code = ""] = lower.split(/[-_]/);
   // Bokmål (nb) is the usual written form of Norwegian (no).
-  const known = code === "nb" ? "no" : code;
-  return Object.hasOwn(LANGUAGES, known) ? LANGUAGES[known as keyof typeof LANGUAGES] : undefined;
+  const listed = code === "nb" ? "no" : code;
+  return Object.hasOwn(LANGUAGES, listed) ? LANGUAGES[listed as keyof typeof LANGUAGES] : undefined;
 }
 
 /** Languages that are detected by their stop words. PostgreSQL has a list of stop words for each of them. */

@@ -9,12 +9,11 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
  * Splits Markdown into sections of about 64 KiB that can be rendered one at a time. The parser's tokens need up to 50 times the memory of
- * their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues and, unless
- * they are too long, all link definitions. So it renders as it would in the whole document.
+ * their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues, and all link
+ * definitions if together they are not longer than a section. So it renders as it would in the whole document.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
-  // Each section repeats all definitions, unless together they are longer than a section. Then none is repeated.
   const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
   let section = "";
   let fence = "";

@@ -126,7 +126,7 @@ test("an erasure continues after a session that cannot be erased, and another re
   expect(await storedRequests(workspaceId)).toBe(0);
 });
 
-test("the visitor's other sessions are erased even if more than one batch of sessions fails", async () => {
+test("if more than one batch of a visitor's sessions fails, the visitor's other sessions are still erased", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   const ids = await insertSessions(system.admin, bot, { sessions: 180 });

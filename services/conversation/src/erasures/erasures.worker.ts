@@ -72,7 +72,7 @@ export class VisitorEraser {
 
   /**
    * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if there are none, no session
-   * failed in this run, and every transaction that stored a session before the request has ended. Returns whether the next round may erase more.
+   * failed in this run, and every session that started before the request is visible. Returns whether the next round may erase more.
    */
   async #eraseBatch(erasure: Erasure, failed: FailedSessions): Promise<boolean> {
     const { database, closingSignal, log } = this.#deps;

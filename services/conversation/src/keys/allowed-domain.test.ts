@@ -38,7 +38,7 @@ describe("normaliseAllowedDomain returns [scheme://]host[:port]", () => {
   });
 });
 
-describe("normaliseAllowedDomain refuses an entry with the reason", () => {
+describe("normaliseAllowedDomain refuses an entry and names the reason", () => {
   test.each([
     ["", "empty"],
     ["   ", "empty"],

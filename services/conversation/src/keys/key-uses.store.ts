@@ -5,8 +5,8 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 /** A use of a key, `ageSeconds` ago. */
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// SKIP LOCKED: the statement skips the keys that another transaction has locked, because it changes or revokes them or stores a use of them. It
-// returns the skipped keys, so that the caller can try again.
+// SKIP LOCKED: the statement skips the keys that another transaction has locked, for example to revoke them or to store a use of them. The
+// statement returns the skipped keys, so that the caller can try again.
 const STORE_KEY_USES = `
   WITH used AS (
     SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day

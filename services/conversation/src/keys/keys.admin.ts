@@ -21,8 +21,8 @@ export function createKeyAdmin(
       const allowedDomains = normaliseAllowedDomains(request.domains);
       await requireBotId(database, request);
       const { workspaceId, botSlug } = request;
-      const created = { publicKey: newPublicKey(), workspaceId, botSlug, allowedDomains };
-      const key = await insertKey(database, created, MAX_KEYS);
+      const newKey = { publicKey: newPublicKey(), workspaceId, botSlug, allowedDomains };
+      const key = await insertKey(database, newKey, MAX_KEYS);
       if (key === undefined)
         throw new ServiceError(
           "resource_exhausted",

@@ -84,8 +84,8 @@ export class EmbeddingWorker {
   }
 
   /**
-   * Embeds a source's chunks and ends the lease. Returns false if llm-proxy has changed to another model, or if the signal aborted a batch.
-   * Throws on any other failure.
+   * Embeds a source's chunks, then ends the lease. After a failure, the lease ends RETRY_SECONDS later. Returns false if llm-proxy has changed
+   * to another model, or if the signal aborted a batch. Throws on any other failure.
    */
   async #embedSource(claimed: ClaimedSource, model: string, signal: AbortSignal): Promise<boolean> {
     let source = claimed;

@@ -159,7 +159,7 @@ export async function listSources(database: Database, workspaceId: string, botId
   return rows;
 }
 
-/** Deletes a document and its chunks. Returns false if the bot has no document of this name. */
+/** Deletes a document. Foreign keys delete its chunks and words. Returns false if the bot has no document of this name. */
 export async function deleteSource(
   database: Database,
   workspaceId: string,

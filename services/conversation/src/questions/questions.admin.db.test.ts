@@ -52,7 +52,7 @@ describe("a question", () => {
     expect(rows.map(({ content }) => content)).toEqual(passages.map(({ text }) => text));
   });
 
-  test("finds a document immediately after it was added, and no longer after it was removed", async () => {
+  test("finds a document immediately after it was added, and stops finding it when it is removed", async () => {
     const bot = await createBot(system.database);
     const knowledge = system.ops(KnowledgeAdminService);
     expect(await check(bot, "Where is the office?")).toMatchObject({ passages: [], grounded: false });

@@ -42,7 +42,7 @@ export type UnansweredReplies = {
 
 // Steps:
 // - `rated` and `ungrounded`: the latest replies of each kind. Each kind has an index of its own.
-// - `bound`: how many ungrounded replies are read.
+// - `bound`: how many ungrounded replies are read at most.
 // - `reply`: the union of `rated` and `ungrounded`, with each reply once.
 // - `question`: the questions of these replies. A reply that called a tool needs no passage, so it is not ungrounded. Playground sessions are
 //   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low

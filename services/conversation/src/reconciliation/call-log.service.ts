@@ -8,8 +8,8 @@ const PAGE_SIZE = 1_000;
 const LLM_CALL = { timeoutMs: 10_000, waitForReady: true };
 
 /**
- * Returns a comparison that sends the done turns of a window to the llm-proxy, which adds the rows that its call log lacks. It reports no
- * repairs, because the llm-proxy counts the added rows.
+ * Returns a comparison that sends the done turns of a window to the llm-proxy, which adds the rows that its call log lacks. The
+ * comparison reports no repairs, because the llm-proxy counts the added rows.
  */
 export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, "fillCallLog">): Comparison {
   return async ({ database }, window, token) => {

@@ -21,7 +21,7 @@ export class ReaderLease {
 
   /**
    * Tries to take or renew the lease, at most once in a third of its duration. Returns whether this replica holds the lease. Between two tries,
-   * returns the result of the last one.
+   * returns the result of the last one. If the query fails, throws, and the next call tries again immediately.
    */
   async hold(): Promise<boolean> {
     const nowMs = performance.now();

@@ -15,7 +15,7 @@ const failures = { inc: vi.fn() };
 const deletedIds = new Set<string>();
 beforeEach(() => failures.inc.mockClear());
 
-function eraseAll(
+function eraseExpired(
   signal = new AbortController().signal,
   database = system.database,
   notifySettler: RetentionDeps["notifySettler"] = () => undefined,
@@ -52,18 +52,18 @@ async function createInactiveSession(days: number, bot: Bot) {
 const countMessages = async (turn: { sessionId: string }) =>
   (await system.admin.query("SELECT FROM conversation.messages WHERE session_id = $1", [turn.sessionId])).rowCount;
 
-test("eraseExpiredSessions erases sessions older than their workspace's retention, and keeps the rows of their turns", async () => {
+test("eraseExpiredSessions erases sessions inactive for longer than their workspace's retention, and keeps the rows of their turns", async () => {
   const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
   system.quota.retentionDays.set(strict.workspaceId, 30);
   const old = await createInactiveSession(31, strict);
   const young = await createInactiveSession(29, strict);
   const kept = await createInactiveSession(400, lasting);
-  expect(await eraseAll()).toBe(1);
+  expect(await eraseExpired()).toBe(1);
   expect(await countMessages(old)).toBe(0);
   expect([await countMessages(young), await countMessages(kept)]).toEqual([2, 2]);
   const { rows } = await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [old.turnId]);
   expect(rows).toEqual([{ status: "done" }]);
-  expect(await eraseAll()).toBe(0);
+  expect(await eraseExpired()).toBe(0);
 });
 
 test("eraseExpiredSessions erases several batches in one run, each session once, with a pause after fifty", async () => {
@@ -72,7 +72,7 @@ test("eraseExpiredSessions erases several batches in one run, each session once,
   for (let i = 0; i < 60; i++) await createInactiveSession(2, bot);
   const startedAt = performance.now();
   const statements = await recordStatements(system.database, async (database) => {
-    expect(await eraseAll(undefined, database)).toBe(60);
+    expect(await eraseExpired(undefined, database)).toBe(60);
   });
   // The pause is 100 ms, but a timer may fire a moment early.
   expect(performance.now() - startedAt).toBeGreaterThan(99);
@@ -93,8 +93,8 @@ test("eraseExpiredSessions erases nothing if the signal is aborted, and the next
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
-  expect(await eraseAll(AbortSignal.abort())).toBe(0);
-  expect(await eraseAll()).toBe(3);
+  expect(await eraseExpired(AbortSignal.abort())).toBe(0);
+  expect(await eraseExpired()).toBe(3);
 });
 
 test("eraseExpiredSessions stops after the session that it is erasing when the signal is aborted", async () => {
@@ -102,8 +102,8 @@ test("eraseExpiredSessions stops after the session that it is erasing when the s
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
   const stopping = new AbortController();
-  expect(await eraseAll(stopping.signal, system.database, () => stopping.abort())).toBe(1);
-  expect(await eraseAll()).toBe(2);
+  expect(await eraseExpired(stopping.signal, system.database, () => stopping.abort())).toBe(1);
+  expect(await eraseExpired()).toBe(2);
 });
 
 test("eraseExpiredSessions keeps a session that becomes active between the listing and its erasure", async () => {
@@ -116,7 +116,7 @@ test("eraseExpiredSessions keeps a session that becomes active between the listi
   await connection.query("UPDATE conversation.sessions SET last_activity_at = now() WHERE session_id = $1", [
     session.sessionId,
   ]);
-  const erasing = eraseAll();
+  const erasing = eraseExpired();
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   await expect.poll(async () => (await system.admin.query(waiting)).rowCount, { timeout: 10_000 }).toBe(1);
   await connection.query("COMMIT");
@@ -134,11 +134,11 @@ test("eraseExpiredSessions skips and counts sessions that cannot be erased, and 
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
     CREATE TRIGGER refuse BEFORE DELETE ON conversation.messages FOR EACH ROW
       WHEN (OLD.session_id = '${broken.sessionId}') EXECUTE FUNCTION refuse()`);
-  expect(await eraseAll()).toBe(1);
+  expect(await eraseExpired()).toBe(1);
   expect(failures.inc).toHaveBeenCalledOnce();
   expect([await countMessages(broken), await countMessages(good)]).toEqual([2, 0]);
   await system.admin.query("DROP TRIGGER refuse ON conversation.messages");
-  expect(await eraseAll()).toBe(1);
+  expect(await eraseExpired()).toBe(1);
 });
 
 test("eraseExpiredSessions skips deleted workspaces, which are erased as a whole", async () => {
@@ -147,6 +147,6 @@ test("eraseExpiredSessions skips deleted workspaces, which are erased as a whole
   await createInactiveSession(31, bot);
   deletedIds.add(bot.workspaceId);
   await storeDeletion(system.database, bot.workspaceId);
-  expect(await eraseAll()).toBe(0);
+  expect(await eraseExpired()).toBe(0);
   expect(failures.inc).not.toHaveBeenCalled();
 });

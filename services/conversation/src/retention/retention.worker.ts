@@ -19,8 +19,8 @@ export type RetentionDeps = {
 };
 
 /**
- * Erases the sessions that are older than their workspace's retention, in batches, until none is left or the signal is aborted. If it
- * cannot erase a session, the next run tries again. Replicas may run it concurrently. Returns the number of sessions erased.
+ * Erases the sessions that have been inactive for longer than their workspace's retention, in batches, until none is left or the signal is
+ * aborted. If it cannot erase a session, the next run tries again. Replicas may run it concurrently. Returns the number of sessions erased.
  */
 export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;

@@ -13,9 +13,9 @@ const INACTIVE_SECONDS = 600;
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of sessions whose counts are missing or out of date, because a version without migration 0015 has stored a
- * turn in them. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of
- * sessions counted.
+ * Counts the messages and ratings of the sessions in which a version without migration 0015 has stored a turn: their counts are missing or out of
+ * date. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions
+ * counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

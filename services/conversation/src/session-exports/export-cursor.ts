@@ -15,7 +15,7 @@ export function formatCursor({ untilMicroseconds, position }: ExportCursor): str
   return `${untilMicroseconds}-${formatPosition(position)}`;
 }
 
-/** Parses a cursor. Returns undefined for an empty one, and throws invalid_argument for one that formatCursor did not return. */
+/** Parses a cursor. Returns undefined for an empty one, and throws invalid_argument for a malformed one. */
 export function parseCursor(text: string): ExportCursor | undefined {
   if (text === "") return undefined;
   const [, until = "", token = ""] = CURSOR.exec(text) ?? [];

@@ -19,7 +19,7 @@ import { readSessions } from "./export-sessions.store.ts";
 const system = useTestSystem();
 let bot: Bot;
 let ids: string[];
-/** Sessions of many sizes: 1 turn each, 20 turns each, and two of 100 turns. */
+/** Creates sessions of three sizes: 300 of 1 turn, 20 of 20 turns, and 2 of 100 turns. */
 beforeAll(async () => {
   bot = await createBot(system.database);
   const small = await insertSessions(system.admin, bot, { sessions: 300 });
@@ -153,8 +153,8 @@ test("a CSV export has one row per message, continues after any complete row, an
       kept.push(...(cursor === "" ? part.rows.slice(1) : part.rows));
       cursor = kept.at(-1)?.at(-1) ?? "";
     }
-    const ofMessage = (row: string[]) => row.slice(0, -1);
-    expect(kept.map(ofMessage)).toEqual(rows.map(ofMessage));
+    const withoutCursor = (row: string[]) => row.slice(0, -1);
+    expect(kept.map(withoutCursor)).toEqual(rows.map(withoutCursor));
   }
 });
 
@@ -200,8 +200,8 @@ test("a page of small sessions has at most 2,000 messages, and the next page con
   const read = await readSessions(system.database, { ...page, workspaceId, filters });
   expect(read.map(({ id }) => id)).toEqual(sessions.slice(0, 31));
 
-  const visitor = "UPDATE conversation.sessions SET visitor_id = 'v-1' WHERE session_id = ANY ($1)";
-  await system.admin.query(visitor, [sessions.slice(80)]);
+  const setVisitor = "UPDATE conversation.sessions SET visitor_id = 'v-1' WHERE session_id = ANY ($1)";
+  await system.admin.query(setVisitor, [sessions.slice(80)]);
   const lines = linesOf((await collect({ workspaceId, visitorId: "v-1" })).text);
   expect(lines.map((line) => line.session.id)).toEqual(sessions.slice(80));
 });

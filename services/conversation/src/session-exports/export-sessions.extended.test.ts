@@ -8,7 +8,7 @@ import { createBot, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
-/** Sessions of many sizes: 1 turn each, 20 turns each, and two of 100 turns. */
+/** Creates sessions of three sizes: 300 of 1 turn, 20 of 20 turns, and 2 of 100 turns. */
 beforeAll(async () => {
   bot = await createBot(system.database);
   await insertSessions(system.admin, bot, { sessions: 300 });

@@ -34,8 +34,8 @@ const FORMATTERS: Readonly<Record<number, ExportFormatter>> = {
 type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
- * Streams the transcripts of a workspace's sessions until the signal is aborted. All exports of a workspace together read one page at a time,
- * so that they leave connections for the exports of other workspaces. While turns run, an export pauses after each page with a match.
+ * Streams the transcripts of a workspace's sessions. Stops early if the signal is aborted. All exports of a workspace together read one page at a
+ * time, so that they leave connections for the exports of other workspaces. While turns run, an export pauses after each page with a match.
  */
 export async function* handleExportSessions(
   deps: OwnerReads,

@@ -7,8 +7,8 @@ import { sessionNotFound } from "./session-not-found.ts";
 const MAX_PIECE_BYTES = 256 * 1024;
 
 /**
- * Streams a session's transcript until the signal is aborted. Throws session_not_found, with the same message for a missing, deleted, erased or
- * foreign session.
+ * Streams a session's transcript. Stops early if the signal is aborted. Throws session_not_found, with the same message for a missing, deleted,
+ * erased or foreign session.
  */
 export async function* handleExportSession(
   { database, limiter, pacer }: OwnerReads,

@@ -10,7 +10,7 @@ export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
 /**
  * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. `idSql` is a SQL expression of the visitor's id,
- * such as `$3`. The index on visitors' ids stores hashes and omits empty ids. The condition on the hash and on empty ids lets PostgreSQL use
+ * such as `$3`. The index on visitors' ids stores hashes and omits empty ids. The conditions on the hash and on empty ids let PostgreSQL use
  * that index.
  */
 export const isVisitorSql = (idSql: string) =>

@@ -20,7 +20,7 @@ test("the settler sends a turn again if quota's response does not contain it, an
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
 });
 
-test("some seconds after a failed call, a replica without the outbox lease again settles pushed turns without delay", async () => {
+test("some seconds after a failed call, a replica without the outbox lease settles pushed turns immediately again", async () => {
   newSettler().start();
   // Waits until the first replica holds the lease.
   await sleep(1_500);

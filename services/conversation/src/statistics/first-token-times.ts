@@ -2,7 +2,7 @@
 export const FIRST_TOKEN_BOUNDS_MS = [125, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 
 /**
- * Returns the time in milliseconds within which the first token of a share of the replies arrived; undefined without replies. Interpolates
+ * Returns the time in milliseconds within which a share of the replies had their first token; undefined without replies. Interpolates
  * within the bucket. Times beyond the last bound count as that bound.
  * @param share from 0 to 1
  */

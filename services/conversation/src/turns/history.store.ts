@@ -1,6 +1,6 @@
 /**
- * How many turns the query reads at most. Only finished turns count towards `maxCharacters`. Without this limit, the query would read all of
- * a session's failed turns.
+ * How many turns the query reads at most. `maxCharacters` limits only finished turns, so without MAX_TURNS the query could read all failed
+ * turns of a session.
  */
 const MAX_TURNS = 50;
 

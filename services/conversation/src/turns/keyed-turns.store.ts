@@ -72,7 +72,7 @@ const FIND_TURN_OF_MESSAGE = `${SELECT_TURN}
       WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $5 AND m.role = 'assistant'
     )`;
 
-/** Returns the turn of a reply, with or without an idempotency key. */
+/** Returns the turn of a reply, whether or not the turn has an idempotency key. */
 export async function findTurnOfMessage(
   database: Database,
   { workspaceId, sessionId, botId, source, messageId }: Omit<KeyedTurnSearch, "keyHash"> & { messageId: string },

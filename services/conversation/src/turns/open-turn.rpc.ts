@@ -109,7 +109,10 @@ async function readExisting(
   return readRepeatedTurn(database, request, bot);
 }
 
-/** Returns the request's own turn with its first passages and history; undefined if it does not exist, or its session was deleted or erased. */
+/**
+ * Returns the request's own turn with the passages and the history of the first call. Returns undefined if the turn does not exist, or if its
+ * session was deleted or erased.
+ */
 async function readRepeatedTurn(
   database: Database,
   request: OpenTurnRequest,

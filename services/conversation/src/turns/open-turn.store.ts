@@ -48,8 +48,9 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 // at least MIN_COMPUTED_ID.
 // message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 // statement sets both to the new time. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
-// The statement writes nothing if the turn or its key exists already, or if too many keyed turns of the session run. If a concurrent
-// statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is rolled back.
+// The statement writes nothing if the turn or its key exists already, or if the turn has a key and too many keyed turns of the session run. If a
+// concurrent statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is
+// rolled back.
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
@@ -115,7 +116,7 @@ const UNSTORABLE = /^(22...|54001)$/;
 /**
  * Stores a turn, the visitor's message and the reply, which is empty or the fallback. Returns undefined and stores nothing if
  * - the turn, or another turn with its key, exists;
- * - the session has too many running turns with keys;
+ * - the turn has a key, and the session has too many running keyed turns;
  * - the session has another bot or source, or was deleted or erased.
  *
  * Throws invalid_argument if the database refuses the visitor's metadata.

@@ -183,7 +183,7 @@ describe("tools and reply patterns", () => {
   const url = "https://api.example.com/orders/{id}";
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 
-  test("OpenTurn returns both in the prompt, and matches no reply pattern against the message", async () => {
+  test("OpenTurn returns both in the prompt, and does not match a pattern that applies only to replies against the message", async () => {
     const equipped = await createBot(system.database);
     const fields = botFields(equipped);
     const moderation = system.ops(ModerationAdminService);

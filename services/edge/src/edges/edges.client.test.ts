@@ -37,7 +37,10 @@ afterEach(async () => {
 /** The number of readers that are attached to turns of the server. */
 let attached = 0;
 
-/** Starts an edge's server that streams "Hi" for every turn until the reader leaves, and cancels every turn. Returns its port. */
+/**
+ * Starts an edge's server and returns its port. AttachTurn sends "Hi" and then stays open until the reader leaves. CancelTurn always returns the
+ * outcome `cancelled`.
+ */
 async function startServer(tlsDir?: string): Promise<number> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);

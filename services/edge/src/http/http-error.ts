@@ -16,7 +16,7 @@ export class HttpError extends Error {
 }
 
 /**
- * Returns the 503 for a failed call of another Parley service. The code is `overloaded` if that service refused the call as overloaded,
+ * Returns the 503 for a failed call to another Parley service. The code is `overloaded` if that service refused the call as overloaded,
  * and `unavailable` otherwise.
  */
 export function unavailable(cause: unknown): HttpError {

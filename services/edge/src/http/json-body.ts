@@ -14,7 +14,7 @@ export type JsonObject = Record<string, unknown>;
 
 /** One level for the body and 32 for visitor_metadata, the only nested field. */
 const MAX_LEVELS = 1 + 32;
-/** 16 KiB for visitor_metadata, if it consists of structure alone, and 1 KiB for the other fields. */
+/** 16 KiB for visitor_metadata, which may consist of structure alone, and 1 KiB for the other fields. */
 const MAX_STRUCTURE_BYTES = 17 * 1024;
 
 /**

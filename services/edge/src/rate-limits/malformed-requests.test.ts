@@ -61,7 +61,7 @@ test("refuses an address from its first malformed request above the limit until 
   expect((await send("/bad")).statusCode).toBe(400);
 });
 
-test("does not call the limiter for well-formed and refused requests", async () => {
+test("calls the limiter neither for well-formed requests nor for any request of a refused address", async () => {
   const { countedSubjects, replicas } = createReplicas(1);
   const [send] = replicas;
   await send?.("/good");

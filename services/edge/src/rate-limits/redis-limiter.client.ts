@@ -133,8 +133,8 @@ function withTimeout<T>(reply: Promise<T>, timeoutMs: number, onTimeout: () => v
 }
 
 /**
- * Like setTimeout, but lets pending I/O run first. ioredis' own commandTimeout does not: after a busy period of this process it rejects
- * replies that have already arrived, and 600 simultaneous requests then do not all get a decision.
+ * Like setTimeout, but lets pending I/O run first. ioredis' own commandTimeout does not: after a busy period of this process, for example a
+ * burst of 600 requests, it rejects commands whose replies have already arrived.
  */
 function setTimeoutAfterIo(timeoutMs: number, work: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(work), timeoutMs);

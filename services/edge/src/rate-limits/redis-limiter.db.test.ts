@@ -45,7 +45,7 @@ describeWith("redis", "the limiter on Redis", () => {
     let allowed: number | undefined;
     for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) {
       allowed = await countAllowed(attempt);
-      // Lets the late replies arrive: an unresponsive limiter refuses without waiting.
+      // Lets the late replies arrive: `take` of an unresponsive limiter rejects immediately.
       if (allowed === undefined) await sleep(200);
     }
     expect(allowed).toBe(60);
@@ -60,10 +60,10 @@ describeWith("redis", "the limiter on Redis", () => {
     // On a stalled machine fewer requests pass, so the loop then continues.
     while (elapsedMs() < 900 || (passed.length < 15 && elapsedMs() < 20_000)) {
       const before = performance.now();
-      // On a stalled machine a reply may be late. Such a request is not allowed.
+      // On a stalled machine a reply may be late. The test then does not count the request as allowed.
       const decision = await replicas[0]?.take(quick, "a").catch(async (error: Error) => {
         expect(error.message).toMatch(/^redis (did not reply in time|is unresponsive)$/);
-        // Lets the late reply arrive: an unresponsive limiter refuses without waiting.
+        // Lets the late reply arrive: `take` of an unresponsive limiter rejects immediately.
         await nextIteration();
       });
       if (decision?.isAllowed) passed.push({ before, after: performance.now() });
@@ -76,7 +76,7 @@ describeWith("redis", "the limiter on Redis", () => {
     }
   });
 
-  test("a bucket expires after its window", async () => {
+  test("the Redis key of a subject expires after the window", async () => {
     await replicas[0]?.take({ name: "short", limit: 5, windowMs: 1_000 }, "b");
     const redis = new Redis(server.url);
     expect(await redis.exists("parley:rate:short:b")).toBe(1);

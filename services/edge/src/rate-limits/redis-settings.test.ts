@@ -14,7 +14,7 @@ function read(values: Record<string, string>) {
   };
 }
 
-test("without REDIS_URL there is no Redis", () => {
+test("returns undefined without REDIS_URL", () => {
   expect(read({ REDIS_MODE: "cluster" })).toBeUndefined();
 });
 

@@ -26,7 +26,7 @@ export type RedisConfig = Topology & {
   sentinelPassword: SecretSource<string> | undefined;
 };
 
-/** Reads REDIS_URL, REDIS_MODE, REDIS_SENTINEL_MASTER and REDIS_SENTINEL_PASSWORD. Returns undefined if there is no Redis. */
+/** Reads REDIS_URL, REDIS_MODE, REDIS_SENTINEL_MASTER and REDIS_SENTINEL_PASSWORD. Returns undefined without REDIS_URL. */
 export function readRedis(environment: Environment): RedisConfig | undefined {
   const mode = environment.oneOf("REDIS_MODE", ["standalone", "sentinel", "cluster"], "standalone");
   const urls = environment.optionalSecret("REDIS_URL", (text) => parseUrls(text, mode));

@@ -117,14 +117,14 @@ describeWith(
     }
 
     describe("with TLS and a private authority", () => {
-      let authority: string;
+      let authorityFile: string;
       let tlsArgs: string[];
       beforeAll(async () => {
         const files = await createCertificates(directory, await createAuthority("Redis' authority"), "localhost");
-        authority = join(files, "ca.crt");
+        authorityFile = join(files, "ca.crt");
         tlsArgs = [
           ...["--tls-cert-file", join(files, "tls.crt"), "--tls-key-file", join(files, "tls.key")],
-          ...["--tls-ca-cert-file", authority, "--tls-auth-clients", "no"],
+          ...["--tls-ca-cert-file", authorityFile, "--tls-auth-clients", "no"],
         ];
       });
 
@@ -155,7 +155,7 @@ describeWith(
         const settings = { mode: "standalone", urls: [`rediss://:p,w@localhost:${port}`] } as const;
         const subjects = Array.from({ length: policy.limit + 2 }, () => "a");
         const [trusting, other] = await Promise.all([
-          take(settings, subjects, { NODE_EXTRA_CA_CERTS: authority }),
+          take(settings, subjects, { NODE_EXTRA_CA_CERTS: authorityFile }),
           take(settings, subjects, {}),
         ]);
         // Redis allows five requests. If a reply was late, the request is repeated, and both attempts count.
@@ -174,7 +174,7 @@ describeWith(
         await Promise.all(
           busPorts.map((busPort, index) => startTls(ports[index] ?? 0, ...clusterArgs(busPort, `node-${index}`))),
         );
-        const tls = { ca: await readFile(authority) };
+        const tls = { ca: await readFile(authorityFile) };
         const nodes = ports.map((port) => new Redis({ host: "localhost", port, tls }));
         stops.push(async () => {
           for (const node of nodes) node.disconnect();
@@ -190,7 +190,7 @@ describeWith(
         const settings = { mode: "cluster", urls: [`rediss://localhost:${ports[0]}`] } as const;
         const names = Array.from({ length: 20 }, (_, index) => `198.51.100.${index}`);
         const subjects = names.flatMap((name) => [name, name, name]);
-        const env = { NODE_EXTRA_CA_CERTS: authority };
+        const env = { NODE_EXTRA_CA_CERTS: authorityFile };
         const results = await Promise.all([take(settings, subjects, env), take(settings, subjects, env)]);
         const [allowed = 0, undecided = 0] = [0, 1].map((index) =>
           results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),

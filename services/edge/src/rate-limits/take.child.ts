@@ -7,7 +7,7 @@ import type { RedisSettings } from "./redis-settings.ts";
 // Prints the number of allowed requests and the number of attempts without a decision, or "unavailable" if a request gets no decision within
 // 3 s of the start. A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
 
-const RETRY_MS = 3_000;
+const RETRY_TIMEOUT_MS = 3_000;
 
 const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
   settings: RedisSettings;
@@ -15,7 +15,7 @@ const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
   subjects: string[];
 };
 const limiter = createRedisLimiter(settings, createLogger("test", "silent"));
-const retryUntilMs = performance.now() + RETRY_MS;
+const retryUntilMs = performance.now() + RETRY_TIMEOUT_MS;
 
 let undecided = 0;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseExportQuery, parseListQuery, parseTime } from "./session-query.ts";
 
-test("reads every parameter of the list, and its defaults", () => {
+test("reads every parameter of the list, and sets the defaults of absent ones", () => {
   expect(parseListQuery({})).toEqual({
     limit: 20,
     pageToken: "",
@@ -75,7 +75,7 @@ test.each([
   ["2026-11-21T04:32:49.5+02:00", 1_795_228_369_500_000n],
   ["2026-11-20t21:32:49-05:00", 1_795_228_369_000_000n],
   ["2028-02-29T00:00:00Z", 1_835_395_200_000_000n],
-])("the time %s is %s microseconds after 1970", (text, microseconds) => {
+])("reads the time %s as %s microseconds since 1970", (text, microseconds) => {
   expect(parseTime(text)).toBe(microseconds);
 });
 

@@ -1,6 +1,6 @@
 import { HttpError } from "../http/index.ts";
 
-/** The parameters of a query. Each may be given once; an empty value is treated as absent. */
+/** The parameters of a query. Each may be given at most once; an empty value is treated as absent. */
 export type Query<Name extends string> = Readonly<Partial<Record<Name, string>>>;
 
 const MAX_LIMIT = 100;

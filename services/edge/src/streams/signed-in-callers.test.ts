@@ -37,7 +37,7 @@ const ID = randomUUID();
 
 test.each([
   ["a playground message", PLAYGROUND, {}],
-  ["a playground message with a key", PLAYGROUND, { "idempotency-key": ID }],
+  ["a playground message with an idempotency key", PLAYGROUND, { "idempotency-key": ID }],
   ["an export of one session", { method: "GET", url: `/api/conversations/${ID}/export.json` } as const, {}],
   ["an export of many sessions", { method: "GET", url: "/api/conversations/export.ndjson" } as const, {}],
 ])(

@@ -15,9 +15,9 @@ export type StreamLimits = {
 
 /** One open stream; it occupies a slot of this process. */
 export type StreamHandle = {
-  /** Aborted when the connection closes before the response is complete. */
+  /** Aborted by `cancel`, or when the connection closes before the response is complete. */
   clientGoneSignal: AbortSignal;
-  /** Aborted when the connection closes or this process must end its streams. */
+  /** Aborted together with `clientGoneSignal`, or when this process must end its streams. */
   endSignal: AbortSignal;
   /** Ends the reply as if the visitor had left. The connection stays open for the last events. */
   cancel(): void;
@@ -138,8 +138,8 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         clientGoneController.abort();
         endController.abort();
       };
-      // Not the close event of request.raw: that is emitted as soon as the body is read (fastify#4690). The response emits it when the response is
-      // complete or the connection closes.
+      // Not the close event of request.raw, which is emitted as soon as the body is read (fastify#4690). The response emits its own close event
+      // when it is complete or the connection closes.
       raw.once("close", () => {
         streams.delete(stream);
         if (!raw.writableFinished) cancel();

@@ -7,8 +7,8 @@ import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
 export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**
- * The end of a turn, as the database stores it, or an error if the stored outcome is unknown. Live and replayed readers get their terminal events
- * from it.
+ * The end of a turn, as the database stores it, or an error if the stored outcome is unknown. The terminal events of a running and of a stored
+ * reply are created from it.
  */
 export type TurnEnding = Readonly<{
   outcome: Outcome;

@@ -18,7 +18,7 @@ export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn }
 const MAX_READERS = 8;
 /** How long a reader waits for the stored outcome after the reply is complete. */
 const CLOSE_WAIT_MS = 10_000;
-/** The maximum size of one part, in UTF-16 code units, for a reader that is behind the reply. */
+/** The maximum size of one piece of text, in UTF-16 code units, for a reader that is behind the reply. */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export class KeyedReply implements TurnSink {
   /** Resolves when OpenTurn has returned. Rejects with its error. */
   readonly opening: Promise<Opening>;
   messageId = 0;
-  /** How many readers have attached, without the reader whose request opened the turn. */
+  /** How many readers have attached, not counting the reader whose request opened the turn. */
   reconnects = 0;
   readonly #detachedMs: number;
   readonly #onDetachResult: (result: "resumed" | "completed" | "cancelled") => void;
@@ -249,7 +249,7 @@ class Follower {
   }
 }
 
-/** Returns the next piece of a text from `start` on, which never ends inside a surrogate pair. */
+/** Returns the piece of a text that begins at `start`. The piece never ends inside a surrogate pair. */
 export function textPieceAt(text: string, start: number): string {
   const end = Math.min(start + PIECE_CHARACTERS, text.length);
   return text.slice(start, splitsSurrogatePair(text, end) ? end - 1 : end);

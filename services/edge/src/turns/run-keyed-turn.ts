@@ -23,8 +23,8 @@ export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
 /**
  * Runs a turn with an idempotency key. Adds it to the running turns before opening it. If every client leaves while the turn waits to be
  * started, it is not opened. Once open, it continues without readers until `reply` cancels it. Returns undefined if the key belongs to
- * another turn. Throws if the turn could not be opened; readers of `reply` get the same error. The caller has added `reply` with addReply();
- * at its end, this function removes it.
+ * another turn. Throws if the turn could not be opened; readers of `reply` get the same error. The caller must have added `reply` with
+ * addReply(). Removes `reply` and the turn when the turn ends or fails.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,

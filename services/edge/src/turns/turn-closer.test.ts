@@ -90,7 +90,7 @@ test.each([
   ["does not send an unknown turn again", done, status.NOT_FOUND, [done.proto]],
   ["does not send a rejected blocked turn again", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
   ["sends a done turn without a month as an error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
-  ["sends a done turn after its deadline as an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
+  ["sends a done turn with a passed deadline as an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
 ])("%s", async (_, outcome, rejection, expected) => {
   const sent: unknown[] = [];
   const closer = createCloser(async (request) => {

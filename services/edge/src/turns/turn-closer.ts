@@ -26,8 +26,8 @@ const MAX_LONG_DONE_CLOSES = 2;
 const MAX_LONG_OTHER_CLOSES = 1;
 /**
  * 10 s each for OpenTurn's deadline, the longest wait for a connection and the statement timeout, plus a margin of 2 s. If the database was
- * reachable, an OpenTurn that failed here has either committed by then or never will. If it was unreachable, the network can still deliver the
- * statement.
+ * reachable, an OpenTurn that failed here has either committed by then or never will. If the database was unreachable, the network can still
+ * deliver the statement later.
  */
 const CLOSE_IF_OPENED_DELAY_MS = 32_000;
 /** After these attempts, which take 7 minutes, the edge leaves the turn to the sweeper. */

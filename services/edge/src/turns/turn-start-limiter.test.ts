@@ -90,7 +90,7 @@ test("does not start the turns of visitors who left, and lets others wait in the
   const limiter = new TurnStartLimiter(refused, (change) => {
     waiting += change;
   });
-  const running = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const starting = begin(limiter, "a", STARTING_OF_WORKSPACE);
   const visitors = new AbortController();
   const left = begin(limiter, "a", WAITING_OF_WORKSPACE, visitors.signal);
   visitors.abort();
@@ -100,7 +100,7 @@ test("does not start the turns of visitors who left, and lets others wait in the
   expect(waiting).toBe(0);
   const live = begin(limiter, "a", 1);
   expect(waiting).toBe(1);
-  running.reportOldestStarted();
+  starting.reportOldestStarted();
   await settle();
   expect([left.begun.length, live.begun.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });

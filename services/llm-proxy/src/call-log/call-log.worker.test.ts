@@ -6,7 +6,7 @@ import type { CallRow } from "./calls.store.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Creates a call log whose writes call `write`. Returns it with its counts of rows by result. */
+/** Creates a call log whose writes call `write`. `add` adds a number of rows to it. `rows` has the counts of rows by result. */
 function createCallLog(write: () => Promise<void>) {
   const database = {
     query: async () => {

@@ -82,7 +82,7 @@ const COLUMNS = [
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
 // A batch is inserted again if its first result was lost, so existing rows are skipped. If FillCallLog has added a row for the turn in the
-// meantime, the recorded row replaces the added row.
+// meantime, the generation's own row replaces the added row.
 const INSERT = `
   WITH filled AS (
     DELETE FROM llm.calls c USING unnest($1::text[], $3::uuid[]) AS r (workspace_id, turn_id)
@@ -209,7 +209,7 @@ const LIST_MONTH = `
 /** The greatest UUID. Without a time it is the cursor of the first page. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM") and precede the cursor, newest first. */
+/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM"), newest first; with a cursor, only older ones. */
 export async function listCallsOfMonth(
   database: Queryable,
   workspaceId: string,

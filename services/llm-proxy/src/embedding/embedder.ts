@@ -110,28 +110,28 @@ export class Embedder {
       },
     });
     let verdict: BreakerVerdict = "neutral";
-    let failure: string | undefined = "cancelled";
+    let errorType: string | undefined = "cancelled";
     try {
       const embeddings = await provider.embed({ model: name, dimensions, texts, signal: attemptTimer.signal });
       metrics.operations.recordTokens(operation, "input", embeddings.tokens);
       verdict = "ok";
-      failure = undefined;
+      errorType = undefined;
       return embeddings;
     } catch (error) {
       signal.throwIfAborted();
-      failure = "internal";
+      errorType = "internal";
       const cause: unknown = attemptTimer.signal.aborted ? attemptTimer.signal.reason : error;
       if (cause instanceof ProviderFailure) {
         verdict = cause.isProviderFault ? "fault" : "ok";
-        failure = cause.reason;
+        errorType = cause.reason;
       }
       throw cause;
     } finally {
       attemptTimer.stop();
       reportVerdict(verdict);
       release();
-      metrics.operations.recordDuration(operation, now() - startedAtMs, failure);
-      span?.end(failure);
+      metrics.operations.recordDuration(operation, now() - startedAtMs, errorType);
+      span?.end(errorType);
     }
   }
 }

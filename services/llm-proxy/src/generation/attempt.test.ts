@@ -59,7 +59,7 @@ test("a failed attempt returns the text and the usage that came before the failu
   });
 });
 
-test("an attempt fails if its provider finishes after text that came too late for the total timeout", async () => {
+test("an attempt refuses text that arrives after its total timeout, and fails", async () => {
   const { promise: timedOut, resolve: onTimeout } = Promise.withResolvers<void>();
   const request = requestOf(async ({ onText, onFinished, signal }) => {
     signal.addEventListener("abort", () => onTimeout());

@@ -125,7 +125,7 @@ async function streamCompletion(
     });
     if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   } catch (error) {
-    // An attempt whose signal was aborted fails, unless its provider has reported that the text is complete.
+    // If the generation's signal was aborted, the attempt fails, unless its provider has reported that the text is complete.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
     // Other failures after the model has finished are ignored: the text has arrived, and only the token counts may be missing.
     else if (!completion.isFinished)

@@ -116,10 +116,10 @@ export function moderateCompletion({
 
 /** Passes everything on as it arrives. */
 function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
-  let hasSentFinish = false;
+  let hasSentTextComplete = false;
   const sendHeldBackText = () => {
-    if (!hasSentFinish) void sink({ isTextComplete: true });
-    hasSentFinish = true;
+    if (!hasSentTextComplete) void sink({ isTextComplete: true });
+    hasSentTextComplete = true;
   };
   return {
     sink,

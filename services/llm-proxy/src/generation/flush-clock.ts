@@ -1,4 +1,4 @@
-/** Too short for a reader to notice. */
+/** Too short for a visitor to notice. */
 const MAX_FLUSH_WINDOW_MS = 20;
 /** The window grows by one millisecond for every ten running generations. */
 const GENERATIONS_PER_MILLISECOND = 10;

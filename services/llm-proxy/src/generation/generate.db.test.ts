@@ -60,7 +60,7 @@ describe("a generation", () => {
     for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
 
-  test("sends its finish before the provider sends token counts", async () => {
+  test("sends the finish message before the provider sends token counts", async () => {
     provider.script([{ tokens: ["all ", "of it"], usageDelayMs: 1_000 }]);
     let wasFinishedBeforeEnd = false;
     const events = await proxy.generate({

@@ -14,7 +14,7 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** A finished tool call. `roundLatencyMs` is the time of the whole round on the round's first call, and 0 on the others. */
+/** A finished tool call. The first call of a round of tool calls has the duration of the whole round as `roundLatencyMs`, and the others have 0. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The text is complete, although token counts may follow. */

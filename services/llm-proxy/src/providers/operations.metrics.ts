@@ -22,8 +22,8 @@ export class OperationMetrics {
   readonly #cost: Counter;
 
   constructor(registry: Registry) {
-    // The histograms are registered below with registerMetric. If `registers` contained the registry, the constructor would refuse exemplars,
-    // unless the registry's default format is OpenMetrics.
+    // The histograms are registered below with registerMetric. If `registers` contained the registry, Histogram's constructor would refuse
+    // exemplars, unless the registry's default format is OpenMetrics.
     const options = { registers: [], enableExemplars: true };
     this.#duration = new Histogram({
       name: "gen_ai_client_operation_duration_seconds",

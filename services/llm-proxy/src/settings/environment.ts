@@ -68,7 +68,7 @@ function createProviderSettings(
 
 /**
  * Returns the base URL of Ollama's OpenAI-compatible endpoint. `host` is the value of OLLAMA_HOST: as in Ollama, a host's name or address with an
- * optional port, or a URL. Each may have a path.
+ * optional port, or a URL. Both forms may have a path.
  */
 function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");

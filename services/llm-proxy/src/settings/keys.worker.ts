@@ -1,6 +1,6 @@
 import { openSecret, type Secret, type SecretOptions, type SecretSource } from "@parley/service-kit";
 
-/** Reads the secrets, such as providers' API keys, of which the settings contain only the environment variables' names. */
+/** Reads secrets, such as providers' API keys. The LLM_CONFIG file contains only the names of the secrets' environment variables. */
 export type Keys = {
   /** Returns the current value. Undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
   read(name: string): string | undefined;

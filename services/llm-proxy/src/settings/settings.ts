@@ -48,7 +48,7 @@ export type ToolLimits = {
   maxResultBytes: number;
 };
 
-/** The settings of every kind of provider. */
+/** The settings that all kinds of providers have. */
 export type CommonSettings = {
   name: string;
   timeouts: Timeouts;

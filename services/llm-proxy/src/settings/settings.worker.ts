@@ -71,7 +71,7 @@ export function watchSettings(
     lastText = text;
     apply({ isFirst, isRetry });
   };
-  // Applies the file again, in case it has changed since loadSettings.
+  // Applies the file again, in case it has changed since the service loaded it at its start.
   poll();
   const timer = setInterval(poll, POLL_INTERVAL_MS);
   timer.unref();

@@ -27,7 +27,7 @@ export type ToolUse = {
   latencyMs: number;
 };
 
-/** The tool calls of one completion with their results. The next prompt contains both. */
+/** The tool calls of one completion, their results and the text before the calls. The next prompt contains all three. */
 export type ToolRound = {
   /** The completion's text before the calls. */
   text: string;

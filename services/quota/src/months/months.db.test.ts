@@ -120,7 +120,7 @@ test("a Settle and a close of the same month run one after the other, whichever 
   await addMonthsEarlier();
   const connection = await quota.admin.connect();
   try {
-    // Settle holds the month's lock and has not committed.
+    // Settle has locked the month and has not committed.
     await connection.query("BEGIN");
     const running = settle({ ...quota.database, query: connection.query.bind(connection) } as never, [
       settlement(randomUUID(), "done"),
@@ -130,7 +130,7 @@ test("a Settle and a close of the same month run one after the other, whichever 
     expect(await Promise.race([closing, sleep(300, "waits")])).toBe("waits");
     await connection.query("COMMIT");
     expect(await closing).toBe("month_changed");
-    // A close holds the month's lock and has not committed.
+    // A close has locked the month and has not committed.
     await connection.query("BEGIN");
     await connection.query("SELECT FROM quota.months WHERE month = '2024-03-01' FOR UPDATE");
     await connection.query("UPDATE quota.months SET closed_at = now() WHERE month = '2024-03-01'");
@@ -246,7 +246,7 @@ test("the service's role cannot delete from the usage ledger, and prune_ledger r
   ).rejects.toThrow("too recent");
 });
 
-test("the void reservation of a turn refused at the cap is deleted after a week, and prune_void_reservations keeps it for at least a day", async () => {
+test("after a week, the worker deletes the void reservation of a turn refused at the cap, and prune_void_reservations deletes none that is younger than a day", async () => {
   const full = await createWorkspace(quota, 0);
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });
@@ -256,7 +256,7 @@ test("the void reservation of a turn refused at the cap is deleted after a week,
   await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" });
   const age = (days: number) =>
     quota.admin.query("UPDATE quota.reservations SET settled_at = now() - make_interval(days => $1)", [days]);
-  const left = async () => {
+  const listRemaining = async () => {
     const { rows } = await quota.admin.query<{ turn_id: string }>("SELECT turn_id FROM quota.reservations");
     return new Set(rows.map((row) => row.turn_id));
   };
@@ -269,11 +269,11 @@ test("the void reservation of a turn refused at the cap is deleted after a week,
     );
   await age(6);
   await prune();
-  expect(await left()).toEqual(new Set([refused, counted, adjusted]));
+  expect(await listRemaining()).toEqual(new Set([refused, counted, adjusted]));
   await age(8);
   await prune();
   // The usage ledger still has the adjusted turn.
-  expect(await left()).toEqual(new Set([counted, adjusted]));
+  expect(await listRemaining()).toEqual(new Set([counted, adjusted]));
   expect((await prunedRows.get()).values).toContainEqual(
     expect.objectContaining({ labels: { table: "reservations" }, value: 1 }),
   );

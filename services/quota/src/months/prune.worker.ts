@@ -6,7 +6,7 @@ import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoi
 const VOID_DAYS = 7;
 /** Limits how long one statement takes. */
 const BATCH_ROWS = 2_000;
-/** A run counts rows, not batches, so that workspaces whose rows are already pruned do not end it. */
+/** Limits how many rows a run prunes. The number of batches is not limited, so that a run passes any number of workspaces without rows. */
 const ROWS_PER_RUN = 2_000_000;
 
 export type PruneDeps = {

@@ -5,7 +5,7 @@ import type { ReservationKey } from "./reservations.store.ts";
 
 // Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. If a concurrent call has changed a reservation,
 // PostgreSQL checks `state <> $3` again on the changed row, so concurrent calls store one adjustment per turn. A correction by the operator may
-// have made `used` smaller than the number of done turns. Then only `used` turns of the month become void, because `used` must not fall below 0.
+// have made `used` smaller than the number of done turns. Then at most `used` of the month's turns become void, because `used` must not fall below 0.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month
@@ -41,8 +41,8 @@ const ADJUST = `
   SELECT workspace_id, turn_id, false FROM ranked WHERE NOT is_allowed`;
 
 /**
- * Gives settled turns another outcome, and stores an adjustment for each. Returns the turns that it changed, and how many it left unchanged because
- * their month's usage would fall below 0. Turns of closed months are not changed.
+ * Changes the outcome of settled turns to `outcome`, and stores an adjustment for each changed turn. Returns the changed turns, and how many turns
+ * it left unchanged because their month's usage would fall below 0. Does not change turns of closed months.
  */
 export async function adjustTurns(
   database: Database,

@@ -7,7 +7,7 @@ export type PlanUsage = {
   cap: number;
   used: number;
   held: number;
-  /** Workspaces that have used at least the share of their cap that is `share` of readCurrentUsage, including those at their cap. */
+  /** Workspaces that have used at least `share` of their cap, including those at their cap. `share` is a parameter of readCurrentUsage. */
   near: number;
   /** Workspaces that have used their whole cap. */
   full: number;

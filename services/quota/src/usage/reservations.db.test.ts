@@ -36,7 +36,7 @@ describe("Reserve", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 25, holds: 25 });
   });
 
-  test("holds one message for a turn that reserves a hundred times concurrently", async () => {
+  test("holds one message for a turn when a hundred calls reserve it concurrently", async () => {
     const workspace = await createWorkspace(quota, 25);
     const turn = randomUUID();
     const results = await Promise.all(Array.from({ length: 100 }, () => reserve(quota.database, workspace, turn)));

@@ -50,9 +50,9 @@ export async function reserve(
   signal?: AbortSignal,
 ): Promise<ReserveResult | undefined> {
   const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
-  // If a concurrent call took the last message for the same turn, the turn is held. A second attempt returns that hold.
-  const isHeldByOtherCall = reservation?.status === "exceeded" && (await isReserved(database, workspaceId, turnId));
-  return isHeldByOtherCall ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
+  // A concurrent call may have taken the last message for this turn, or settled the turn. Then a second attempt returns what that call stored.
+  const isKnown = reservation?.status === "exceeded" && (await hasReservation(database, workspaceId, turnId));
+  return isKnown ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
 }
 
 async function reserveWithRetry(
@@ -75,7 +75,7 @@ async function reserveWithRetry(
   }
 }
 
-async function isReserved(database: Database, workspaceId: string, turnId: string): Promise<boolean> {
+async function hasReservation(database: Database, workspaceId: string, turnId: string): Promise<boolean> {
   const { rowCount } = await database.query({
     name: "is_reserved",
     text: "SELECT FROM quota.reservations WHERE workspace_id = $1 AND turn_id = $2",

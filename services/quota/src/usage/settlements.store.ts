@@ -137,8 +137,8 @@ async function settleParts(
 
 /**
  * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of all workspaces whose usage rows are not
- * locked. Each locked workspace is a further part, because its lock may end before that part is settled. If no workspace is locked any more, and
- * after other errors, returns the batch's halves. Returns no parts for a single turn. After a lock timeout, also returns no parts for turns of
+ * locked. Each locked workspace is a further part, because its lock may end before that part is settled. Returns the batch's halves after any
+ * other error, and if no workspace is locked any more. Returns no parts for a single turn. After a lock timeout, also returns no parts for turns of
  * one workspace, because they usually need the same usage row.
  */
 async function split(

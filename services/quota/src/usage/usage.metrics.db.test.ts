@@ -52,7 +52,7 @@ test("sums usage by plan and names workspaces that used 80 % of their cap or mor
   expect(value("parley_quota_held_messages", 'plan="ten"')).toBe("1");
   expect(value("parley_quota_workspaces_near_cap", 'plan="ten"')).toBe("2");
   expect(value("parley_quota_workspaces_at_cap", 'plan="ten"')).toBe("1");
-  // The plan scale has no workspace; the plan none has a cap of 0.
+  // The plan `scale` has no workspace. The plan `none` has a cap of 0.
   expect(value("parley_quota_workspaces", 'plan="scale"')).toBe("0");
   expect(value("parley_quota_used_messages", 'plan="scale"')).toBe("0");
   expect(value("parley_quota_workspaces_at_cap", 'plan="none"')).toBe("0");

@@ -22,9 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-/** A context whose service fails for the documents in ERRORS. Records the warnings. */
+/** A context whose service fails for the documents in ERRORS. Records the printed errors. */
 function createContext() {
-  const warnings: string[] = [];
+  const printedErrors: string[] = [];
   const addSource = async ({ name }: { name: string }) => {
     const error = ERRORS[name];
     if (error !== undefined) throw error;
@@ -34,16 +34,16 @@ function createContext() {
     config: { filesDir: dir },
     callAdmin: (_: unknown, call: (client: unknown) => unknown) => call({ addSource }),
     progress: () => undefined,
-    printError: (message: string) => warnings.push(message),
+    printError: (message: string) => printedErrors.push(message),
   } as unknown as Context;
-  return { context, warnings };
+  return { context, printedErrors };
 }
 
 it("addDocuments continues after too_many_documents, stops when the service is unreachable, and returns the results so far", async () => {
-  const { context, warnings } = createContext();
+  const { context, printedErrors } = createContext();
   const documents = { workspaceId: "w", botSlug: "b", files: FILES, urls: [], language: "" };
   const result = await addDocuments(context, documents);
-  expect(warnings).toEqual(["busy.md: try later", "down.md: conversation does not answer"]);
+  expect(printedErrors).toEqual(["busy.md: try later", "down.md: conversation does not answer"]);
   expect(result.exitCode).toBe(1);
   expect(result.text).toMatch(
     /^NAME .*\nfirst\.md .*\nsecond\.md .*\nAdded 2 of 5 documents\. Failed: 2\. Not tried: 1\.\n$/,
@@ -56,7 +56,7 @@ it("addDocuments continues after too_many_documents, stops when the service is u
   ]);
 });
 
-it("addDocuments adds nothing if two files would have the same name, because the second would replace the first", async () => {
+it("addDocuments adds nothing if two files would become documents of the same name, because the second would replace the first", async () => {
   const { context } = createContext();
   const files = [join(dir, "first.md"), "/elsewhere/first.md"];
   await expect(

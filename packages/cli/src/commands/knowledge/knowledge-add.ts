@@ -66,7 +66,7 @@ function listItems({ config }: Context, { files, urls }: AddDocumentsOptions): I
   ];
 }
 
-/** Throws CliError if two different files would have the same name, because the second would replace the first. */
+/** Throws CliError if two different files would become documents of the same name, because the second would replace the first. */
 function refuseEqualNames({ config }: Context, files: readonly string[]): void {
   const byName = new Map<string, string>();
   for (const file of files) {

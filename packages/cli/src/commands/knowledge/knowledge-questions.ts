@@ -19,7 +19,7 @@ import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
 const NO_PASSAGES = "No passage was found: a reply would not be based on the knowledge.";
 const NO_UNANSWERED = "No unanswered questions.";
 
-/** Adds the commands about a bot's answers to the group of knowledge commands. */
+/** Adds the commands about questions (`try`, `unanswered` and `evaluate`) to `parley knowledge`. */
 export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, report }: Context): void {
   group
     .command("try")

@@ -39,7 +39,8 @@ export function trackConnections(server: Server): Connections {
   });
   server.on("request", ({ socket }, response) => {
     requests.set(socket, (requests.get(socket) ?? 0) + 1);
-    // Removes the idle timeout set above. Node itself removes it only if the connection has served an earlier request.
+    // Removes the idle timeout that the connection handler or drain() has set. Node itself removes it only if the connection has served an
+    // earlier request.
     if (isDraining) socket.setTimeout(server.timeout);
     response.once("close", () => {
       const others = (requests.get(socket) ?? 0) - 1;

@@ -26,12 +26,13 @@ export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
       const failure = error instanceof HttpError ? error : fromFramework(error);
-      // If the client has left, the edge cancels its calls to other services. They fail as `unavailable` although the services are available.
+      // If the client has left, the edge cancels the request's calls to other services. A cancelled call fails as `unavailable` although the
+      // service is available.
       const isCancelled = failure.code === "unavailable" && reply.raw.destroyed;
       const thrown = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : failure;
       const isMalformed = thrown.status === 400 || thrown.status === 413;
       const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
-      // An overloaded edge refuses thousands of messages a second. The metrics count them.
+      // Does not log `overloaded`: an overloaded edge refuses thousands of requests a second. The metrics count them.
       if (refusal.status >= 500 && refusal.code !== "overloaded")
         request.log.warn({ error, code: refusal.code }, "request failed");
       onRefusal(refusal.code, routeOf(request));

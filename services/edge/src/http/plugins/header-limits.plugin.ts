@@ -10,7 +10,7 @@ const MAX_HEADERS = 100;
  */
 export const headerLimits = plugin(
   async (app) => {
-    // Without a listener, Node answers an unknown Expect header with a response without a body. With it, the hook below refuses the request.
+    // Without this listener, Node would answer an unknown Expect header with an empty body. The listener passes the request to the hook below.
     app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
     app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
   },

@@ -21,7 +21,7 @@ export const rawBody = plugin(
     app.removeAllContentTypeParsers();
     app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, ({ headers }, body, done) => {
       const encoding = headers["content-encoding"] ?? "identity";
-      // Parley decompresses no request. If it ignored the header, a proxy that honours it could read another body than Parley.
+      // Parley decompresses no request. If Parley ignored Content-Encoding, a proxy that honours it could read a different body.
       if (encoding.trim().toLowerCase() !== "identity") return done(new HttpError(400, "invalid_json"), undefined);
       if (body.length <= LARGE_BODY_BYTES) return done(null, body);
       if (waitingBodies.push(() => done(null, body)) === 1) setImmediate(passNextBody);

@@ -4,7 +4,7 @@ import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-/** A longer quote is cut. Only a single very long sentence is longer: MAX_QUOTE_CHARACTERS limits a quote of several sentences. */
+/** A longer quote is cut. Only a quote of one very long sentence can be longer: quotes.ts limits a quote of several sentences. */
 const MAX_SHOWN_CHARACTERS = 700;
 
 /** Answers a message with sentences of the passages and their sources, or with NO_ANSWER if the passages contain no answer. */

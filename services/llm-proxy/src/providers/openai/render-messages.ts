@@ -5,7 +5,7 @@ import { renderPrompt } from "../render-prompt.ts";
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
-/** Renders a prompt and the tool calls made for it as the messages of a chat completion. Only tool results have the role `tool`. */
+/** Renders a prompt and its tool calls as the messages of a chat completion. Tool results appear only in messages with the role `tool`. */
 export function renderMessages({ prompt, toolRounds }: Pick<CompletionRequest, "prompt" | "toolRounds">): Message[] {
   return [...renderPrompt(prompt), ...toolRounds.flatMap(renderRound)];
 }

@@ -220,6 +220,7 @@ test("erasing a session ends its running reply as cancelled", async () => {
   const { text, done } = await opener.end;
   expect(done).toMatchObject({ finish_reason: "cancelled" });
   expect(text.length).toBeLessThan(TEXT.length);
+  await expect.poll(() => system.provider.requests.at(-1)?.closedByClientAt).toBeDefined();
   expect((await send(edgeAt(1), message)).status).toBe(404);
 });
 

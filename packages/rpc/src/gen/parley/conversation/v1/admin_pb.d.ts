@@ -3686,14 +3686,14 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   searched: number;
 
   /**
-   * The searched cases whose document was among the passages in a reply's prompt. found / searched is the recall.
+   * How many of the searched cases had their document among the passages in a reply's prompt. found / searched is the recall.
    *
    * @generated from field: int32 found = 5;
    */
   found: number;
 
   /**
-   * The searched cases for which the semantic search failed, timed out or was paused, so that words alone were compared.
+   * For how many of the searched cases the semantic search failed, timed out or was paused, so that words alone were compared.
    *
    * @generated from field: int32 semantic_failures = 6;
    */
@@ -3707,7 +3707,7 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   documents: number;
 
   /**
-   * The searched cases, in the order of the cases.
+   * The results of the searched cases, in the order of the cases.
    *
    * @generated from field: repeated parley.conversation.v1.EvaluationResult results = 8;
    */
@@ -4399,8 +4399,9 @@ export declare const AuditAdminService: GenService<{
  */
 export declare const WorkspaceDeletionAdminService: GenService<{
   /**
-   * DeleteWorkspace deletes a workspace. Within 5 s, requests with its keys or its members' tokens get the responses for a
-   * workspace that does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage stays.
+   * DeleteWorkspace deletes a workspace. At most 5 s later, requests with its keys or its members' tokens begin to get the
+   * responses for a workspace that does not exist. Its sessions, documents, bots and keys are erased after 30 days. Its usage
+   * stays.
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).

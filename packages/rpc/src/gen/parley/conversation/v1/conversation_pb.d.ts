@@ -1206,7 +1206,7 @@ export declare type SearchSessionsResponse = Message<"parley.conversation.v1.Sea
   sessions: FoundSession[];
 
   /**
-   * Set if more sessions may follow; empty after the last page.
+   * The page_token of the next page, which may have no sessions; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1762,8 +1762,9 @@ export declare const ConversationService: GenService<{
    * Idempotent by (workspace_id, turn_id).
    * Deadline: 2 s per attempt. The edge retries an outcome for 10 s. It retries DONE with deadline_microseconds only until
    * that time, which is 4 s after the edge began to close the turn. If no attempt has succeeded by then, the edge sends the
-   * outcome ERROR instead, and retries ERROR until a call succeeds or is rejected. If even a request without
-   * text fails twice for a reason other than an outage, the edge leaves the turn to the sweeper.
+   * outcome ERROR instead, and retries ERROR until a call succeeds or is rejected.
+   * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If that
+   * request fails twice too, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

@@ -45,7 +45,7 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
  * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
  *
  * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
- * them, the call could reach another process that took over the address. Each edge process stores its ID, token and address
+ * them, another process that took over the address could accept the call. Each edge process stores its ID, token and address
  * in its lease (RenewEdge). The caller reads them from the StoredTurn that ConversationService returns.
  *
  * Errors of every call:

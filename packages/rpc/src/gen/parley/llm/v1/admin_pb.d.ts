@@ -215,14 +215,14 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   attempts: number;
 
   /**
-   * Tokens of the prompts, summed over all tool rounds.
+   * Tokens of the prompts, summed over all `rounds`.
    *
    * @generated from field: int32 tokens_in = 5;
    */
   tokensIn: number;
 
   /**
-   * Tokens of the completions, summed over all tool rounds.
+   * Tokens of the completions, summed over all `rounds`.
    *
    * @generated from field: int32 tokens_out = 6;
    */
@@ -286,7 +286,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   cost: string;
 
   /**
-   * Why the generation failed, one word such as http_503. Empty if it did not fail, or if the model is unknown. A row that
+   * Why the generation failed, one word such as http_503. Empty if it did not fail, or if `outcome` is model_unknown. A row that
    * FillCallLog added, because the original row was lost, has the reason `filled`, although its generation is complete.
    *
    * @generated from field: string reason = 15;
@@ -670,7 +670,7 @@ export declare const ProviderAdminService: GenService<{
  * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
  *
  * Errors of every call: those of ProviderAdminService, and
- * - INVALID_ARGUMENT (invalid_argument): a workspace ID is missing, or another field is malformed.
+ * - INVALID_ARGUMENT (invalid_argument): a field is malformed, or a workspace ID that the call requires is missing.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  *
  * @generated from service parley.llm.v1.CallLedgerAdminService

@@ -133,7 +133,7 @@ export const ProviderAdminService = /*@__PURE__*/
  * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
  *
  * Errors of every call: those of ProviderAdminService, and
- * - INVALID_ARGUMENT (invalid_argument): a workspace ID is missing, or another field is malformed.
+ * - INVALID_ARGUMENT (invalid_argument): a field is malformed, or a workspace ID that the call requires is missing.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  *
  * @generated from service parley.llm.v1.CallLedgerAdminService

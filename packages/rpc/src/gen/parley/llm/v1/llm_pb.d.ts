@@ -190,7 +190,7 @@ export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   workspaceId: string;
 
   /**
-   * At most 64 texts of 1 to 8,000 UTF-16 code units, not blank. Empty to read only the model.
+   * At most 64 texts of 1 to 8,000 UTF-16 code units, not blank. Empty to get only the model.
    *
    * @generated from field: repeated string texts = 2;
    */

@@ -461,8 +461,8 @@ export declare const ListNearestCapRequestSchema: GenMessage<ListNearestCapReque
  */
 export declare type ListNearestCapResponse = Message<"parley.quota.v1.ListNearestCapResponse"> & {
   /**
-   * The workspaces, largest share first. Deleted workspaces, and workspaces with no usage this month or a cap of 0, are left
-   * out.
+   * The workspaces, largest share first. Deleted workspaces, and workspaces without used or held messages this month or with a
+   * cap of 0, are left out.
    *
    * @generated from field: repeated parley.quota.v1.WorkspaceUsage workspaces = 1;
    */
@@ -775,16 +775,16 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   heldAt: string;
 
   /**
-   * When Settle stored the outcome or AdjustTurns last changed it; empty while the turn is held, or if an older version of
-   * the service settled it without recording the time.
+   * When Settle stored the outcome, or QuotaService/AdjustTurns last changed it; empty while the turn is held, or if an
+   * older version of the service settled it without recording the time.
    *
    * @generated from field: string settled_at = 4;
    */
   settledAt: string;
 
   /**
-   * When the turn was written to the usage ledger; empty if the ledger has no row of it. AdjustTurns changes the state but
-   * not the ledger, so a void turn may have this time and a done turn may lack it.
+   * When the turn was written to the usage ledger; empty if the ledger has no row of it. QuotaService/AdjustTurns changes
+   * the state but not the ledger, so a void turn may have this time and a done turn may lack it.
    *
    * @generated from field: string counted_at = 5;
    */
@@ -909,8 +909,8 @@ export declare const WorkspaceAdminService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found).
-   * - INVALID_ARGUMENT (invalid_argument) for an amount of 0 or beyond 1,000,000, a month in the future, or an invalid
-   *   reason, operator or request_id.
+   * - INVALID_ARGUMENT (invalid_argument) for an amount that is 0, above 1,000,000 or below -1,000,000, a month in the
+   *   future, or an invalid reason, operator or request_id.
    * - FAILED_PRECONDITION (usage_below_zero): the month's usage would fall below 0. Nothing is stored.
    * - ALREADY_EXISTS (request_id_reused): the request_id belongs to an entry with another month, amount, reason or operator.
    *

@@ -522,8 +522,8 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   ledger: number;
 
   /**
-   * A digest of the turns that are counted after the adjustments by AdjustTurns, 0 if there are none: the XOR of the first
-   * 64 bits of the MD5 of each turn ID, written in lower case with hyphens.
+   * A digest of the turns that are counted, including those that AdjustTurns made done and without those that it made void:
+   * the XOR of the first 64 bits of the MD5 of each turn ID, written in lower case with hyphens. 0 without such turns.
    *
    * @generated from field: sfixed64 ledger_digest = 5;
    */
@@ -584,7 +584,7 @@ export declare const ListMonthTurnsRequestSchema: GenMessage<ListMonthTurnsReque
  */
 export declare type ListMonthTurnsResponse = Message<"parley.quota.v1.ListMonthTurnsResponse"> & {
   /**
-   * IDs of turns that are counted, after the adjustments by AdjustTurns.
+   * IDs of turns that are counted, including those that AdjustTurns made done and without those that it made void.
    *
    * @generated from field: repeated string counted = 1;
    */
@@ -1229,8 +1229,8 @@ export declare const QuotaService: GenService<{
     output: typeof GetWorkspaceResponseSchema;
   },
   /**
-   * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. Reserve, GetWorkspace and admin calls with an
-   * access token of the workspace then answer as for an unknown workspace. Settle and the calls for reconciliation do not change.
+   * SetWorkspaceDeleted marks a workspace as deleted, or as not deleted. For a deleted workspace, Reserve, GetWorkspace and
+   * admin calls with its access tokens answer as for an unknown workspace. Settle and the calls for reconciliation still work.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent.

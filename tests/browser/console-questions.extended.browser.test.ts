@@ -51,7 +51,7 @@ describeInBrowser("questions in the console", (fixture) => {
     const partial = { status: 200, body: { repliesRead: 500, partial: true, hasKnowledge: true } };
     await page.tab.route("**/api/batch", (route) => route.fulfill({ json: { responses: [partial] } }));
     await page.field("Period").selectOption("7 days");
-    await page.tab.getByText("None was found among the answers that were read.").waitFor();
+    await page.tab.getByText("None was found among the latest answers. Older ones were not searched.").waitFor();
     await page.tab.unroute("**/api/batch");
     await page.openScreen("Evaluation");
     await page.tab.getByText("No question yet").waitFor();
@@ -71,7 +71,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("Nothing was found.").waitFor();
   });
 
-  it("reports found passages of which none has room in the answer", async () => {
+  it("reports found passages of which none fits into the prompt", async () => {
     const botSlug = await addBot(fixture.service);
     // With its heading, the passage is larger than the prompt's room for knowledge.
     const content = Buffer.from(`# ${"Parking ".repeat(1_600)}\n\nThere are ten parking spaces.`);
@@ -79,9 +79,9 @@ describeInBrowser("questions in the console", (fixture) => {
     await fixture.service.admin.knowledge.addSource({ ...bot, name: "parking.md", format: "md", content });
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${botSlug}&question=parking`, "Knowledge");
-    await page.tab.getByText("no room in the answer").waitFor();
+    await page.tab.getByText("does not fit into the prompt").waitFor();
     await page.tab
-      .getByText("No passage has room in the answer. An answer would not be based on a document.", { exact: true })
+      .getByText("No passage fits into the prompt. An answer would not be based on a document.", { exact: true })
       .waitFor({ timeout: 5_000 });
   });
 

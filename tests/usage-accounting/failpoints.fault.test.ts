@@ -7,7 +7,7 @@ import { outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 
-/** The failpoints at which the test kills each service: those of a turn's steps, and one of the edge's lease renewal. */
+/** The failpoints at which the test kills each service: one at each step of a turn, and one in RenewEdge, which renews an edge's lease. */
 const FAILPOINTS: Record<Victim, string[]> = {
   edge: ["edge.opened", "edge.reserved", "edge.token", "edge.answered", "edge.closed"],
   conversation: [
@@ -70,7 +70,7 @@ async function killAtEach(victim: Victim): Promise<string[]> {
   return survived;
 }
 
-test("every turn is counted exactly once after kill -9 at each step of a turn, in all services concurrently", async () => {
+test("every done turn is counted exactly once after kill -9 at each step of a turn, in all services concurrently", async () => {
   let isOver = false;
   const sendMessages = async (number: number) => {
     for (let turn = number; !isOver; turn++) {

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { isSignedOut } from "./api/session-fetch.ts";
+import { isNoResponse, isSignedOut } from "./api/session-fetch.ts";
 
 const MAX_RETRIES = 2;
 const STALE_MS = 15_000;
@@ -8,7 +8,9 @@ const STALE_MS = 15_000;
 /** Whether another attempt may succeed without a change of the request. */
 function canRetry(error: unknown): boolean {
   if (isSignedOut(error)) return false;
-  return !(error instanceof ConnectError) || [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
+  // Connect wraps the error of a broken connection in a ConnectError with the code Unknown.
+  if (isNoResponse(error) || !(error instanceof ConnectError)) return true;
+  return [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
 }
 
 /** If the session has ended, shows the sign-in page, which returns to this screen. */

@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0003_adjustments";
 
 /**
- * adjustments  one row for each correction of a settled turn's outcome, never updated. The usage ledger keeps its row, so that
- *              used = rows of the ledger + sum of the adjustments.
+ * adjustments  one row for each correction of a settled turn's outcome, never updated. The usage ledger keeps the turn's row, so
+ *              that used = rows of the ledger + sum of the adjustments.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

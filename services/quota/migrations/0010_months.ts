@@ -3,13 +3,13 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0010_months";
 
 /**
- * months         one row for each month with usage. A row is older than its month's close, so that Settle can lock it: the worker that prunes
- *                usage adds it while the month is running.
+ * months         one row for each month with usage. The worker that prunes usage adds it before the month is closed, so that Settle has a row to
+ *                lock.
  * ledger_totals  the rows of the usage ledger that were pruned from a closed month: their number, and the XOR of the first 64 bits of the
  *                MD5 of each turn's id.
  *
- * The service's role may add rows to the usage ledger and read them. The functions, which belong to the migrating role, are its only way to
- * delete them. Both do nothing and return NULL while another replica runs one of them.
+ * The service's role may only add and read rows of the usage ledger. It can delete them only through prune_ledger, which runs as the migrating
+ * role. While another replica runs prune_ledger or prune_void_reservations, both do nothing and return NULL.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

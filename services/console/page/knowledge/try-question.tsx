@@ -42,7 +42,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
     else
       void navigate({
         to: "/knowledge",
-        // Keeps `title`: without it, AddText would forget the text that the owner is writing.
+        // Keeps the URL's `title`: it is the key of AddText, and with another key AddText would forget the text that the owner is writing.
         search: (before) => ({ ...before, bot: botSlug, question: newQuestion }),
         resetScroll: false,
       });
@@ -100,7 +100,7 @@ function Found({ botSlug, question, result: { passages, grounded, semanticSearch
         <Icon name={grounded ? "check" : "alert"} />
         {grounded
           ? `An answer would be based on ${used === 1 ? "this passage" : `the first ${used} of these passages`}.`
-          : `${passages.length === 0 ? "Nothing was found" : "No passage has room in the answer"}. An answer would not be based on a document.`}
+          : `${passages.length === 0 ? "Nothing was found" : "No passage fits into the prompt"}. An answer would not be based on a document.`}
       </p>
       {!["", "ok"].includes(semanticSearch) && (
         <p className="hint">Only words were compared, because the search by meaning failed or is off.</p>
@@ -129,7 +129,7 @@ function Passage({ passage }: { passage: CheckedPassage }) {
         {describeScores(passage).map((score) => (
           <span key={score}>{score}</span>
         ))}
-        {!used && <span className="badge neutral">no room in the answer</span>}
+        {!used && <span className="badge neutral">does not fit into the prompt</span>}
       </p>
       <p className="passage-text">{text}</p>
     </li>

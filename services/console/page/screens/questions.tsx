@@ -54,9 +54,9 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
   );
 }
 
-/** Returns the text for an empty list. If the list is partial, there may be unanswered questions among the answers that were not read. */
+/** Returns the text for an empty list. A partial list comes from the latest answers only. Older ones may belong to unanswered questions too. */
 function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string {
-  if (partial) return "None was found among the answers that were read.";
+  if (partial) return "None was found among the latest answers. Older ones were not searched.";
   return hasKnowledge
     ? "In this period a passage was found for every question, and no answer was rated bad."
     : "No answer was rated bad in this period.";
@@ -102,7 +102,7 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
   if (partial)
     parts.push(
-      `There were too many: only the latest ${repliesRead.toLocaleString()} answers without a passage or rated bad were read.`,
+      `The period has too many answers without a passage or rated bad: ${repliesRead.toLocaleString()} were searched, the latest first.`,
     );
   return parts.join(" ");
 }

@@ -68,8 +68,8 @@ const SETTLE = `
 /** The lock_timeout for the parts of a batch that was split. It is short, so that the other turns do not wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
- * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits up to the role's lock_timeout (2 s).
- * Both together are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
+ * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits for each lock up to the role's
+ * lock_timeout (2 s). With one locked row, both together are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
  */
 const SPLIT_MS = 2_000;
 

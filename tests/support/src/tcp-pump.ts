@@ -25,7 +25,8 @@ export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions)
   function enqueue(step: () => void | Promise<void>): void {
     const dueAt = performance.now() + faults().latencyMs;
     tail = tail.then(async () => {
-      await sleep(Math.max(0, dueAt - performance.now()));
+      // A timer may fire up to 2 ms early.
+      while (performance.now() < dueAt) await sleep(Math.ceil(dueAt - performance.now()));
       while (faults().isStalled && !to.destroyed) await sleep(5);
       if (!to.destroyed) await step();
     });

@@ -14,7 +14,7 @@ type Screen = {
   path: string;
   /** A text of the loaded screen. */
   text: string;
-  /** What findControls returns for a viewer. */
+  /** The names that findControls returns for a viewer. */
   controls: string[];
 };
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
+import { compareVersions } from "./compare-versions.ts";
 import { createScramVerifier } from "./scram-verifier.ts";
 import { grantAccess, prepareRole, type RoleTimeouts, withRemedy } from "./service-role.ts";
 
@@ -252,23 +253,6 @@ async function readOldestVersion(client: pg.Client, schema: string): Promise<str
     [`${schema}.${MIGRATIONS_TABLE}`],
   );
   return /^needs Parley (\S+) or newer$/.exec(rows[0]?.comment ?? "")?.[1];
-}
-
-/** Returns a negative number if `a` is older than `b`. A pre-release, such as 1.2.0-rc.1, is older than its release. */
-function compareVersions(a: string, b: string): number {
-  const [[releaseA, preReleaseA], [releaseB, preReleaseB]] = [splitVersion(a), splitVersion(b)];
-  const compare = (x: string, y: string) => x.localeCompare(y, "en", { numeric: true });
-  return (
-    compare(releaseA, releaseB) ||
-    Number(preReleaseA === "") - Number(preReleaseB === "") ||
-    compare(preReleaseA, preReleaseB)
-  );
-}
-
-/** Splits a version at its first hyphen: 1.2.0-rc.1 into 1.2.0 and rc.1. */
-function splitVersion(version: string): [release: string, preRelease: string] {
-  const [release = "", ...preRelease] = version.split("-");
-  return [release, preRelease.join("-")];
 }
 
 async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrator) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** What each node shows: for a box its Markdown, for an element inside a box its tag and value, for a text node its text. */
+/** The content that each node shows: the Markdown of a box, the tag and value of an element inside a box, or the text of a text node. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */

@@ -6,16 +6,28 @@ import { freePort } from "@parley/test-support";
 import { Client } from "pg";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { StartError } from "../errors.ts";
-import { startEmbeddedDatabase } from "./embedded-database.ts";
+import { type EmbeddedDatabaseOptions, startEmbeddedDatabase } from "./embedded-database.ts";
 
-test("reports in one line why the database could not be created, and stops the server", async () => {
+/** Creates the options of a new embedded database, whose data the test's end removes, and the list of the notices that it sends. */
+async function createOptions(): Promise<{ options: EmbeddedDatabaseOptions; notices: string[] }> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
   onTestFinished(async () => {
     await removeLocalPostgres(join(dataDir, "postgres"));
     await rm(dataDir, { recursive: true, force: true });
   });
-  const options = { dataDir, port: await freePort(), password: "password-of-the-tests", notify: () => undefined };
-  const { url: serverUrl } = await startLocalPostgres({ ...options, dataDir: join(dataDir, "postgres") });
+  const notices: string[] = [];
+  const notify = ({ text }: { text: string }) => void notices.push(text);
+  return { options: { dataDir, port: await freePort(), password: "password-of-the-tests", notify }, notices };
+}
+
+/** Reads the PID of the server that uses a data directory. */
+async function readPid(postgresDir: string): Promise<number> {
+  return Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]);
+}
+
+test("reports in one line why the database could not be created, and stops the server", async () => {
+  const { options } = await createOptions();
+  const { url: serverUrl } = await startLocalPostgres({ ...options, dataDir: join(options.dataDir, "postgres") });
   // CREATE DATABASE copies template1, which works only while nobody is connected to it.
   const templateUrl = new URL(serverUrl);
   templateUrl.pathname = "/template1";
@@ -32,21 +44,10 @@ test("reports in one line why the database could not be created, and stops the s
 });
 
 test("sends no signal to the PID of a server that has exited and could not be restarted", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
-  onTestFinished(async () => {
-    await removeLocalPostgres(join(dataDir, "postgres"));
-    await rm(dataDir, { recursive: true, force: true });
-  });
-  const notices: string[] = [];
-  const notify = ({ text }: { text: string }) => notices.push(text);
-  const database = await startEmbeddedDatabase({
-    dataDir,
-    port: await freePort(),
-    password: "password-of-the-tests",
-    notify,
-  });
+  const { options, notices } = await createOptions();
+  const database = await startEmbeddedDatabase(options);
   const postgresDir = database.dataDir ?? "";
-  const pid = Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]);
+  const pid = await readPid(postgresDir);
   // The restart fails, because this version of PostgreSQL cannot read the data.
   await writeFile(join(postgresDir, "PG_VERSION"), "9\n");
   process.kill(pid, "SIGINT");
@@ -59,21 +60,14 @@ test("sends no signal to the PID of a server that has exited and could not be re
 });
 
 test("doubles the time between restarts while they fail, and restarts when the cause is gone", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
-  onTestFinished(async () => {
-    await removeLocalPostgres(join(dataDir, "postgres"));
-    await rm(dataDir, { recursive: true, force: true });
-  });
-  const notices: string[] = [];
-  const notify = ({ text }: { text: string }) => notices.push(text);
-  const options = { dataDir, port: await freePort(), password: "password-of-the-tests", notify };
+  const { options, notices } = await createOptions();
   const database = await startEmbeddedDatabase(options);
   onTestFinished(() => database.stop());
   const postgresDir = database.dataDir ?? "";
   const versionPath = join(postgresDir, "PG_VERSION");
   const version = await readFile(versionPath, "utf8");
   await writeFile(versionPath, "9\n");
-  process.kill(Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]), "SIGINT");
+  process.kill(await readPid(postgresDir), "SIGINT");
   await vi.waitFor(() => expect(notices).toHaveLength(3), 20_000);
   await writeFile(versionPath, version);
   await vi.waitFor(() => expect(notices.at(-1)).toBe("restarted"), 20_000);

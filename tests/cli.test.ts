@@ -94,8 +94,21 @@ describe("parley bot", () => {
       created_at: expect.any(String),
     };
     expect(created).toEqual(expected);
-    const update = ["bot", "update", ...workspaceArgs(), "--slug", "helper", "--quick-reply", "", "--model", ""];
-    const changed = { ...expected, model: "", display: { ...expected.display, quick_replies: [] } };
+    const update = [
+      "bot",
+      "update",
+      ...workspaceArgs(),
+      "--slug",
+      "helper",
+      "--quick-reply",
+      "",
+      "--css-var",
+      "",
+      "--model",
+      "",
+    ];
+    const display = { ...expected.display, quick_replies: [], custom_css_vars: {} };
+    const changed = { ...expected, model: "", display };
     expect(await json(...update)).toEqual(changed);
     expect(await json("bot", "show", "--workspace", workspaceId, "--slug", "helper")).toEqual(changed);
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);

@@ -45,6 +45,22 @@ describe("a usage error", () => {
     ["moderation remove x --workspace w --bot b", /whole number.*; run parley moderation remove --help$/],
     ["bot create --workspace w --slug s --css-var gap", /--gap=4px; run parley bot create --help$/],
     [
+      "bot update --workspace w --slug s --css-var --gap=4px --css-var ",
+      /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,
+    ],
+    [
+      "bot update --workspace w --slug s --css-var  --css-var --gap=4px",
+      /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,
+    ],
+    [
+      "bot update --workspace w --slug s --quick-reply Hi --quick-reply ",
+      /'--quick-reply <text>' .*An empty value must be the only one; run parley bot update --help$/,
+    ],
+    [
+      "bot update --workspace w --slug s --quick-reply  --quick-reply Hi",
+      /'--quick-reply <text>' .*An empty value must be the only one; run parley bot update --help$/,
+    ],
+    [
       "tool add t --workspace w --bot b --url http://a --mcp http://b",
       /'--url <url>' cannot be used with option '--mcp <url>'/,
     ],

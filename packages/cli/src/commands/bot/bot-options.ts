@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
 import type { BotChangesSchema } from "@parley/rpc/conversation";
-import { appendValue, wholeNumberParser } from "../options.ts";
+import { wholeNumberParser } from "../options.ts";
 
 type BotOptions = {
   model?: string;
@@ -38,7 +38,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .addOption(new Option("--theme-mode <mode>", "Choose the theme.").choices(["light", "dark", "system"] as const))
     .option("--font-family <family>", "Set the CSS font family.")
     .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
-    .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", appendValue)
+    .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", collectReply)
     .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable);
 }
 
@@ -47,14 +47,26 @@ export function toBotChanges(options: BotOptions): MessageInitShape<typeof BotCh
   const { quickReply, cssVar, ...plain } = options;
   return {
     ...plain,
-    ...(quickReply && { quickReplies: { values: quickReply.filter((text) => text !== "") } }),
+    ...(quickReply && { quickReplies: { values: quickReply } }),
     ...(cssVar && { customCssVars: { values: cssVar } }),
   };
 }
 
+function collectReply(text: string, previous: string[] | undefined): string[] {
+  refuseEmptyBesideOthers(text, previous);
+  return text === "" ? [] : [...(previous ?? []), text];
+}
+
 function collectVariable(text: string, previous: Record<string, string> | undefined): Record<string, string> {
-  if (text === "") return previous ?? {};
+  refuseEmptyBesideOthers(text, previous && Object.keys(previous));
+  if (text === "") return {};
   const [, name, value] = /^(--[^=\s]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it like --gap=4px.");
   return { ...previous, [name]: value };
+}
+
+/** Refuses an empty value, which clears a list, before or after other values. An empty `previous` is the result of an empty value. */
+function refuseEmptyBesideOthers(text: string, previous: readonly string[] | undefined): void {
+  if (previous !== undefined && (text === "" || previous.length === 0))
+    throw new InvalidArgumentError("An empty value must be the only one.");
 }

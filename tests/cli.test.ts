@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -546,6 +547,20 @@ describe("parley provider", () => {
     expect(await json("provider", "check", "openai")).toEqual([
       expect.objectContaining({ provider: "openai", result: "ok", tokens_out: expect.any(Number) }),
     ]);
+  });
+
+  it("lists at most --limit calls: the newest of a month, the oldest of a turn", async () => {
+    const turnId = randomUUID();
+    await queryFirstRow(
+      system.database,
+      `INSERT INTO llm.calls
+       SELECT 'limited', gen_random_uuid(), $1, 'p', 'p:' || name, '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', NULL, created_at
+       FROM (VALUES ('old', '2031-02-03'::timestamptz), ('new', '2031-02-04')) AS call (name, created_at)`,
+      [turnId],
+    );
+    const list = (...args: string[]) => json("provider", "calls", "--workspace", "limited", "--limit", "1", ...args);
+    expect(await list("--month", "2031-02")).toEqual([expect.objectContaining({ model: "p:new" })]);
+    expect(await list("--turn", turnId)).toEqual([expect.objectContaining({ model: "p:old" })]);
   });
 
   it("exits 1 when a provider fails", async () => {

@@ -40,7 +40,7 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
       context.report(
         turn === undefined
           ? listCallsOfMonth(context.callAdmin, workspace, month, limit)
-          : listCallsOfTurn(context.callAdmin, workspace, turn),
+          : listCallsOfTurn(context.callAdmin, workspace, turn, limit),
       ),
     );
 }
@@ -127,10 +127,14 @@ async function listCallsOfMonth(
   return describeCalls(calls);
 }
 
-function listCallsOfTurn(callAdmin: CallAdmin, workspaceId: string, turnId: string): Promise<Result> {
-  return callAdmin(CallLedgerAdminService, async (service) =>
-    describeCalls((await service.listCalls({ workspaceId, turnId })).calls),
-  );
+async function listCallsOfTurn(
+  callAdmin: CallAdmin,
+  workspaceId: string,
+  turnId: string,
+  limit: number,
+): Promise<Result> {
+  const { calls } = await callAdmin(CallLedgerAdminService, (service) => service.listCalls({ workspaceId, turnId }));
+  return describeCalls(calls.slice(0, limit));
 }
 
 function describeCalls(calls: readonly Call[]): Result {

@@ -137,6 +137,16 @@ describe("the installation on this machine", () => {
     );
   });
 
+  it.each([
+    ["top", "--once"],
+    ["workspace", "list"],
+  ])("is not used when only a _REPLICAS_URL variable is set: parley %s", async (...args) => {
+    await writeInstance(dataDir, INSTANCE);
+    const { code, stdout, stderr } = await run(args, { PARLEY_LLM_REPLICAS_URL: "http://127.0.0.1:2" });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe("parley: PARLEY_LLM_REPLICAS_URL has no effect alone: set PARLEY_LLM_URL too\n");
+  });
+
   it("is reported as damaged when the instance file is not JSON", async () => {
     await writeFile(join(dataDir, "instance.json"), "{");
     expect((await run(["workspace", "list"])).stderr).toMatch(/^parley: .*instance\.json is damaged: /);

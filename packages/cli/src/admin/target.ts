@@ -30,9 +30,17 @@ const VARIABLES: Record<ServiceWithAdmin, string> = {
   llm: "PARLEY_LLM_URL",
 };
 
-/** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
+/**
+ * Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. Throws CliError if only
+ * a _REPLICAS_URL variable is set.
+ */
 export async function findTarget(config: Config, notice: (line: string) => void): Promise<AdminTarget> {
   if (Object.values(config.adminUrls).some((url) => url !== undefined)) return remoteTarget(config, notice);
+  // Without admin URLs, `replicaUrls` contains only the URLs of the _REPLICAS_URL variables. The local installation must not replace the
+  // installation that they name.
+  for (const [service, variable] of Object.entries(VARIABLES))
+    if (config.replicaUrls[service as ServiceWithAdmin] !== undefined)
+      throw new CliError(`${variable.replace(/URL$/, "REPLICAS_URL")} has no effect alone: set ${variable} too`);
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 

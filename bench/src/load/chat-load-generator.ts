@@ -25,9 +25,9 @@ function nextAddress(): string {
 
 const insertUuid = (text: string) => text.replaceAll("$uuid", () => randomUUID());
 
-function countOccurrences(chunk: Buffer, needle: Buffer): number {
+function countOccurrences(bytes: Buffer, needle: Buffer): number {
   let count = 0;
-  for (let at = chunk.indexOf(needle); at !== -1; at = chunk.indexOf(needle, at + needle.length)) count++;
+  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + needle.length)) count++;
   return count;
 }
 
@@ -43,16 +43,20 @@ async function runTurn(isMeasured: boolean): Promise<void> {
   let lastTokenAt = 0;
   let received = 0;
   let isDone = false;
+  /** The end of the previous chunk, shorter than TOKEN. With it, a name that two chunks divide is found, and no name is counted twice. */
+  let tail: Uint8Array = Buffer.alloc(0);
   for await (const chunk of response as AsyncIterable<Buffer>) {
     const now = performance.now();
-    const count = countOccurrences(chunk, TOKEN);
+    const bytes = Buffer.concat([tail, chunk]);
+    tail = bytes.subarray(Math.max(0, bytes.length - TOKEN.length + 1));
+    const count = countOccurrences(bytes, TOKEN);
     if (count > 0) {
       if (isMeasured && received === 0) firstTokenMs.push(now - started);
       if (isMeasured && received > 0) tokenGapMs.push(now - lastTokenAt);
       lastTokenAt = now;
       received += count;
     }
-    isDone ||= chunk.includes(DONE);
+    isDone ||= bytes.includes(DONE);
   }
   if (!isMeasured) return;
   tokens += received;

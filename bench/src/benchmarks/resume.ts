@@ -4,6 +4,7 @@ import { type ReplyEnd, readUntilEnd } from "../../../tests/system/faults/resumi
 import { mapConcurrently } from "../../../tests/system/map-concurrently.ts";
 import type { LoadOptions } from "../load/chat-load-options.ts";
 import { alternate } from "../support/alternate.ts";
+import { compareCharges } from "../support/charges.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
 import { median, percentile, sum } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
@@ -27,7 +28,7 @@ const FIRST_WARM_UP_TURNS = 4_000;
 /** Number of alternations in a round. Each measures turns without a key, then turns with one. */
 const ALTERNATIONS = 8;
 
-/** Measures replies with an idempotency key: how many the reconnections lose or duplicate, and the CPU time that a key costs. */
+/** Measures replies with an idempotency key: how many the reconnections lose, duplicate or charge wrongly, and the CPU time that a key costs. */
 export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
@@ -44,17 +45,19 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
     const attachMs: number[] = [];
     const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) => readReply(testbed, number, attachMs));
     const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
-    const { used } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS);
-    // A difference between charges and replies also counts as duplicated.
-    const duplicated = ends.filter((end) => "duplicated" in end).length + Math.abs(used - replies);
+    const duplicated = ends.filter((end) => "duplicated" in end).length;
+    const { workspaceId } = testbed.tenant;
+    const { used, ledger } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS, workspaceId);
+    const { missing, additional } = await compareCharges(testbed.system.database, workspaceId, replies);
     const reconnects = attachMs.length;
-    const detail = `${replies} replies, ${reconnects} reconnections, ${used} charges; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
+    const detail = `${replies} replies, ${reconnects} reconnections, ${ledger} charges (${missing} missing, ${additional} additional), ${used} messages used; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
     progress(detail);
     return [
       // On a slow machine, a reply can end before its last reconnection. Then this figure is lower.
       atLeast(RECONNECTS, { what: "reconnections of a reply", value: reconnects / replies, unit: "", detail }),
       atMost(0, { what: "replies lost", value: lost, unit: "", detail }),
       atMost(0, { what: "replies duplicated", value: duplicated, unit: "", detail }),
+      atMost(0, { what: "wrong charges", value: missing + additional + Math.abs(used - ledger), unit: "", detail }),
     ];
   } finally {
     await testbed.stop();

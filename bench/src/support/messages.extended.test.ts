@@ -1,26 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { createDatabase, queryRows, startTestPostgres } from "@parley/test-support";
-import { expect, it, onTestFinished } from "vitest";
-import { runMigrations, SERVICE_ROLE_PASSWORD, SERVICES_WITH_DATABASE } from "../../../tests/system/processes.ts";
+import { queryRows } from "@parley/test-support";
+import { expect, it } from "vitest";
 import { storeTurns } from "./messages.ts";
+import { createWorkspaceDatabase } from "./testing/workspace-database.ts";
 
 it("gives each workspace the same numbers of ratings, reviews and ungrounded replies", async () => {
-  // A server of its own, because the migrations set the passwords of the services' roles, which all databases of a server share.
-  const server = await startTestPostgres();
-  onTestFinished(() => server.stop());
-  const { url, drop } = await createDatabase(undefined, { serverUrl: server.url });
-  onTestFinished(drop);
-  await Promise.all(SERVICES_WITH_DATABASE.map((name) => runMigrations(name, url, SERVICE_ROLE_PASSWORD)));
   const workspaceId = "first";
-  await queryRows(url, "INSERT INTO quota.workspaces (workspace_id, name, plan) VALUES ($1, $1, 'free')", [
-    workspaceId,
-  ]);
-  await queryRows(
-    url,
-    `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-     VALUES ($1, $2, 'bot', 'builtin:echo', '', '', '{}')`,
-    [workspaceId, randomUUID()],
-  );
+  const url = await createWorkspaceDatabase(workspaceId);
   // A multiple of 20, 40 and 3, the intervals of the ratings, the reviews and the ungrounded replies.
   const workspaces = 120;
   await storeTurns(url, { workspaceId, turns: workspaces * 40, workspaces });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONSOLE_WORKSPACE, requestOwnersToken } from "../../../tests/system/console.ts";
-import { residentBytes, watchPeak } from "../support/cpu.ts";
+import { measurePeak, residentBytes } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";
 import { copyWithPsql, type Transfer } from "../support/psql.ts";
 import { median } from "../support/statistics.ts";
@@ -39,11 +39,9 @@ export async function measureBulkExport(
     const copied = await copyMessages(bench);
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
     const before = resident();
-    const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
-    const exported = await download(bench);
-    memory.stop();
+    const { result: exported, peak } = await measurePeak(resident, SAMPLE_INTERVAL_MS, () => download(bench));
     ratios.push(copied.seconds / exported.seconds);
-    growths.push((memory.peak() - before) / MB);
+    growths.push((peak - before) / MB);
     progress(
       `round ${round}: export ${describe(exported)}, psql ${describe(copied)}, memory +${growths.at(-1)?.toFixed(1)} MB`,
     );

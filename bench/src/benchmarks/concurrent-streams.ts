@@ -1,5 +1,5 @@
 import { createTenant } from "../../../tests/system/system.ts";
-import { residentBytes, watchPeak } from "../support/cpu.ts";
+import { measurePeak, residentBytes } from "../support/cpu.ts";
 import { parleyLoad, startLoad } from "../support/load.ts";
 import { median } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
@@ -59,13 +59,12 @@ async function runRound(streams: number, tokens: number): Promise<{ lost: number
     const load = startLoad(parleyLoad(testbed, shape));
     await load.warm;
     const before = residentBytes(edge);
-    const memory = watchPeak(() => residentBytes(edge), SAMPLE_INTERVAL_MS);
-    try {
-      const result = await load.run();
-      return { lost: streams * tokens - result.tokens, kilobytesPerStream: (memory.peak() - before) / 1024 / streams };
-    } finally {
-      memory.stop();
-    }
+    const { result, peak } = await measurePeak(
+      () => residentBytes(edge),
+      SAMPLE_INTERVAL_MS,
+      () => load.run(),
+    );
+    return { lost: streams * tokens - result.tokens, kilobytesPerStream: (peak - before) / 1024 / streams };
   } finally {
     await testbed.stop();
   }

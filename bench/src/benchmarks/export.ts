@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
-import { residentBytes, watchPeak } from "../support/cpu.ts";
+import { measurePeak, residentBytes } from "../support/cpu.ts";
 import { storeTurns } from "../support/messages.ts";
 import { copyWithPsql, type Transfer } from "../support/psql.ts";
 import { median } from "../support/statistics.ts";
@@ -104,11 +104,6 @@ async function measureGrowth(
   const [edge = 0, conversation = 0] = testbed.servicePids();
   const resident = () => residentBytes(edge) + residentBytes(conversation);
   const before = resident();
-  const memory = watchPeak(resident, SAMPLE_INTERVAL_MS);
-  try {
-    const result = await run();
-    return { ...result, growthBytes: memory.peak() - before };
-  } finally {
-    memory.stop();
-  }
+  const { result, peak } = await measurePeak(resident, SAMPLE_INTERVAL_MS, run);
+  return { ...result, growthBytes: peak - before };
 }

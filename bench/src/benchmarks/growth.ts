@@ -60,11 +60,16 @@ export const growth: Benchmark = {
 
 async function startSide(scale: number): Promise<Side> {
   const testbed = await startTestbed("tokens-100");
-  const { admin, database } = testbed.system;
-  const { workspaceId } = await createTenant(admin, { plan: BENCH_PLAN });
-  await storeTurns(database.url, { workspaceId, turns: Math.ceil(AUDITED_TURNS * scale) });
-  const options = { url: database.url, applicationName: "bench", maxConnections: 1 };
-  return { testbed, auditedWorkspaceId: workspaceId, database: openDatabase(options, createLogger("bench", "warn")) };
+  try {
+    const { admin, database } = testbed.system;
+    const { workspaceId } = await createTenant(admin, { plan: BENCH_PLAN });
+    await storeTurns(database.url, { workspaceId, turns: Math.ceil(AUDITED_TURNS * scale) });
+    const options = { url: database.url, applicationName: "bench", maxConnections: 1 };
+    return { testbed, auditedWorkspaceId: workspaceId, database: openDatabase(options, createLogger("bench", "warn")) };
+  } catch (error) {
+    await testbed.stop();
+    throw error;
+  }
 }
 
 /** Stores MESSAGES messages. Returns how many seconds it took. */

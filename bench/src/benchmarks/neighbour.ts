@@ -5,7 +5,7 @@ import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../..
 import { POD_HEAPS, POD_MEMORY_MIB } from "../../../tests/system/pods.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
-import { familyResidentBytes, watchPeak } from "../support/cpu.ts";
+import { familyResidentBytes, measurePeak } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
@@ -105,14 +105,13 @@ async function measureAttack(
         await harmless?.stop();
       }
       const traffic = await attack.begin();
-      const memory = watchPeak(() => familyResidentBytes(pid) / 2 ** 20, SAMPLE_INTERVAL_MS);
-      try {
-        attacked.push(await measureNeighbour(testbed, chats));
-      } finally {
-        await traffic.stop();
-        memory.stop();
-        peakMiB = Math.max(peakMiB, memory.peak());
-      }
+      const { result, peak } = await measurePeak(
+        () => familyResidentBytes(pid) / 2 ** 20,
+        SAMPLE_INTERVAL_MS,
+        () => measureNeighbour(testbed, chats).finally(() => traffic.stop()),
+      );
+      attacked.push(result);
+      peakMiB = Math.max(peakMiB, peak);
       progress(
         `${kind.name}, round ${round}: chat p99 ${quiet.at(-1)?.chatMs.toFixed(0)} → ${attacked.at(-1)?.chatMs.toFixed(0)} ms, health p99 ${attacked.at(-1)?.healthMs.toFixed(1)} ms, ${peakMiB.toFixed(0)} MiB`,
       );

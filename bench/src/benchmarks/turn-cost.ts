@@ -35,6 +35,9 @@ const VARIANTS: Variant[] = [
   },
 ];
 
+/** Number of turns of the run that is profiled. */
+const PROFILED_TURNS = 1_600;
+
 /** Total CPU time of the four services for a 100-token turn, compared with the bare relay's. */
 export const turnCost: Benchmark = {
   name: "turn-cost",
@@ -44,7 +47,9 @@ export const turnCost: Benchmark = {
   async run(runOptions, progress) {
     const figures: Figure[] = [];
     for (const variant of VARIANTS) figures.push(await compare(variant, runOptions, progress));
-    if (runOptions.profileDir !== undefined && VARIANTS[0]) await profile(VARIANTS[0], runOptions.profileDir, progress);
+    const [variant] = VARIANTS;
+    if (runOptions.profileDir !== undefined && variant)
+      await saveProfiles(variant.model, { ...variant.shape, turns: PROFILED_TURNS }, runOptions.profileDir, progress);
     return figures;
   },
 };
@@ -91,20 +96,28 @@ async function compare(
 }
 
 /** Saves a CPU profile of each service. Uses a separate run, because profiling itself costs CPU time. */
-async function profile({ model, shape }: Variant, targetDir: string, progress: (line: string) => void): Promise<void> {
+export async function saveProfiles(
+  model: string,
+  shape: LoadShape,
+  targetDir: string,
+  progress: (line: string) => void,
+): Promise<void> {
   const raw = await mkdtemp(join(tmpdir(), "parley-profile-"));
   const services = ["edge", "conversation", "quota", "llm-proxy"] as const;
   const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(raw, name))]));
-  const testbed = await startTestbed(model, { env });
   try {
-    await measureLoad(parleyLoad(testbed, { ...shape, turns: 1_600 }), []);
+    const testbed = await startTestbed(model, { env });
+    try {
+      await measureLoad(parleyLoad(testbed, shape), []);
+    } finally {
+      await testbed.stop();
+    }
+    for (const name of services) {
+      progress(`profile of ${name}:`);
+      for (const { percent, name: functionName, location } of await saveProfile(join(raw, name), targetDir, name))
+        progress(`  ${percent.toFixed(1).padStart(5)} %  ${functionName}  ${location}`);
+    }
   } finally {
-    await testbed.stop();
+    await rm(raw, { recursive: true });
   }
-  for (const name of services) {
-    progress(`profile of ${name}:`);
-    for (const { percent, name: functionName, location } of await saveProfile(join(raw, name), targetDir, name))
-      progress(`  ${percent.toFixed(1).padStart(5)} %  ${functionName}  ${location}`);
-  }
-  await rm(raw, { recursive: true });
 }

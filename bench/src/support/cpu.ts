@@ -53,16 +53,22 @@ export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }
 
-/** A running `watchPeak`. `peak` returns the largest value so far, and `stop` ends the sampling. */
-export type PeakWatch = { peak(): number; stop(): void };
-
-/** Samples a value now and every `intervalMs` until `stop` is called. */
-export function watchPeak(sample: () => number, intervalMs: number): PeakWatch {
+/** Samples a value now and every `intervalMs` while `work` runs. Returns the work's result and the largest value. */
+export async function measurePeak<T>(
+  sample: () => number,
+  intervalMs: number,
+  work: () => Promise<T>,
+): Promise<{ result: T; peak: number }> {
   let peak = sample();
   const timer = setInterval(() => {
     peak = Math.max(peak, sample());
   }, intervalMs);
-  return { peak: () => peak, stop: () => clearInterval(timer) };
+  try {
+    const result = await work();
+    return { result, peak };
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Like `residentBytes`, but returns 0 for a process that has ended. */

@@ -44,7 +44,7 @@ export class ProviderFailure extends Error {
 /** The abort reason of a generation's signal when the caller cancels it, its deadline passes, or moderation stops it. */
 export class GenerationCancelled extends Error {
   constructor() {
-    super("the caller cancelled the generation");
+    super("the generation was cancelled");
     this.name = "GenerationCancelled";
   }
 }

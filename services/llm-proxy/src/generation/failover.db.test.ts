@@ -19,6 +19,7 @@ beforeAll(async () => {
       routes:
         main: ["first:default", "second:default", "builtin:extractive"]
         narrow: ["narrow:default", "first:default"]
+        guarded: ["first:default", "second:default"]
     `,
   });
 });
@@ -110,6 +111,19 @@ describe("a breaker", () => {
       (again) => statusOf(again) === "COMPLETE",
     );
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(0);
+  });
+
+  test("that is open does not make its model the model of a generation whose last request went to another provider", async () => {
+    first.script(() => ({ status: 500 }));
+    second.script(() => ({ status: 500 }));
+    for (let count = 0; count < 2; count++) await proxy.generate({ model: "second:x" });
+    const events = await proxy.generate({ model: "route:guarded" });
+    expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 2, "first:default"]);
+    second.script(() => undefined);
+    await eventually(
+      () => proxy.generate({ model: "second:x" }),
+      (again) => statusOf(again) === "COMPLETE",
+    );
   });
 
   test("stays closed while the provider refuses requests with status 400", async () => {

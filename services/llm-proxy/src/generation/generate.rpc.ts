@@ -69,10 +69,10 @@ function readRequest({ workspaceId, turnId, model, prompt }: GenerateRequest): G
 }
 
 function toEnd(result: GenerationResult): MessageInitShape<typeof GenerateEndSchema> {
-  const { outcome, model, usage, sentAttempts, verdict } = result;
+  const { outcome, attempts, usage, sentAttempts, verdict } = result;
   return {
     status: GENERATION_STATUSES[outcome],
-    model: sentAttempts > 0 ? model : "",
+    model: attempts.findLast(({ isSent }) => isSent)?.request.candidate.model ?? "",
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
     tokensEstimated: usage.isEstimated,

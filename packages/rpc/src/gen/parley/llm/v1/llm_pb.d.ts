@@ -777,7 +777,7 @@ export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
   status: GenerateStatus;
 
   /**
-   * The model of the last attempt, "<provider>:<model_name>"; empty if no request was sent.
+   * The model that got the last request, "<provider>:<model_name>"; empty if no request was sent.
    *
    * @generated from field: string model = 2;
    */

@@ -133,6 +133,19 @@ describe("FindTurn", () => {
     expect(await find(unkeyed, { messageId: opened.messageId })).toMatchObject({ turn: { turnId: unkeyed.turnId } });
   });
 
+  test("compares the request hash with that of a turn with a key only", async () => {
+    const turn = keyed();
+    await open(turn);
+    expect(await rpcFailure(find(turn, { requestHash: hash("Other") }))).toMatchObject({
+      status: status.FAILED_PRECONDITION,
+      code: "idempotency_key_reused",
+    });
+    const unkeyed = openRequest(bot);
+    const { messageId } = await open(unkeyed);
+    const found = await find(unkeyed, { messageId, requestHash: hash("Hello?") });
+    expect(found).toMatchObject({ turn: { turnId: unkeyed.turnId } });
+  });
+
   test("finds no turn for another session, bot or source, or for an unknown key", async () => {
     const turn = keyed();
     const { messageId } = await open(turn);

@@ -676,7 +676,7 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
   messageId: bigint;
 
   /**
-   * If set, the turn must have this hash.
+   * If set, a turn with a key must have this hash.
    *
    * @generated from field: bytes request_hash = 7;
    */
@@ -1735,7 +1735,7 @@ export declare const ConversationService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (turn_not_found): the bot's session has no such turn, or the session was deleted or erased.
-   * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set and differs from the turn's.
+   * - FAILED_PRECONDITION (idempotency_key_reused): request_hash is set, and the turn has a key and another hash.
    * - INVALID_ARGUMENT (invalid_argument): neither key_hash nor message_id is set.
    *
    * Deadline: 2 s.

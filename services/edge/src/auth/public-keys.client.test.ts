@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createKeyResolver } from "./public-keys.client.ts";
 
 const FOUND = { workspaceId: "ws", botId: "bot", allowedDomains: [], display: undefined };
@@ -51,4 +51,24 @@ test("a slow lookup of a valid key does not permit more lookups of unknown keys 
   expect(await Promise.all(slow)).toEqual(Array(20).fill(200));
   expect(await statusOf("svc_pk_other")).toBe(429);
   expect(looked).toHaveLength(40);
+});
+
+test("an unknown key is looked up again 4 s after the start of its lookup", async () => {
+  const { statusOf, finishSlow, looked } = createResolver();
+  const now = vi.spyOn(performance, "now");
+  onTestFinished(() => now.mockRestore());
+  now.mockReturnValue(10_000);
+  const first = statusOf("svc_pk_slow_new");
+  now.mockReturnValue(11_500);
+  finishSlow();
+  expect(await first).toBe(401);
+  // The cache reads the clock at most once a millisecond.
+  await sleep(5);
+  now.mockReturnValue(13_900);
+  expect(await statusOf("svc_pk_slow_new")).toBe(401);
+  expect(looked).toHaveLength(1);
+  await sleep(5);
+  now.mockReturnValue(14_001);
+  expect(await statusOf("svc_pk_slow_new")).toBe(401);
+  expect(looked).toHaveLength(2);
 });

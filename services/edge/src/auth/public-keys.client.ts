@@ -27,8 +27,8 @@ const KEY_PATTERN = /^\w{8,128}$/;
  * - 503 unavailable if the conversation service does not answer.
  */
 export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolver {
-  const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
-  const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS, ttl: CACHE_TTL_MS });
+  const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS });
+  const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS });
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   /**
    * Each client's lookups in its current window. Every lookup counts as failed from its start, so that concurrent lookups are limited too. If
@@ -47,6 +47,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   async function lookUp(publicKey: string, clientBucket: string): Promise<ResolvedKey> {
     // The TTL counts from the start of the lookup, because the response may be as old as that.
     const startedAtMs = performance.now();
+    const computeTtlMs = () => Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs));
     const window = currentWindow(clientBucket);
     if (window.count >= MAX_FAILED_LOOKUPS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
     window.count++;
@@ -62,14 +63,14 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
         configBody: serializeConfigBody(display),
       };
       window.count--;
-      validKeys.set(publicKey, key, { ttl: Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs)) });
+      validKeys.set(publicKey, key, { ttl: computeTtlMs() });
       return key;
     } catch (error) {
       if (!(error instanceof RpcError) || error.status !== status.NOT_FOUND) {
         window.count--;
         throw unavailable(error);
       }
-      unknownKeys.set(publicKey, true);
+      unknownKeys.set(publicKey, true, { ttl: computeTtlMs() });
       throw new HttpError(401, "invalid_api_key");
     }
   }

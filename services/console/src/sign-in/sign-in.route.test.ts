@@ -10,12 +10,12 @@ import { signInRoutes } from "./sign-in.route.ts";
 const ORIGIN = "https://console.example";
 const tokenOptions = { audience: "parley", workspaceClaim: "workspace", roles: undefined };
 
-/** Returns tokens whose access token expires so soon that the console refreshes it. */
-const tokensFor = (audience: string): Tokens => ({
+/** Returns tokens whose access token, by default, expires so soon that the console refreshes it. */
+const tokensFor = (audience: string, expiresIn = "1 minute"): Tokens => ({
   accessToken: new UnsecuredJWT({ workspace: "w" })
     .setSubject("owner")
     .setAudience(audience)
-    .setExpirationTime("1 minute")
+    .setExpirationTime(expiresIn)
     .encode(),
   refreshToken: "refresh",
 });
@@ -126,4 +126,12 @@ test.each([
   await send("GET", await begin("/"));
   const { statusCode } = await send("POST", "/auth/refresh");
   expect([results, statusCode]).toEqual([["signed_in", result], status]);
+});
+
+test("a refresh that gets an expired access token ends the session", async () => {
+  const { begin, send, results, jar } = await startRoutes(async () => tokensFor("parley", "-1 minute"));
+  await send("GET", await begin("/"));
+  const response = await send("POST", "/auth/refresh");
+  expect([response.statusCode, results]).toEqual([401, ["signed_in", "session_ended"]]);
+  expect([...jar.keys()]).toEqual([]);
 });

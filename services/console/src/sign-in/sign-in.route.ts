@@ -65,12 +65,14 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       onResult(codeOf(error));
       throw error;
     });
-    onResult(next === undefined ? "session_ended" : "refreshed");
-    if (next === undefined) {
+    // Undefined also if the new access token has expired already, for example because the clocks differ.
+    const info = next && describeSession(next, tokenOptions, nowMs());
+    onResult(info === undefined ? "session_ended" : "refreshed");
+    if (info === undefined) {
       cookies.clearSession(reply);
       throw new HttpError(401, "authentication_required");
     }
-    return reply.header("cache-control", "no-store").send(describeSession(next, tokenOptions, nowMs()));
+    return reply.header("cache-control", "no-store").send(info);
   });
 
   app.post("/auth/sign-out", async (request, reply) => {

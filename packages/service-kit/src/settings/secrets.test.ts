@@ -62,6 +62,19 @@ describe("a secret in a file", () => {
     expect(await refused()).toBe(0);
   });
 
+  it("calls the other listeners if one throws, and logs and counts its error", async () => {
+    await write("sk-old");
+    const { secret, changes, refused } = open();
+    const changesOfLast: string[] = [];
+    secret.onChange(() => {
+      throw new Error("cannot use it");
+    });
+    secret.onChange(() => changesOfLast.push(secret.current()));
+    await write("sk-new");
+    await expect.poll(() => lines.join("")).toContain("cannot use it");
+    expect([changes, changesOfLast, await refused()]).toEqual([["sk-new"], ["sk-new"], 1]);
+  });
+
   it.each([
     ["empty content", () => write(" \n"), "is empty"],
     ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown format"],

@@ -15,7 +15,10 @@ export type SecretSource<T> = ({ text: string } | { file: string }) & {
 /** A secret that may change while the process runs. */
 export type Secret<T> = {
   current(): T;
-  /** Calls the listener after each change, when current() already returns the new content. If the listener throws, calls reportRefusal. */
+  /**
+   * Calls the listener after each change, when current() already returns the new content. If the listener throws, calls reportRefusal and
+   * then the other listeners.
+   */
   onChange(listener: () => void): void;
   /**
    * Logs and counts that code which uses the secret continues with the previous content, for example because a server refuses the new content.
@@ -71,9 +74,16 @@ export function openSecret<T>(
       text = nextText;
       // `accepted` is the number of entries of a list, such as tokens.
       log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
-      for (const listener of listeners) listener();
     } catch (error) {
       reportRefusal(error);
+      return;
+    }
+    for (const listener of listeners) {
+      try {
+        listener();
+      } catch (error) {
+        reportRefusal(error);
+      }
     }
   };
   if ("file" in source) {

@@ -63,6 +63,32 @@ test("a call that ended while it waited does not run", async () => {
   next.end();
 });
 
+test("a call that ends while it waits is rejected at once", async () => {
+  const { enter } = createCalls();
+  for (let count = 0; count < 4; count++) enter("a");
+  const waiting = enter("a");
+  waiting.end();
+  await expect(waiting.admitted).rejects.toThrow("ended");
+});
+
+test.each([
+  ["ends", (waiting: { end: () => void }) => waiting.end()],
+  ["is refused", () => undefined],
+])("an upload that %s while it waits frees the place of its workspace", async (_, leave) => {
+  const { entered, enter } = createCalls(50);
+  const running = ["b", "c", "d", "e"].map((workspace) => enter(workspace, LARGE));
+  const waiting = enter("a", LARGE);
+  await setImmediate();
+  leave(waiting);
+  await expect(waiting.admitted).rejects.toThrow();
+  enter("a", LARGE);
+  await setImmediate();
+  enter("f", LARGE);
+  running[0]?.end();
+  await setImmediate();
+  expect(entered.slice(4)).toEqual(["a"]);
+});
+
 test("an upload that waits for too long is refused and never runs", async () => {
   const { entered, enter } = createCalls(10);
   const running = enter("a", LARGE);

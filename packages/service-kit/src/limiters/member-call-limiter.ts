@@ -39,30 +39,35 @@ export class MemberCallLimiter {
 
   /**
    * Waits until a call's body may be read. The call then counts towards the limits until `ended` is aborted. If `ended` is aborted during the
-   * wait, rejects when the call would otherwise have started. Rejects with the code `too_many_documents` if a call with a large body has
-   * waited for too long.
+   * wait, rejects with its reason. Rejects with the code `too_many_documents` if a call with a large body has waited for too long. After a
+   * rejection, the call no longer delays other calls.
    */
   enter(workspaceId: string, body: DeclaredBody, ended: AbortSignal): Promise<void> {
     const admission = Promise.withResolvers<void>();
+    /** Resolves when the call no longer needs a place: it has ended or was refused. */
+    const departure = Promise.withResolvers<void>();
+    const leave = (reason: unknown) => {
+      clearTimeout(timer);
+      admission.reject(reason);
+      departure.resolve();
+    };
     const isUpload = !isSmall(body);
-    let isRefused = false;
     const refuse = () => {
-      isRefused = true;
       const message = "other documents are being uploaded: try again in a minute, or upload them one after the other";
-      admission.reject(new ServiceError("resource_exhausted", "too_many_documents", message));
+      leave(new ServiceError("resource_exhausted", "too_many_documents", message));
     };
     const timer = isUpload ? setTimeout(refuse, this.#maxUploadWaitMs).unref() : undefined;
-    const holdPlace = async () => {
+    if (ended.aborted) leave(ended.reason);
+    else ended.addEventListener("abort", () => leave(ended.reason), { once: true });
+    const holdPlace = () => {
       clearTimeout(timer);
-      if (isRefused) return;
-      ended.throwIfAborted();
-      const end = Promise.withResolvers<void>();
-      ended.addEventListener("abort", () => end.resolve(), { once: true });
       admission.resolve();
-      await end.promise;
+      return departure.promise;
     };
+    // The race frees the workspace's place if the call leaves while it waits for the other one.
+    const holdPlaces = () => Promise.race([this.#uploads(holdPlace), departure.promise]);
     const finished = isUpload
-      ? this.#workspaceUploads.run(workspaceId, ended, () => this.#uploads(holdPlace))
+      ? this.#workspaceUploads.run(workspaceId, ended, holdPlaces)
       : this.#calls.run(workspaceId, ended, holdPlace);
     finished.catch(admission.reject);
     return admission.promise;

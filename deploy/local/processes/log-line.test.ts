@@ -12,6 +12,11 @@ describe("parseLogLine", () => {
     expect(parseLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });
   });
 
+  it.each([undefined, ""])("returns the reason alone if the message is %j", (message) => {
+    const line = JSON.stringify({ level: "error", message, error: { code: "ECONNREFUSED" } });
+    expect(parseLogLine(line)).toEqual({ level: "error", text: "ECONNREFUSED" });
+  });
+
   it.each([
     ["Error: it broke"],
     ["TypeError: x is not a function"],

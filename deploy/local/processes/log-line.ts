@@ -18,7 +18,8 @@ export function parseLogLine(line: string): LogLine | undefined {
   const { level, message, error } = entry;
   const reason = error?.message ?? error?.code;
   const isReasonRedundant = reason === undefined || message?.includes(reason);
-  const text = [message, ...(isReasonRedundant ? [] : [reason])].join(": ").slice(0, MAX_TEXT_CHARACTERS);
+  const parts = isReasonRedundant ? [message] : [message, reason];
+  const text = parts.filter(Boolean).join(": ").slice(0, MAX_TEXT_CHARACTERS);
   return { level: LEVELS.find((each) => each === level) ?? "info", text };
 }
 

@@ -97,17 +97,23 @@ describe("SessionStore", () => {
     expect(store.read().session).toBe(store.read().session);
   });
 
-  it.each(["", "{", "null", "[]", '{"session":1,"entries":[]}', '{"session":"s"}', '{"session":"s","entries":[null]}'])(
-    "starts a new session when %s is stored",
-    (stored) => {
-      storage.items.set("parley:svc_pk_1", stored);
-      const store = open();
-      const { session } = store.read();
-      expect(session).toMatch(/^id-/);
-      store.put(session, entry("a"));
-      expect(texts(open())).toEqual(["a"]);
-    },
-  );
+  it.each([
+    "",
+    "{",
+    "null",
+    "[]",
+    '{"session":1,"entries":[]}',
+    '{"session":[],"entries":[]}',
+    '{"session":"s"}',
+    '{"session":"s","entries":[null]}',
+  ])("starts a new session when %s is stored", (stored) => {
+    storage.items.set("parley:svc_pk_1", stored);
+    const store = open();
+    const { session } = store.read();
+    expect(session).toMatch(/^id-/);
+    store.put(session, entry("a"));
+    expect(texts(open())).toEqual(["a"]);
+  });
 
   it("skips stored entries that are invalid", () => {
     storage.items.set("parley:svc_pk_1", JSON.stringify({ session: "s", entries: [{ id: "a" }, entry("b")] }));

@@ -121,9 +121,9 @@ export class SessionStore {
 /** Parses a stored session and drops its invalid entries. Returns undefined if the session is missing or invalid. */
 function parse(stored: string | null): StoredSession | undefined {
   try {
-    // `slice` and `filter` throw if a field is missing or, for example, a number.
+    // `trim` and `filter` throw if a field is missing or has another type: only strings have `trim`, and only arrays have `filter`.
     const { session, entries } = JSON.parse(stored ?? "") as StoredSession;
-    return { session: session.slice(), entries: entries.filter(({ id, text }) => id && typeof text === "string") };
+    return { session: session.trim(), entries: entries.filter(({ id, text }) => id && typeof text === "string") };
   } catch {
     return undefined;
   }

@@ -56,7 +56,7 @@ export class ToolboxFactory {
 
   /**
    * Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out tools that cannot be opened, functions beyond the
-   * limit, and functions whose name an earlier function has.
+   * limit, functions with a schema that is too large, and functions whose name an earlier function has.
    */
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
@@ -65,7 +65,7 @@ export class ToolboxFactory {
     const omitted: string[] = [];
     for (const tool of opened.flatMap((each) => each.tools)) {
       const { name } = tool.function;
-      if (callable.size === MAX_FUNCTIONS || callable.has(name)) omitted.push(name);
+      if (callable.size === MAX_FUNCTIONS || callable.has(name) || hasTooLargeSchema(tool)) omitted.push(name);
       else callable.set(name, tool);
     }
     if (omitted.length > 0) this.#reportOmitted(omitted, turn);
@@ -97,7 +97,7 @@ export class ToolboxFactory {
       const key = [workspaceId, secret, target.url].join("\n");
       const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
-      const selected = offered.filter((each) => isOfferable(each, kind.value));
+      const selected = offered.filter((each) => isSelected(each, kind.value));
       return { tools: selected.map((each) => createMcpTool(name, each, session)), session };
     } catch (error) {
       onFailure(error);
@@ -110,8 +110,9 @@ export class ToolboxFactory {
     const key = [workspaceId, names.length, ...functions].join("\n");
     if (this.#reportedOmissions.has(key)) return;
     this.#reportedOmissions.set(key, true);
+    const limits = { max_functions: MAX_FUNCTIONS, max_schema_characters: MAX_SCHEMA_CHARACTERS };
     this.#deps.log.warn(
-      { workspace_id: workspaceId, functions, omitted: names.length, max_functions: MAX_FUNCTIONS },
+      { workspace_id: workspaceId, functions, omitted: names.length, ...limits },
       "tool functions omitted",
     );
   }
@@ -129,10 +130,13 @@ export class ToolboxFactory {
   }
 }
 
-/** Returns whether the bot selected an MCP server's tool, and its schema is not too large. */
-function isOfferable({ name, schema }: McpToolDescription, { only }: McpServer): boolean {
-  const isSelected = only.length === 0 || only.includes(name);
-  return isSelected && JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS;
+function hasTooLargeSchema(tool: CallableTool): boolean {
+  return JSON.stringify(tool.function.parameters).length > MAX_SCHEMA_CHARACTERS;
+}
+
+/** Returns whether the bot selected an MCP server's tool. */
+function isSelected({ name }: McpToolDescription, { only }: McpServer): boolean {
+  return only.length === 0 || only.includes(name);
 }
 
 /** Returns an MCP server's tool. The model calls it by a name that begins with the server's name. */

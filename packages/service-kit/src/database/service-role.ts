@@ -23,6 +23,7 @@ export async function prepareRole(
   scramVerifier: string | undefined,
   timeouts: RoleTimeouts = {},
 ): Promise<void> {
+  await assertRoleIsRestricted(client, role);
   if (scramVerifier === undefined) await assertRoleIsComplete(client, role, timeouts);
   else await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts));
 }
@@ -34,7 +35,6 @@ async function defineRole(
   timeouts: RoleTimeouts,
 ): Promise<void> {
   const name = pg.escapeIdentifier(role);
-  // roleExists throws for attributes such as SUPERUSER. This does not reset them: PostgreSQL accepts even NOSUPERUSER from superusers only.
   const verb = (await roleExists(client, role)) ? "ALTER" : "CREATE";
   await withRemedy(await buildRoleRemedy(client, role), async () => {
     await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(scramVerifier)}`);
@@ -69,8 +69,16 @@ async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: R
   }
 }
 
-/** Returns whether the role exists. Throws if it has an attribute that a service's role must not have, such as SUPERUSER. */
 async function roleExists(client: pg.Client, role: string): Promise<boolean> {
+  const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [role]);
+  return rows.length > 0;
+}
+
+/**
+ * Throws if the role has an attribute that a service's role must not have, such as SUPERUSER. Does not reset the attribute, because PostgreSQL
+ * accepts even NOSUPERUSER from superusers only.
+ */
+async function assertRoleIsRestricted(client: pg.Client, role: string): Promise<void> {
   const { rows } = await client.query<{ attributes: string[] }>(
     `SELECT array_remove(ARRAY[CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
                                CASE WHEN rolcreatedb THEN 'CREATEDB' END, CASE WHEN rolreplication THEN 'REPLICATION' END,
@@ -79,14 +87,12 @@ async function roleExists(client: pg.Client, role: string): Promise<boolean> {
     [role],
   );
   const attributes = rows[0]?.attributes ?? [];
-  if (attributes.length > 0) {
-    const without = attributes.map((attribute) => `NO${attribute}`).join(" ");
-    throw new Error(
-      `role ${role} has ${attributes.join(", ")}, which a service's role must not have; ` +
-        `run as a role that may alter it: ALTER ROLE ${pg.escapeIdentifier(role)} ${without};`,
-    );
-  }
-  return rows.length > 0;
+  if (attributes.length === 0) return;
+  const without = attributes.map((attribute) => `NO${attribute}`).join(" ");
+  throw new Error(
+    `role ${role} has ${attributes.join(", ")}, which a service's role must not have; ` +
+      `run as a role that may alter it: ALTER ROLE ${pg.escapeIdentifier(role)} ${without};`,
+  );
 }
 
 /** Returns the names of those TIMEOUTS that are set neither for the role nor for the database, or whose effective setting is 0. */

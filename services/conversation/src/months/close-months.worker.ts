@@ -10,19 +10,28 @@ const TASK = "close months";
 const LEASE_SECONDS = 300;
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
-/** A run stops after TURNS_PER_RUN counted turns or PAGES_PER_RUN pages. The next run continues where it stopped. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 
 export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "listMonths" | "closeMonth">;
+
+export type CloseMonthsOptions = {
+  everySeconds: number;
+  /** A month is closed at the earliest this many days after its end. */
+  finalAfterDays: number;
+  /** A run ends after this many compared turns or after PAGES_PER_RUN pages. The next run continues where it ended. */
+  turnsPerRun?: number;
+};
 
 export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
 
 /** How far the comparison of a month has come: the last compared workspace, and the usage of the workspaces so far. */
 type MonthComparison = { month: string; after: string; used: number };
 
-/** The result of comparing a page. If neither field is set, the month has been closed. */
+/** The result of comparing a page. If neither `next` nor `refusal` is set, the month has been closed. */
 type ComparedMonthPage = {
+  /** The number of compared turns. */
+  turns: number;
   /** Set if the month has more workspaces to compare. */
   next?: MonthComparison;
   /** Why the month cannot be closed. */
@@ -36,7 +45,7 @@ type ComparedMonthPage = {
  */
 export function createCloseMonthsTask(
   deps: CloseMonthsDeps,
-  { everySeconds, finalAfterDays }: { everySeconds: number; finalAfterDays: number },
+  { everySeconds, finalAfterDays, turnsPerRun = TURNS_PER_RUN }: CloseMonthsOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const { database, quota, log } = deps;
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
@@ -52,11 +61,11 @@ export function createCloseMonthsTask(
       let turns = 0;
       for (let page = 0; comparison !== undefined; page++) {
         signal.throwIfAborted();
-        if (page === PAGES_PER_RUN || turns > TURNS_PER_RUN) return;
-        const { month, used } = comparison;
-        const { next, refusal } = await comparePage(deps, comparison);
+        if (page === PAGES_PER_RUN || turns >= turnsPerRun) return;
+        const { month } = comparison;
+        const { turns: turnsOfPage, next, refusal } = await comparePage(deps, comparison);
         if (refusal !== undefined) log.warn({ month, reason: refusal }, "month cannot be closed yet");
-        turns += (next?.used ?? used) - used;
+        turns += turnsOfPage;
         comparison = next ?? startComparison(due.find((each) => each > month));
         if (!(await saveProgress(database, lease, toProgress(comparison)))) return;
       }
@@ -92,17 +101,20 @@ async function comparePage(
   // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If the usage changes for
   // another reason, CloseMonth refuses.
   const refusal = await findUnsettledReason(database, month);
-  if (refusal !== undefined) return { refusal };
+  if (refusal !== undefined) return { turns: 0, refusal };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });
-  if (page.workspaces.some(({ differences }) => differences.length > 0)) return { refusal: "turns_and_usage_differ" };
-  if (page.workspaces.some(({ held, waiting }) => held > 0 || waiting > 0)) return { refusal: "month_has_holds" };
+  const turns = page.workspaces.reduce((sum, { doneMessages }) => sum + doneMessages, 0);
+  if (page.workspaces.some(({ differences }) => differences.length > 0))
+    return { turns, refusal: "turns_and_usage_differ" };
+  if (page.workspaces.some(({ held, waiting }) => held > 0 || waiting > 0))
+    return { turns, refusal: "month_has_holds" };
   const used = comparison.used + page.workspaces.reduce((sum, workspace) => sum + workspace.used, 0);
-  if (page.next !== "") return { next: { month, after: page.next, used } };
+  if (page.next !== "") return { turns, next: { month, after: page.next, used } };
   try {
     await quota.closeMonth({ month, used: BigInt(used) }, QUOTA_CALL);
-    return {};
+    return { turns };
   } catch (error) {
-    if (error instanceof RpcError && CLOSE_REFUSALS.has(error.code)) return { refusal: error.code };
+    if (error instanceof RpcError && CLOSE_REFUSALS.has(error.code)) return { turns, refusal: error.code };
     throw error;
   }
 }

@@ -61,10 +61,10 @@ const addMonth = (used: number, { month = MONTH, closedAt = "", endedSeconds = 4
 };
 
 /** Runs the task once, whether or not it is due. Returns why months were not closed. */
-async function closeMonths(): Promise<unknown[]> {
+async function closeMonths(limits: { turnsPerRun?: number } = {}): Promise<unknown[]> {
   await db.admin.query("UPDATE conversation.task_leases SET due_at = now()");
   reasons.length = 0;
-  await createCloseMonthsTask(deps, { everySeconds: 300, finalAfterDays: 7 })(signal);
+  await createCloseMonthsTask(deps, { everySeconds: 300, finalAfterDays: 7, ...limits })(signal);
   return [...reasons];
 }
 
@@ -88,6 +88,16 @@ test("the task closes a month whose turns are settled and match its usage, but n
   quota.months.splice(0, 1);
   await closeMonths();
   expect(await readClosedMonths()).toEqual([]);
+});
+
+test("a run ends after its number of turns, including those of a month's last page, and the next run continues", async () => {
+  await completeTurns(2);
+  const month = addMonth(2);
+  const later = addMonth(0, { month: "2024-04" });
+  await closeMonths({ turnsPerRun: 2 });
+  expect([month.closedAt, later.closedAt]).toEqual([expect.stringMatching(/Z$/), ""]);
+  await closeMonths({ turnsPerRun: 2 });
+  expect(later.closedAt).toMatch(/Z$/);
 });
 
 test("the task closes no month with a streaming turn, a turn in the outbox or a difference, and closes the other months", async () => {

@@ -80,16 +80,19 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => message.inputValue()).toBe("");
   });
 
-  it("shows why an access token is refused, and stops a reply", async () => {
+  it("shows why an access token is refused with the message in its field again, and stops a reply", async () => {
     const { page, ask, status } = await open();
+    const message = page.getByLabel("Message", { exact: true });
     await page.getByLabel("Access token").fill("nonsense");
     await ask("quick");
     await eventually(() => status.innerText()).toMatch(/^authentication_required: /);
+    expect(await message.inputValue()).toBe("quick");
     await page.getByLabel("Access token").fill(fixture.service.system.token);
     await ask("slow 300");
     await eventually(() => page.locator("#events tr").count()).toBeGreaterThan(3);
     await page.getByRole("button", { name: "Stop" }).click();
     await eventually(() => status.innerText()).toBe("stopped: Stopped.");
+    expect(await message.inputValue()).toBe("");
     const session = await page.locator("#session").innerText();
     await page.getByRole("button", { name: "New session" }).click();
     expect(await page.locator("#session").innerText()).not.toBe(session);

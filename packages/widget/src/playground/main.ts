@@ -187,6 +187,10 @@ async function runTurn(pending: Entry): Promise<void> {
   store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);
   if (failure) {
+    // The service refused the message. Keeps what has been typed meanwhile.
+    if (!canResume && !signal.aborted && !reply.text) {
+      message.value ||= question.text;
+    }
     showError(failure);
   }
 }

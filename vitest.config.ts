@@ -32,7 +32,7 @@ const projectDefaults = {
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
-/** The slowest test files of groups 1 to 3. They start first, so that no slow file runs alone at the end. */
+/** The slowest test files of groups 1 to 3. They start first, so that no slow file runs alone at the end of its group. */
 const slowestFiles = [
   "services/conversation/src/settlement/settler.db.test.ts",
   "services/llm-proxy/src/generation/generate.db.test.ts",
@@ -78,7 +78,7 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-// The groups (`groupOrder`) run one after the other. The projects of a group run together.
+// The projects of a group (`groupOrder`) run together.
 export default defineConfig({
   test: {
     reporters: ["default", ...(resultsFile ? [["json", { outputFile: resultsFile }] as ["json", object]] : [])],
@@ -158,8 +158,7 @@ export default defineConfig({
           name: "extended-integration",
           sequence: { groupOrder: 3 },
           include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
-          // Starts a PostgreSQL server for this project alone: its tests set the passwords of the services' roles, which all databases of a server
-          // share.
+          // A PostgreSQL server of its own, because the tests set the passwords of the services' roles, which all databases of a server share.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 60_000,

@@ -62,9 +62,9 @@ describe("parley top", () => {
     it("adapts to a smaller terminal", async () => {
       const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
       onTestFinished(() => rm(directory, { recursive: true }));
-      const narrow = join(directory, "narrow");
+      const resizeSignal = join(directory, "resize");
       // Shrinks the terminal as soon as the file exists.
-      const resize = `(until [ -e ${narrow} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
+      const resize = `(until [ -e ${resizeSignal} ]; do sleep 0.1; done; stty rows 8 cols 40 </dev/tty)`;
       const top = openTop(env, `sh -c 'stty rows 30 cols 90; ${resize} & exec ${TOP_COMMAND}'`);
       /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */
       const size = () => {
@@ -77,7 +77,7 @@ describe("parley top", () => {
         expect(size().rows).toBeGreaterThan(8);
         expect(size().columns).toBeGreaterThan(40);
       }, 20_000);
-      await writeFile(narrow, "");
+      await writeFile(resizeSignal, "");
       await vi.waitFor(() => {
         expect(size().rows).toBe(8);
         expect(size().columns).toBeLessThanOrEqual(40);
@@ -89,7 +89,7 @@ describe("parley top", () => {
 });
 
 describe("parley migrate", () => {
-  it("reports the newest migration of a schema that a newer version migrated", async () => {
+  it("reports the newest migration of a schema that a newer version of Parley has migrated", async () => {
     const database = await createDatabase(undefined, { template: inject("migratedDatabase") });
     await queryRows(
       database.url,

@@ -10,8 +10,7 @@ import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli
 import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
-// Most commands run in this process. For each exit code at least one command runs in a process of its own, and so does each command that
-// uses a terminal.
+// Most commands run in this process. At least one command for each exit code, and each command that uses a terminal, runs in its own process.
 
 // A command takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -402,7 +401,7 @@ describe("parley usage, audit and conversation", () => {
     expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
   });
 
-  it("exits 1 with --check when usage does not reconcile, and 0 without", async () => {
+  it("when usage does not reconcile, exits 1 with --check and 0 without it", async () => {
     const other = await createTenant(system.admin);
     const workspace = ["--workspace", other.workspaceId];
     await chat(system.url(), other);

@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 test("an edge spreads its calls evenly over the replicas behind one DNS name", async () => {
-  // At first all calls use the first connection that opens. Every half second the edge reopens the streams that multiplex its calls.
+  // At first all calls use one connection. The edge reaches both replicas once it reopens its multiplexed streams, which it does every half second.
   await expect
     .poll(
       async () => {
@@ -66,7 +66,7 @@ test("an edge sends a new replica at least half its fair share within a minute, 
     const before = await countCalls(REPLICAS[2], "Reserve");
     expect(await runTurns(12)).toEqual({ stop: 12 });
     share = ((await countCalls(REPLICAS[2], "Reserve")) - before) / 12;
-    // The edge resolves the name again only when a server closes its connection, which happens after 30 s.
+    // The edge resolves the name again only when a replica closes a connection. Replicas do so after 30 s.
     await sleep(1_500);
   }
   expect(share).toBeGreaterThanOrEqual(MIN_SHARE);
@@ -80,7 +80,6 @@ test("no call of an edge fails when a replica is removed from the DNS name and s
   for (const outcomes of await load) expect(outcomes).toEqual({ stop: 2 });
 });
 
-/** Runs `count` concurrent turns and counts them by outcome. */
 async function runTurns(count: number): Promise<Record<string, number>> {
   return countOutcomes(await Promise.all(Array.from({ length: count }, () => visit(system.url(), tenant))));
 }
@@ -106,8 +105,8 @@ async function startReplica(host: string): Promise<void> {
 }
 
 /**
- * Runs `count` concurrent turns and returns how many calls each of the first two replicas received meanwhile. Besides Reserve, the edge calls
- * GetWorkspace from time to time, to learn whether quota responds.
+ * Runs `count` concurrent turns and returns how many calls each of the first two replicas received meanwhile. Counts all methods, because
+ * the edge also calls GetWorkspace from time to time, to learn whether quota responds.
  */
 async function runTurnsAndCountCalls(count: number): Promise<number[]> {
   const readCounts = () => Promise.all([countCalls(REPLICAS[0], "\\w+"), countCalls(REPLICAS[1], "\\w+")]);

@@ -36,7 +36,7 @@ describeWith("redis", "erasure", () => {
       await postgres?.stop();
     });
 
-    /** Searches every place that could hold a visitor's text. Returns the places with the marker, and how many lines or values have it. */
+    /** Searches every place that could hold a visitor's text. Returns, for each place with the marker, in how many lines or values it is. */
     async function findMarker(marker: string): Promise<Record<string, number>> {
       const services = [...system.edges, system.conversation, system.quota, system.llm];
       const texts: [place: string, lines: string[]][] = [
@@ -160,7 +160,6 @@ async function readTables(url: string): Promise<{ name: string; rows: string[] }
   }
 }
 
-/** Reads every key and its serialized value. */
 async function readRedis(url: string): Promise<string[]> {
   const redis = new Redis(url);
   try {

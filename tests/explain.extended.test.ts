@@ -30,7 +30,7 @@ const { chatAndExplain, explainTurn } = createExplainer(() => ({ system, env }))
 
 describe("parley explain of a completed reply", () => {
   test("counts the wait for a provider's concurrency limit as the queue phase", async () => {
-    // The provider's 1.5 s are much longer than the time between the two calls, even on a busy machine.
+    // `first-1500` delays the first token by 1.5 s, so that the two calls overlap even on a busy machine.
     const tenant = await createTenant(system.admin, { model: "narrow:first-1500" });
     const both = await Promise.all([chatAndExplain(tenant), chatAndExplain(tenant)]);
     const queued = both.map(({ explanation }) => phaseMs(explanation, "queue")).sort((a, b) => a - b);
@@ -54,7 +54,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
-  test("shows by the database's clock how long a reply was open if its edge died", async () => {
+  test("measures with the database's clock how long a reply was open whose edge died", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
     // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();

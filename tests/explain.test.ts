@@ -59,7 +59,7 @@ async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, 
 }
 
 describe("parley explain of a completed reply", () => {
-  test("shows phases that add up to the wall time, the failover, the knowledge, the hold and the usage ledger", async () => {
+  test("shows the failover, the knowledge, the hold, the usage ledger, and phases that add up to the wall time", async () => {
     const tenant = await createTenant(system.admin, { model: "route:careful" });
     const { workspaceId, botSlug } = tenant;
     const content = new TextEncoder().encode(`# Returns\n\n${PASSAGE}\n`);

@@ -21,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Creates a tenant with a session of one turn. */
 async function createSession(): Promise<{ tenant: Tenant; sessionId: string }> {
   const tenant = await createTenant(system.admin);
   const sessionId = randomUUID();
@@ -41,7 +40,6 @@ async function lockMessages(): Promise<() => Promise<void>> {
   };
 }
 
-/** Counts the reads of transcripts that wait for the lock. */
 async function countWaitingReads(): Promise<number> {
   const { reads } = await queryFirstRow<{ reads: number }>(
     system.database,
@@ -55,7 +53,7 @@ test("`parley audit` succeeds while waiting exports occupy all export connection
   const sessions = [];
   for (let index = 0; index < 3 * EXPORT_CONNECTIONS; index++) sessions.push(await createSession());
   const unlock = await lockMessages();
-  // Reads each export to its end. An export pauses between its reads of the database, so an unread one would still run during the next test.
+  // Reads each response to its end. Otherwise the exports would still run during the next test.
   const exports = Promise.allSettled(
     sessions.map(async ({ tenant, sessionId }) => (await exportTranscript(system, tenant, sessionId)).text()),
   );

@@ -28,7 +28,7 @@ afterEach(() => device.stop());
 const signIn = (lifetimeS?: number) => device.signIn(lifetimeS);
 
 describe("an access token that expires soon", () => {
-  test("is refreshed a second time by a command if the new token expires soon too", async () => {
+  test("is refreshed again by the same command if the new token expires soon too", async () => {
     await signIn(30);
     const files = ["one.md", "two.md"];
     for (const file of files) await writeFile(join(dir, file), `# Delivery\n\nWe deliver ${file} on Mondays.\n`);

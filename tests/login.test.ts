@@ -18,9 +18,9 @@ beforeAll(async () => {
 
 let device: DeviceLogin;
 let sso: DeviceSso;
-/** The configuration folder (XDG_CONFIG_HOME) in which the CLI keeps the login. */
+/** The configuration folder (XDG_CONFIG_HOME). */
 let dir: string;
-/** The file in which the CLI keeps the login. */
+/** The login's file, below `dir`. */
 let path: string;
 let env: Record<string, string>;
 beforeEach(async () => {

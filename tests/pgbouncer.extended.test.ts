@@ -13,7 +13,7 @@ const ROLES = ["parley_conversation", "parley_quota", "parley_llm"];
 const SERVER_CONNECTIONS = 2;
 const VISITORS = 20;
 const TURNS = 80;
-/** Sessions, of one turn each, in the test of the erasure. */
+/** Sessions in the erasure test, with one turn each. */
 const ERASURE_SESSIONS = 3;
 /** Transcripts that the first test exports. The edge permits each user 30 a minute. */
 const EXPORTS = 10;

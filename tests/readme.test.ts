@@ -49,7 +49,7 @@ function readmeBlocks(heading: string): string[] {
   return shellBlocks(readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "");
 }
 
-/** Runs documented commands with this test's ports and returns their output. */
+/** Runs documented commands with the ports of `instance` and returns their output. */
 async function run(commands: string): Promise<string> {
   const script = commands
     .replaceAll("localhost:8080", `localhost:${instance.port}`)
@@ -176,7 +176,7 @@ it("docs/retries.md's function returns the complete reply without repeated text 
   });
 }, 60_000);
 
-it("a start with DATABASE_URL uses that database, creates none, and leaves it running", async () => {
+it("a start with DATABASE_URL uses that database, creates no other database, and leaves it running", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
   expect(await portsInUse(instance)).not.toContain(instance.databasePort);
   expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });

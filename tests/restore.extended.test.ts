@@ -23,7 +23,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     directory = await mkdtemp(join(tmpdir(), "parley-restore-"));
     await createDatabaseAndAdmin();
     await migrate();
-    // The services use their own roles. The tests read as the superuser.
+    // Only the tests' own queries use this URL. The services use their roles.
     system = await startSystem({ database: { name: "parley", url: superuserUrl(), drop: async () => undefined } });
     tenant = await createTenant(system.admin);
   });
@@ -37,7 +37,6 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return Object.assign(new URL(postgres.url), { pathname: "/parley" }).href;
   }
 
-  /** Runs the SQL that docs/install/cluster.md requires before the installation. */
   async function createDatabaseAndAdmin(): Promise<void> {
     const sql = await findBlock("cluster.md", "sql", "CREATE DATABASE");
     for (const statement of sql.replace("'…'", `'${SERVICE_ROLE_PASSWORD}'`).split(/;\n/)) {
@@ -52,7 +51,6 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
       await runMigrations(service, url, SERVICE_ROLE_PASSWORD);
   }
 
-  /** Runs shell commands whose PostgreSQL clients connect as the administrator. */
   async function run(commands: string): Promise<string> {
     const { hostname: PGHOST, port: PGPORT } = new URL(postgres.url);
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", commands], {
@@ -74,7 +72,6 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     return (await run("pg_dump --schema-only")).replaceAll(/^\\(un)?restrict .*$/gm, "");
   }
 
-  /** Stops all services, runs `work` and starts the services again. */
   async function runWhileStopped(work: () => Promise<void>): Promise<void> {
     const services = [...system.edges, system.conversation, system.llm, system.quota];
     for (const service of services) await service.stop();
@@ -100,7 +97,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await run(await findBlock("backup.md", "sh", "pg_dump"));
     const restore = await findBlock("backup.md", "sh", "pg_restore");
 
-    // After the dump, adds a turn, and a table as a newer version of Parley would. The restore must remove both.
+    // The restore must remove the second turn, and a table that a newer version of Parley might have added.
     await expectReplyAndBalancedUsage(2);
     await run("psql --command='CREATE TABLE quota.next_things (workspace_id text REFERENCES quota.workspaces)'");
     await runWhileStopped(async () => {

@@ -48,7 +48,7 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
     return url.href;
   }
 
-  /** Runs `work` while visitors chat without a pause. Returns the results of the visits. */
+  /** Runs `work` while visitors chat without a pause. */
   async function runUnderLoad(work: () => Promise<void>): Promise<VisitResult[]> {
     const results: VisitResult[] = [];
     let isWorking = true;

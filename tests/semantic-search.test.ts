@@ -33,12 +33,11 @@ async function sendAndReadPrompt(message: string): Promise<string> {
   return JSON.stringify(request?.body);
 }
 
-/** Returns the number of semantic searches with this result. */
 const countSearches = (result: string) =>
   readMetric(system.conversation, "parley_knowledge_semantic_searches_total", { result });
 
 test("semantic search finds a passage that shares no word with the message", async () => {
-  // Retries. On a busy machine the message's embedding may miss its deadline of 300 ms. After three failures, semantic search pauses for 10 s.
+  // On a busy machine the message's embedding may miss its deadline of 300 ms. After three failures, semantic search pauses for 10 s.
   await expect
     .poll(() => sendAndReadPrompt("May I bring my dog?"), { timeout: 40_000, interval: 1_000 })
     .toContain("Every canine must be on a lead.");

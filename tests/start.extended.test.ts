@@ -52,7 +52,7 @@ function loadFactor(): number {
   return Math.max(1, load / availableParallelism());
 }
 
-/** Among the child processes of a start, finds the one whose command line contains `text`. Returns its process id. */
+/** Returns the process id of the start's child process whose command line contains `text`. */
 async function findChildPid(text: string, { pid }: RunningProcess): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,pid=,args="]);
   const [, found] =
@@ -65,7 +65,7 @@ async function findChildPid(text: string, { pid }: RunningProcess): Promise<numb
   return Number(found);
 }
 
-/** Waits until a start has failed with exit code 1, and returns its one-line error. */
+/** Waits until a start has failed with exit code 1. Returns its one-line error. */
 async function readStartError(parley: RunningProcess): Promise<string> {
   const { code } = await parley.exited;
   expect(code).toBe(1);
@@ -146,7 +146,7 @@ describe("a first start", () => {
       expect(parley.stdout().match(new RegExp(`${name}\\s+restarted`, "g"))).toHaveLength(1);
   });
 
-  it("leaves its database but no service running when it is killed, and the next start recreates only missing data", async () => {
+  it("leaves only its database running when killed, and the next start recreates the missing data and nothing else", async () => {
     const demo = ["--workspace", "demo", "--bot", "demo"];
     await runCliJson(["knowledge", "remove", "README.md", ...demo], instance.env);
     await runCliJson(["bot", "update", "--workspace", "demo", "--slug", "demo", "--name", "Renamed"], instance.env);

@@ -15,7 +15,7 @@ test(`a start after a clean stop takes at most ${MAX_RATIO} of the time of the f
   expect(secondMs / firstMs, `first ${firstMs} ms, second ${secondMs} ms`).toBeLessThanOrEqual(MAX_RATIO);
 }, 180_000);
 
-/** Starts Parley and stops it again. Returns the time from the start of the process until Parley was ready, in milliseconds. */
+/** Starts Parley and stops it again. Returns the time until Parley was ready. */
 async function measureStart(instance: Instance): Promise<number> {
   const startedAt = performance.now();
   const parley = await startInstanceAndWait(instance);

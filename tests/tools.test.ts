@@ -218,7 +218,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   });
   afterAll(() => Promise.all([nginx.stop(), admin.close()]));
 
-  /** Sends a message for which the model calls the tool with this argument. Returns the reply's text and its stored message. */
+  /** Sends a message for which the model calls the tool with this argument. */
   async function call(name: string, id: string) {
     provider.reset();
     provider.script((request) => {

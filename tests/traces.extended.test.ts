@@ -6,7 +6,7 @@ import { readMetric } from "./system/metrics.ts";
 import { type Collector, startCollector } from "./system/servers/collector.ts";
 import { startPrometheus } from "./system/servers/prometheus.ts";
 import { createTenant, type System, type Tenant } from "./system/system.ts";
-import { COLLECTOR_TOKEN, createTracer, describeSpans, startTracedSystem } from "./system/traces.ts";
+import { COLLECTOR_TOKEN, createTraceHelpers, describeSpans, startTracedSystem } from "./system/traces.ts";
 
 describeWith("redis", "tracing", () => {
   let collector: Collector;
@@ -25,7 +25,7 @@ describeWith("redis", "tracing", () => {
     await collector.close();
   });
 
-  const { createTenantWithFilledCaches, traceTurn } = createTracer(() => ({ system, collector }));
+  const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));
 
   describeWith("prometheus", "with Prometheus", () => {
     test("stores the trace id of a turn in the exemplars of llm-proxy's metrics", async () => {
@@ -44,7 +44,7 @@ describeWith("redis", "tracing", () => {
     });
   });
 
-  test("sends the headers of a changed file, and the previous headers if the file becomes unusable", async () => {
+  test("sends the headers from a changed headers file, and keeps the previous headers if the file becomes unusable", async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
     const sentWith = async (token: string) => {
@@ -62,7 +62,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("logs one line and serves turns while the collector is down, and a stopping edge exports its pending spans, but exits within 15 s if the collector is down", async () => {
+  test("a stopping edge exports its pending spans; while the collector is down, the edge logs one line, serves turns and stops within 15 s", async () => {
     const edge = system.edges[0];
     const countLines = (text: string) =>
       edge
@@ -86,7 +86,6 @@ describeWith("redis", "tracing", () => {
       })
       .toBe(1);
     await traceTurn(tenant);
-    // The edge exports its pending spans when it stops. If the collector is down, the edge still exits within 15 s.
     const { meta } = await chat(system.url(), tenant);
     await edge?.stop();
     const { turn } = await system.admin.turns.getTurn({

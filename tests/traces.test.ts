@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ADMIN_TOKEN, INTERNAL_TOKEN, SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { type Collector, startCollector } from "./system/servers/collector.ts";
 import { createTenant, PROVIDER_KEY, type System, type Tenant } from "./system/system.ts";
-import { COLLECTOR_TOKEN, createTracer, describeSpans, startTracedSystem, TURN_SPANS } from "./system/traces.ts";
+import { COLLECTOR_TOKEN, createTraceHelpers, describeSpans, startTracedSystem, TURN_SPANS } from "./system/traces.ts";
 import { newClientAddress } from "./system/visitors.ts";
 
 describeWith("redis", "tracing", () => {
@@ -22,7 +22,7 @@ describeWith("redis", "tracing", () => {
     await collector.close();
   });
 
-  const { createTenantWithFilledCaches, traceTurn } = createTracer(() => ({ system, collector }));
+  const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));
 
   test("records a turn as one trace across the four services, with each span under its caller", async () => {
     const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -61,7 +61,6 @@ describeWith("redis", "tracing", () => {
       "parley.turn_id": turnId,
     });
     expect(result.done?.finish_reason).toBe("stop");
-    // The turn's log line contains the trace id.
     const logLine =
       system.edges[0]
         ?.outputs()

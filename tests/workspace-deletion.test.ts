@@ -16,7 +16,7 @@ afterAll(() => system?.stop());
 
 const parley = <T>(...args: string[]) => runCliJson<T>(args, cliEnv(system));
 
-/** Requests the main endpoints that a workspace's visitors and members can reach. Returns the responses without the session's id. */
+/** Calls the main endpoints for visitors and members. Returns a line per response, without the session's id. */
 async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<string[]> {
   const authorization = `Bearer ${await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" })}`;
   const json = { "content-type": "application/json", origin: tenant.origin };
@@ -41,14 +41,14 @@ async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<str
     return `${init.method ?? "GET"} ${path.split("?")[0]?.replace(sessionId, "ID")} ${response.status} ${await response.text()}`;
   };
   const responses = await Promise.all(calls.map(([path, init]) => send(path, init)));
-  // The session is deleted last, because an export is cut if its session is deleted during the export.
+  // Last, because deleting the session would cut its export.
   const deleted = await send(`/api/conversations/${sessionId}/`, { method: "DELETE", headers: { authorization } });
   return [...responses, deleted];
 }
 
 /**
- * After a workspace's deletion, sends requests until all are refused, which must happen within 5 s. Chats and exports are refused at
- * different times: the edge caches keys, and the conversation service reads the list of deleted workspaces periodically.
+ * Waits until both a chat and an export are refused, for at most 5 s: the edge caches keys, and the conversation service reads the list of
+ * deleted workspaces periodically.
  */
 async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void> {
   const startedAt = performance.now();
@@ -113,8 +113,8 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // The four replies are to the first message, to one message of callMainEndpoints, to the open message and to the last message.
-  // callMainEndpoints sends two messages to one session. A session belongs to the widget or to the playground, so one of the two is refused.
+  // Four replies: to the first message, to one message of callMainEndpoints, to the open message and to the last one. callMainEndpoints sends
+  // two messages to one session. A session belongs either to the widget or to the playground, so one of the two is refused.
   await vi.waitFor(
     async () =>
       expect(await readBalance(system.database, workspaceId)).toMatchObject({

@@ -13,7 +13,7 @@ import { workflowProblems } from "./workflows.ts";
 
 export type Check = { name: string; title: string; run: () => Promise<Problems> };
 
-/** All checks. They run no tests. The slow checks come first, so that they start early and run concurrently. */
+/** The slow checks come first: a pool of workers starts the checks in this order. */
 export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => runToolCheck("biome", "check", "--colors=force", ".") },
@@ -48,7 +48,7 @@ async function runToolCheck(command: string, ...args: string[]): Promise<Problem
   return isOk ? [] : [(stdout + stderr).trim()];
 }
 
-/** Type-checks the root project, and each package that has its own tsconfig.json, such as the browser packages. */
+/** Type-checks the root project, and each package that has its own tsconfig.json. */
 async function checkTypes(): Promise<Problems> {
   const packageConfigs = await readSources("*/tsconfig.json");
   const problems = ["tsconfig.json", ...packageConfigs.map(({ path }) => path)].map((path) =>

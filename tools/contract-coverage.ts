@@ -15,7 +15,6 @@ export type ProvingTest = { title: string; file: string };
 const TEST =
   /\btest(?:\.\w+)*(?:\((?:[^()"']|\([^()"']*\))*\))?\(\s*(?:"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)')/g;
 
-/** Reads the titles of the tests under tests/contract. */
 export function readTests(): ProvingTest[] {
   const folder = join(root, "tests/contract");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
@@ -38,7 +37,7 @@ export function idsOf(title: string): string[] {
 }
 
 export type Coverage = {
-  /** The generated content of docs/contract-coverage.md. */
+  /** The content of docs/contract-coverage.md. */
   page: string;
   /** Sentences without a test, sentences with the same ID, and test titles without a sentence ID or with an unknown one. */
   problems: string[];
@@ -101,7 +100,7 @@ function formatCell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** Returns the problems of the tests under tests/contract. A stale docs/contract-coverage.md is a problem too. */
+/** Returns the problems, including a stale docs/contract-coverage.md. */
 export function checkCoverage(): string[] {
   const { page: generated, problems } = buildCoverage(readTests());
   const committed = readFileSync(join(root, PAGE_PATH), "utf8");

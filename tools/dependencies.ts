@@ -5,8 +5,8 @@ const DOCUMENT = "docs/dependencies.md";
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
 /**
- * Reports each production dependency that has no line ``- `name`: reason`` in the document. Also reports each package that has such a line but
- * is in no package.json's production dependencies. A line may name several packages.
+ * Reports production dependencies without a line ``- `name`: reason`` in the document, and packages that have such a line but are no production
+ * dependency. A line may name several packages.
  */
 export function dependencyProblems(manifests: readonly SourceFile[], document: string): Problems {
   const manifestByDependency = new Map<string, string>();
@@ -31,7 +31,7 @@ export function dependencyProblems(manifests: readonly SourceFile[], document: s
   ];
 }
 
-/** Reports each line of the lockfile with a registry or tarball URL, because such URLs depend on the machine's npm configuration. */
+/** Reports registry and tarball URLs, because they depend on the machine's npm configuration. */
 export function lockfileProblems(lockfile: string): Problems {
   return lockfile
     .split("\n")

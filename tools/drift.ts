@@ -25,7 +25,6 @@ export async function driftProblems(): Promise<Problems> {
   }
 }
 
-/** Reports each file whose contents differ between the two folders, or that only one of them contains. */
 async function compare(fresh: string, committed: string): Promise<Problems> {
   const [expected, actual] = await Promise.all([filesIn(fresh), filesIn(committed)]);
   const names = [...new Set([...expected.keys(), ...actual.keys()])];

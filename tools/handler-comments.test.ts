@@ -22,7 +22,7 @@ test("reports an RPC without a handler comment, even if an earlier service has o
   ]);
 });
 
-test("reports a missing file in a sentence over two lines, and ignores the next sentence", () => {
+test("reports a missing file in a sentence that spans two comment lines, and ignores the next sentence", () => {
   expect(problems("// Handled in b/c.ts; List in", "// b/none.ts. Served on b/ops.ts.", "service S {")).toEqual([
     "proto/a.proto:3 S names a missing file: b/none.ts",
   ]);

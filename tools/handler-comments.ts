@@ -1,6 +1,5 @@
 import type { Problems, SourceFile } from "./problems.ts";
 
-/** The sentence of a comment that lists the handler files. */
 const HANDLED_IN = /Handled in (.*?)\.(?=\s|$)/;
 const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
 

@@ -16,7 +16,7 @@ test("returns each of two cycles, and a file that imports itself", () => {
   expect(importCycles(files)).toEqual([["c.ts"], ["a.ts", "b.ts"]]);
 });
 
-test("returns two cycles that share a file as one group", () => {
+test("if two cycles share a file, returns them as one group", () => {
   const files = [file("a.ts", "./b.ts"), file("b.ts", "./a.ts", "./c.ts"), file("c.ts", "./b.ts")];
   expect(importCycles(files)).toEqual([["a.ts", "b.ts", "c.ts"]]);
 });

@@ -2,7 +2,7 @@ import { importsOf, targetOf } from "./imports.ts";
 import type { SourceFile } from "./problems.ts";
 import { readTypeScript } from "./repository.ts";
 
-/** Returns the paths of the files of each import cycle. Cycles that share a file are one group. Type-only imports count too. */
+/** Returns one group of paths for each import cycle. Cycles that share a file form one group. Type-only imports count too. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
   const paths = new Set(files.map(({ path }) => path));
   const edges = new Map(
@@ -20,13 +20,12 @@ export function importCycles(files: readonly SourceFile[]): string[][] {
 
 /** Returns the groups of nodes that reach each other (Tarjan's algorithm). A node outside every cycle is a group of its own. */
 function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): string[][] {
-  /** The order in which the nodes are visited. */
   const order = new Map<string, number>();
   const stack: string[] = [];
   const onStack = new Set<string>();
   const groups: string[][] = [];
 
-  /** Returns the smallest order of a node on the stack that `node` reaches. If it is the node's own, the node completes a group. */
+  /** Returns the smallest order of a node on the stack that `node` reaches. If that is `node`'s own order, `node` completes a group. */
   function visit(node: string): number {
     const index = order.size;
     order.set(node, index);
@@ -48,7 +47,6 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
   return groups;
 }
 
-/** Prints the files of every import cycle of the repository and the number of cycles. Exits with 1 if there is a cycle. */
 async function main(): Promise<void> {
   const cycles = importCycles(await readTypeScript());
   for (const cycle of cycles) process.stdout.write(`${cycle.join("\n  ")}\n`);

@@ -12,7 +12,7 @@ test.each([
   ['export * from "x";', []],
   ['await import("x");', []],
   ['import "x";', []],
-])("finds %s", (text, names) => {
+])("finds the specifier and the named imports of %s", (text, names) => {
   expect(importsOf(text)).toEqual([{ specifier: "x", isTypeOnly: false, names }]);
 });
 

@@ -14,7 +14,6 @@ const STATEMENT =
 /** Matches a dynamic import and a side-effect import. */
 const WITHOUT_NAMES = /\bimport\s*\(?\s*"([^"]+)"/g;
 
-/** Returns the imports of a TypeScript source. */
 export function importsOf(text: string): Import[] {
   const named = [...text.matchAll(STATEMENT)].map(([, type, defaultImport, list = "", specifier = ""]) => {
     const entries = list.split(",").flatMap((entry) => entry.trim() || []);

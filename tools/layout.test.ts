@@ -28,7 +28,7 @@ describe("layoutProblems", () => {
     // Features import each other only through index.ts.
     [`${conversation}/turns/open-turn.rpc.ts`, "../bots/bots.store.ts"],
     [`${conversation}/turns/prompt.ts`, "../bots/slug.ts"],
-    // Roles.
+    // Each role may import only certain roles and modules.
     [`${conversation}/turns/open-turn.store.ts`, "./open-turn.rpc.ts"],
     [`${conversation}/turns/open-turn.store.ts`, "./prices.client.ts"],
     [`${conversation}/turns/open-turn.rpc.ts`, "./close-turn.rpc.ts"],
@@ -60,14 +60,14 @@ describe("layoutProblems", () => {
     expect(problemsOf(path, specifier)).toEqual([]);
   });
 
-  it("accepts a type-only import from a file of any role in the same feature, and a function without I/O from a module that does I/O", () => {
+  it("accepts type-only imports from a file of any role in the same feature, and a function without I/O from a Node module for I/O", () => {
     const path = `${conversation}/turns/prompt.ts`;
     expect(problemsOf(path, "./history.store.ts", "import type { Row }")).toEqual([]);
     expect(problemsOf(path, "./history.store.ts", "import { type Row }")).toEqual([]);
     expect(problemsOf(path, "node:net", "import { isIP }")).toEqual([]);
   });
 
-  it("applies the role of the declaring file to a value from an index.ts", () => {
+  it("treats a value from an index.ts as imported from the file that declares it", () => {
     const index = {
       path: `${conversation}/bots/index.ts`,
       text: 'export { readBot, type Bot } from "./bots.store.ts";\nexport { isSlug } from "./slug.ts";',
@@ -85,7 +85,7 @@ describe("layoutProblems", () => {
   });
 
   it("checks dynamic imports, side-effect imports and re-exports", () => {
-    // Not written as imports, because this file is checked too.
+    // The text has no literal imports of these packages, because the layout check also reads this file.
     const quoted = (name: string) => `"@parley/${name}"`;
     const text = `import ${quoted("quota")}; export { y } from ${quoted("edge")}; await import(${quoted("llm-proxy")});`;
     expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);

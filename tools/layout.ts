@@ -94,7 +94,6 @@ function packageOf(path: string): string | undefined {
   return packageDirs.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Returns whether MAY_IMPORT must list the package of a file. */
 function mustBeListed(path: string): boolean {
   return /^(packages|services)\//.test(path);
 }

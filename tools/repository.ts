@@ -16,7 +16,6 @@ export async function readSources(...patterns: string[]): Promise<SourceFile[]> 
   return (await Promise.all(files)).flat();
 }
 
-/** Reads all TypeScript files, also those with JSX. */
 export function readTypeScript(): Promise<SourceFile[]> {
   return readSources("*.ts", "*.tsx");
 }

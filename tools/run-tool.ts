@@ -8,15 +8,15 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 export type ToolResult = { isOk: boolean; code: number; stdout: string; stderr: string };
 
 export type ToolOptions = {
-  /** The working directory; by default the repository root. */
+  /** Default: the repository root. */
   cwd?: string;
-  /** The time after which the program is killed; by default none. */
+  /** The program is killed after this time. Default: no limit. */
   timeoutMs?: number;
 };
 
 /**
- * Runs a program of the PATH. pnpm adds the programs of node_modules to the PATH of the scripts that it runs. Also resolves if the program
- * exits with another code than 0. Throws if the program is missing, is killed or prints too much.
+ * Runs a program of the PATH, to which pnpm adds node_modules/.bin. Resolves whatever the exit code is. Rejects if the program is missing, is killed
+ * or prints more than MAX_OUTPUT_BYTES.
  */
 export function runTool(
   command: string,
@@ -32,7 +32,6 @@ export function runTool(
   });
 }
 
-/** The error of a program that did not run or did not exit by itself. */
 type ExecFileFailure = { code?: unknown; killed?: boolean; signal?: NodeJS.Signals | null; message: string };
 
 function describeFailure(

@@ -13,7 +13,7 @@ const OTHER_CONFIGS = [
   "tests/browser/pictures/vitest.config.ts",
 ];
 
-/** Reports each test file that is not run by exactly one vitest project, and each that no tsconfig.json includes. */
+/** Reports test files that no vitest project runs or that several run, and test files that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),
@@ -30,10 +30,7 @@ export async function testProjectProblems(): Promise<Problems> {
   );
 }
 
-/**
- * Returns the problems of the test files. `runs` contains a path once for each project that runs it, `checked` the paths that a tsconfig.json
- * includes.
- */
+/** `runs` contains a path once for each project that runs it. `checked` contains the paths that a tsconfig.json includes. */
 export function assignmentProblems(
   tests: readonly string[],
   runs: readonly string[],
@@ -55,7 +52,7 @@ async function listTests(...args: string[]): Promise<string[]> {
   return (JSON.parse(stdout) as { file: string }[]).map(({ file }) => relative(ROOT, file));
 }
 
-/** Returns the files that a tsconfig.json includes. Throws tsc's output if tsc fails. */
+/** Throws an Error with tsc's output if tsc fails. */
 export async function listTypeChecked(tsconfig: string): Promise<string[]> {
   const { isOk, stdout, stderr } = await runTool("tsc", ["--listFilesOnly", "--project", tsconfig]);
   if (!isOk) throw new Error(`tsc cannot list the files of ${tsconfig}: ${stdout}${stderr}`);

@@ -38,7 +38,7 @@ test("the time limits of the steps of .ci/run add up to at most 75 minutes", asy
 
 test.each([
   [124, "SIGTERM", 17 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
-  [137, "only SIGKILL", 18 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
+  [137, "a SIGKILL after the limit", 18 * 60, "ENDED AFTER 17 MINUTES: a step\n"],
   [137, "a SIGKILL before the limit", 60, ""],
   [0, "no signal", 17 * 60, ""],
 ])(

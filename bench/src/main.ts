@@ -71,13 +71,12 @@ program
     print(results);
   });
 
-/** Parses the number of rounds. Refuses 0: without a round, every median would be 0, and every upper bound would be met. */
+/** Refuses 0: without a round, every median would be 0, and every upper bound would be met. */
 function parseRounds(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a whole number above 0.");
 }
 
-/** Prints one line per figure, and the benchmark's hint for each missed goal. */
 function print(results: Record<string, Figure[]>): void {
   console.log("");
   for (const [name, figures] of Object.entries(results)) {
@@ -90,7 +89,6 @@ function print(results: Record<string, Figure[]>): void {
   }
 }
 
-/** Adds the results to today's file in bench/results. */
 async function save(results: Record<string, Figure[]>): Promise<void> {
   await mkdir(RESULTS, { recursive: true });
   const at = new Date().toISOString();
@@ -99,7 +97,7 @@ async function save(results: Record<string, Figure[]>): Promise<void> {
     (text) => (JSON.parse(text) as { results: Record<string, Figure[]> }).results,
     () => ({}),
   );
-  // Benchmarks that did not run now keep their earlier results of today.
+  // Keeps the results of other benchmarks in today's file.
   const document = { at, node: process.version, results: { ...earlier, ...results } };
   await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
 }

@@ -19,7 +19,6 @@ const FAILED = [rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+
 );
 const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_STREAMS].join(" or ");
 
-/** Shows whether visitors get replies, how fast, and which part fails. */
 export const CHAT: Dashboard = {
   uid: "parley-chat",
   title: "Parley / Chat",

@@ -8,7 +8,6 @@ const SCHEMA_VERSION = 39;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a Grafana variable
 const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 
-/** A dashboard as Grafana imports it. */
 export function grafanaJson({ uid, title, description, rows }: Dashboard): object {
   const panels: object[] = [];
   let id = 0;
@@ -72,7 +71,7 @@ function panelJson(panel: Panel): object {
   return {
     type: stat ? "stat" : "timeseries",
     title,
-    // Grafana renders it as Markdown, where an empty line starts a paragraph.
+    // Grafana renders it as Markdown.
     description: `${shows}\n\nNormal: ${normal}\n\nAct: ${act}`,
     datasource: DATASOURCE,
     targets: queries.map(({ expr, legend }, index) => ({
@@ -132,10 +131,7 @@ function datasourceVariable(): object {
   };
 }
 
-/**
- * Returns the variable that selects a namespace. One Prometheus may watch several installations, each in its own namespace. If the metrics
- * have no label `namespace`, only "All" can be selected.
- */
+/** One Prometheus may watch several installations, each in its own namespace. Without the label `namespace`, only "All" can be selected. */
 function namespaceVariable(): object {
   const query = "label_values(parley_streams_open, namespace)";
   return {

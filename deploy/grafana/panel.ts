@@ -2,7 +2,7 @@
 export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "suffix:/s";
 
 export type Query = {
-  /** PromQL. `$namespace` is the dashboard's variable, `$__rate_interval` is Grafana's own. */
+  /** PromQL. `$namespace` is a variable of the dashboard, `$__rate_interval` is built into Grafana. */
   expr: string;
   /** The name of a series, with `{{label}}` for a label's value. */
   legend: string;
@@ -36,12 +36,10 @@ export type Dashboard = {
   rows: readonly { title: string; panels: readonly Panel[] }[];
 };
 
-/** A metric of the selected namespaces. */
 export function inNamespace(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${['namespace=~"$namespace"', ...matchers].join(", ")}}`;
 }
 
-/** The rate of a counter per second. */
 export function rate(metric: string, ...matchers: readonly string[]): string {
   return `rate(${inNamespace(metric, ...matchers)}[$__rate_interval])`;
 }

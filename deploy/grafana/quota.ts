@@ -1,9 +1,8 @@
 import { type Dashboard, inNamespace, quantile, rate } from "./panel.ts";
 
-/** Selects a gauge by plan. Each replica of the quota service reads the same value from the database, so this takes the maximum over replicas. */
+/** Takes the maximum over the quota service's replicas, because each exports the same value from the database. */
 const usageGauge = (metric: string) => `max by (plan) (${inNamespace(metric)})`;
 
-/** Shows which workspaces are near their cap, and whether every turn is accounted for. */
 export const QUOTA: Dashboard = {
   uid: "parley-quota",
   title: "Parley / Quota",

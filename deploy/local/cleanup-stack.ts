@@ -1,12 +1,9 @@
-/** A stack of cleanup functions, which run when the start command stops or fails. */
+/** Cleanup functions that run when the start command stops or fails. */
 export class CleanupStack {
   readonly #cleanups: (() => Promise<void> | void)[] = [];
   readonly #immediateCleanups: (() => void)[] = [];
 
-  /**
-   * Adds a cleanup function. `cleanupNow` starts the same cleanup for an immediate exit, without waiting. `closeNow` calls it before, while
-   * or after `cleanup` runs.
-   */
+  /** `cleanupNow` is for an immediate exit: it must not wait. It may be called before, during or after `cleanup`. */
   add(cleanup: () => Promise<void> | void, cleanupNow?: () => void): void {
     this.#cleanups.push(cleanup);
     if (cleanupNow) this.#immediateCleanups.push(cleanupNow);
@@ -25,7 +22,6 @@ export class CleanupStack {
     if (failures.length > 0) throw new AggregateError(failures, "some cleanup functions failed");
   }
 
-  /** Calls every `cleanupNow`. */
   closeNow(): void {
     for (const cleanupNow of this.#immediateCleanups) cleanupNow();
   }

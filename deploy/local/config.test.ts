@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
 
-describe("start's configuration", () => {
-  it("hasConsole is true if there is no identity provider, or if OIDC_CLIENT_ID and JWT_ROLE_CLAIM are set", () => {
+describe("readConfig", () => {
+  it("sets hasConsole if there is no identity provider, or if OIDC_CLIENT_ID and JWT_ROLE_CLAIM are set", () => {
     const url = "https://sso.example";
     const sso = { JWT_ISSUER: url, JWT_AUDIENCE: "parley", JWKS_URL: `${url}/jwks` };
     const hasConsole = (values: Record<string, string>) => readConfig(values, "/parley").hasConsole;

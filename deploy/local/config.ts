@@ -58,13 +58,12 @@ const COMMON_VARIABLES = [
 /** Reads the environment of the start command. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
-  /** Returns the variables of these names that have a value. */
   const pickVariables = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
-  const missingVariables = IDENTITY_PROVIDER_VARIABLES.filter((name) => !values[name]);
-  if (missingVariables.length > 0 && missingVariables.length < IDENTITY_PROVIDER_VARIABLES.length) {
+  const missingIdentityVariables = IDENTITY_PROVIDER_VARIABLES.filter((name) => !values[name]);
+  if (missingIdentityVariables.length > 0 && missingIdentityVariables.length < IDENTITY_PROVIDER_VARIABLES.length) {
     environment.addProblem(
-      `${missingVariables.join(" and ")} must be set too: an identity provider needs ${IDENTITY_PROVIDER_VARIABLES.join(", ")}`,
+      `${missingIdentityVariables.join(" and ")} must be set too: an identity provider needs ${IDENTITY_PROVIDER_VARIABLES.join(", ")}`,
     );
   }
   const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
@@ -78,12 +77,12 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     adminToken: environment.optionalText("ADMIN_TOKEN"),
     internalToken: environment.optionalText("INTERNAL_TOKEN"),
-    hasIdentityProvider: missingVariables.length === 0,
+    hasIdentityProvider: missingIdentityVariables.length === 0,
     /** Whether a workspace's members can sign in to the console: with the development sign-in, or with an identity provider that issues roles. */
-    hasConsole: missingVariables.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
+    hasConsole:
+      missingIdentityVariables.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
-    /** The environment variables that each service inherits. */
     inheritedVariables: {
       edge: pickVariables([...COMMON_VARIABLES, ...EDGE_VARIABLES]),
       conversation: pickVariables([...COMMON_VARIABLES, ...CONVERSATION_VARIABLES]),
@@ -94,10 +93,10 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** Reads a variable whose name the file LLM_CONFIG contains. There, the operator names the variables that hold the providers' API keys. */
+    /** Reads a variable that the LLM_CONFIG file names, such as the one with a provider's API key. */
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
-    /** The environment of every process: the machine's variables, and the compile cache that makes the next start faster. */
+    /** The environment of every process. The compile cache makes the next start faster. */
     machineVariables: { ...pickMachineVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
   });
 }

@@ -7,10 +7,10 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { expect, it, onTestFinished } from "vitest";
 import { describeDemo, ensureDemo } from "./demo.ts";
 
-/** Returns a `callAdmin` whose services have these methods. */
-function createCaller(methods: ReadonlyMap<unknown, object>): CallAdmin {
+/** Returns a `callAdmin` that calls these clients. The keys are the services. */
+function createCaller(clients: ReadonlyMap<unknown, object>): CallAdmin {
   return (async (service: unknown, call: (client: unknown) => unknown) => {
-    const client = methods.get(service);
+    const client = clients.get(service);
     if (client === undefined) throw new Error("no such service");
     return call(client);
   }) as unknown as CallAdmin;
@@ -22,7 +22,7 @@ it("ensureDemo returns undefined and creates nothing if the demo's workspace is 
   expect(await ensureDemo(callAdmin, "/nowhere")).toBeUndefined();
 });
 
-/** Runs ensureDemo with an existing key for a domain. Returns the key that the demo uses. */
+/** Runs ensureDemo when the demo's bot has a key for the domain. Returns the key that ensureDemo selects or creates. */
 async function findDemoKey(domain: string): Promise<string | undefined> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
@@ -55,8 +55,8 @@ it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https:
   },
 );
 
-/** Prepares a data directory and a service that keeps the documents. Each `sync` runs ensureDemo with them. */
-async function openKnowledge() {
+/** Each `sync` runs ensureDemo with the same data directory and the same fake service, which keeps the documents' `names`. */
+async function prepareDemo() {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   const digestsPath = join(dataDir, "demo-documents.json");
@@ -87,7 +87,7 @@ async function openKnowledge() {
 }
 
 it("reports how many documents a start has added, updated and removed", async () => {
-  const { names, sync, readDigests, writeDigests } = await openKnowledge();
+  const { names, sync, readDigests, writeDigests } = await prepareDemo();
   const added = await sync();
   expect(added).toBe(`${names.size} documents added`);
   expect(await sync()).toBe("unchanged");
@@ -106,7 +106,7 @@ it("reports how many documents a start has added, updated and removed", async ()
 it.each(["null", "[]", "5", "{"])(
   "sends every document again if the file of the digests contains %s",
   async (damaged) => {
-    const { names, sync, damageDigests } = await openKnowledge();
+    const { names, sync, damageDigests } = await prepareDemo();
     await sync();
     await damageDigests(damaged);
     expect(await sync()).toBe(`${names.size} documents updated`);

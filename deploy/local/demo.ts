@@ -12,14 +12,14 @@ export type Demo = {
   documents: DocumentChanges;
 };
 
-/** The numbers of documents that this start has changed. The first start adds all of them. */
+/** Numbers of documents. */
 type DocumentChanges = { added: number; updated: number; removed: number };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
-/** Matches an allowed domain that covers the sample shop, which is at http://localhost with any port. */
+/** Matches an allowed domain that covers the sample shop: http://localhost, with any port. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
-/** The digests of the sent documents by name. The service stores only extracted text, so it cannot detect changes. */
+/** The digests of the sent documents by name. They detect changes, because the service stores only the extracted text. */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**
@@ -34,7 +34,7 @@ export async function ensureDemo(callAdmin: CallAdmin, dataDir: string): Promise
   return { publicKey, documents };
 }
 
-/** Creates the workspace if it does not exist. Returns false if it is deleted. */
+/** Returns false if the workspace is deleted. */
 async function ensureWorkspace(callAdmin: CallAdmin): Promise<boolean> {
   return callAdmin(WorkspaceAdminService, async (service) => {
     const { workspaces } = await service.listWorkspaces({});
@@ -90,7 +90,7 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   for (const { name, content } of toSend) {
     await callAdmin(KnowledgeAdminService, (service) => service.addSource({ ...DEMO, name, format: "md", content }));
   }
-  // Removes documents that an earlier start sent and this version no longer has. Documents that the user added stay.
+  // Documents that the user added are not in `digests`, so they stay.
   const obsolete = Object.keys(digests).filter(isObsolete);
   for (const name of obsolete) {
     await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
@@ -105,13 +105,12 @@ async function readDigests(path: string): Promise<Record<string, string>> {
   try {
     return (JSON.parse(await readFile(path, "utf8")) as Record<string, string> | null) ?? {};
   } catch (error) {
-    // The file is missing or damaged. Every document is sent again, which is idempotent.
+    // The file is missing or damaged, so every document is sent again.
     if (error instanceof SyntaxError || systemCode(error) === "ENOENT") return {};
     throw error;
   }
 }
 
-/** Describes for the terminal what this start has changed. */
 export function describeDemo(demo: Demo | undefined): string {
   if (demo === undefined) return "its workspace is deleted, so no sample shop";
   const changes = Object.entries(demo.documents).filter(([, count]) => count > 0);

@@ -22,7 +22,7 @@ describe("readDocumentation", () => {
     expect(await readNames()).toEqual(new Set(["README.md", "docs/api.md"]));
   });
 
-  it("changes the digest when a page changes", async () => {
+  it("returns another digest after a page has changed", async () => {
     const digestNow = async () => (await readDocumentation(root))[0]?.digest;
     const before = await digestNow();
     expect(await digestNow()).toBe(before);

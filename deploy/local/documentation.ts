@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { systemCode } from "./errors.ts";
 
 export type Document = {
-  /** The path in the repository, such as `docs/api.md`, or `sample shop`. */
+  /** The path of a page in the repository, such as `docs/api.md`; `sample shop` for the document about the sample shop. */
   name: string;
   content: Uint8Array<ArrayBuffer>;
-  /** SHA-256 of its content, in hexadecimal. */
+  /** Hexadecimal SHA-256 of the content. */
   digest: string;
 };
 
@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Tables for developers, which would crowd out better passages in searches. */
 const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
 
-/** Reads Parley's documentation: the README and the pages of docs/, without the pages of its subfolders. */
+/** Reads the README and the pages of docs/, without its subfolders. */
 export async function readDocumentation(root = ROOT): Promise<Document[]> {
   const pages = (await listDirectory(join(root, "docs")))
     .filter((name) => name.endsWith(".md") && !EXCLUDED_PAGES.includes(name))

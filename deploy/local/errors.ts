@@ -1,4 +1,4 @@
-/** Thrown when the start fails. The message is one line for the user: the problem and the next step. It never contains a secret. */
+/** Thrown when `start` fails. The message is one line for the user: the problem and the next step. It must not contain a secret. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -6,7 +6,7 @@ export class StartError extends Error {
   }
 }
 
-/** Returns the system error code, such as `EACCES`. */
+/** Returns a system error's code, such as `EACCES`. */
 export function systemCode(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : undefined;

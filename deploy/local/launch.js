@@ -1,7 +1,7 @@
 // Runs on `pnpm start`. Plain JavaScript, so that a Node version too old for TypeScript gets an error message.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-// Hides Node's warnings about experimental features that Parley's tests cover.
+// Hides Node's warnings about experimental features.
 process.removeAllListeners("warning");
 process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`${warning.name}: ${warning.message}\n`);
@@ -18,10 +18,7 @@ if (major < 22 || (major === 22 && minor < 15)) {
   await runWithFlags();
 }
 
-/**
- * Starts a child process with flags. Node 22.15 to 22.17 and 23.0 to 23.5 need `--experimental-strip-types`; 23.0 to 23.3 also need
- * `--experimental-sqlite`.
- */
+/** Node 22.15 to 22.17 and 23.0 to 23.5 need `--experimental-strip-types`; 23.0 to 23.3 also need `--experimental-sqlite`. */
 async function runWithFlags() {
   const { spawn } = await import("node:child_process");
   const { fileURLToPath } = await import("node:url");
@@ -29,7 +26,7 @@ async function runWithFlags() {
   const script = fileURLToPath(new URL("start.ts", import.meta.url));
   // The IPC channel lets the child notice when this process is killed.
   const child = spawn(process.execPath, [...flags, script], { stdio: ["inherit", "inherit", "inherit", "ipc"] });
-  // The terminal sends SIGINT to both processes.
+  // The terminal sends SIGINT to the child too. This process waits until the child exits.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code) => process.exit(code ?? 1));

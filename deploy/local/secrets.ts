@@ -3,13 +3,13 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError, systemCode } from "./errors.ts";
 
-/** Secrets that the first start creates, in a file in DATA_DIR that only the user who runs `start` can read. */
+/** Created by the first start, and stored in a file in DATA_DIR that only its owner can read. */
 export type Secrets = {
   adminToken: string;
   internalToken: string;
   /** Encrypts the session cookies of the console. */
   sessionSecret: string;
-  /** The password of the embedded database's superuser. */
+  /** The password of the embedded database's superuser. The next three are those of the services' roles. */
   databasePassword: string;
   conversationPassword: string;
   quotaPassword: string;
@@ -19,7 +19,7 @@ export type Secrets = {
 const SECRETS_FILE = "secrets.json";
 const SECRET_BYTES = 24;
 
-/** Tokens from the environment, which override those of DATA_DIR. */
+/** Tokens from the environment. */
 export type TokenOverrides = { adminToken: string | undefined; internalToken: string | undefined };
 
 /** Reads the secrets and creates missing ones. Throws StartError when the file is damaged or cannot be read. */
@@ -37,7 +37,7 @@ export async function ensureSecrets(dataDir: string, overrides: TokenOverrides):
     ...stored,
   };
   if (Object.keys(stored).length < Object.keys(secrets).length) {
-    // Renamed into place: an incomplete file would lose the passwords of the database.
+    // If the file were written in place, a crash could lose the database's passwords.
     await writeFile(`${path}.new`, `${JSON.stringify(secrets, undefined, 2)}\n`, { mode: 0o600 });
     await rename(`${path}.new`, path);
   }

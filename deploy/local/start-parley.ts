@@ -28,7 +28,7 @@ import { summarize } from "./summary.ts";
 import type { Terminal } from "./terminal.ts";
 import { chooseIssuer } from "./tokens.ts";
 
-/** Services of a killed start drain their streams before they release their ports. */
+/** After a start was killed, its services drain their streams before they release their ports. */
 const LEFTOVER_TIMEOUT_MS = 30_000;
 
 /**
@@ -61,7 +61,7 @@ export async function startParley(
     () => `${config.port} to ${config.port + PORT_COUNT - 1}`,
   );
   const widgetDir = join(dataDir, "widget");
-  // Builds concurrently with the database start, which mostly waits for the disk.
+  // Runs while the database starts, which mostly waits for the disk.
   const widget = buildWidget(widgetDir);
   widget.catch(() => undefined);
   const consoleDir = join(dataDir, "console");
@@ -161,7 +161,7 @@ export async function startParley(
   });
 }
 
-/** Builds the console's page. Imports the build tools dynamically, because the slow import can then run while the database starts. */
+/** Imports the build tools dynamically, so that the slow import runs while the database starts. */
 async function buildConsolePage(directory: string) {
   const { buildConsole } = await import("@parley/console/build");
   // The browser is on this machine, so the page's size matters less than the time until it is ready.

@@ -19,7 +19,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 const config = readConfigOrReport();
 if (config) process.exit(await run(config));
 
-/** Starts everything and runs until `stopSignal` aborts. Returns the exit code. */
+/** Runs Parley until the stop signal. Returns the exit code. */
 async function run(config: Config): Promise<number> {
   const cleanups = new CleanupStack();
   const stopSignal = createStopSignal(cleanups);
@@ -43,8 +43,8 @@ async function run(config: Config): Promise<number> {
 }
 
 /**
- * Returns an AbortSignal. It aborts on the first SIGINT, SIGTERM or SIGHUP, when the package manager (pnpm or npx) exits, or when a parent
- * process closes the IPC channel. After that, another SIGINT, SIGTERM or SIGHUP exits immediately.
+ * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP, when the package manager (pnpm or npx) exits, or when a parent process closes the
+ * IPC channel. The next SIGINT, SIGTERM or SIGHUP exits immediately.
  */
 function createStopSignal(cleanups: CleanupStack): AbortSignal {
   const stop = new AbortController();

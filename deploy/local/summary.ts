@@ -5,14 +5,14 @@ export type SummaryFacts = {
   shopUrl: string;
   /** Undefined if the console does not run. */
   consoleUrl: string | undefined;
-  /** Undefined if the workspace of the demo is deleted. Then the sample shop does not run. */
+  /** Undefined if the demo workspace is deleted. */
   publicKey: string | undefined;
   defaultModel: string;
   dataDir: string;
-  /** The embedded database's directory. For root it may be outside DATA_DIR. */
+  /** Undefined for a server from DATABASE_URL. May be outside `dataDir`, because root's database is in /var/lib/parley. */
   databaseDir: string | undefined;
   hasIdentityProvider: boolean;
-  /** A new session ID for the curl example. */
+  /** For the curl example. */
   sessionId: string;
 };
 
@@ -37,7 +37,7 @@ Parley is ready.
 ${describeDemo(facts)}
   Model        ${model}
   Data, logs   ${data}
-${facts.publicKey === undefined ? "" : describeMessage(facts, facts.publicKey)}
+${facts.publicKey === undefined ? "" : describeCurlExample(facts, facts.publicKey)}
 Next commands:
 ${listCommands(facts)
   .map((command) => `  ${PARLEY_COMMAND} ${command}\n`)
@@ -59,7 +59,7 @@ function describeDemo({ publicKey, shopUrl }: SummaryFacts): string {
   Public key   ${publicKey} (workspace ${workspaceId}, bot ${botSlug}; pages on localhost and 127.0.0.1)`;
 }
 
-function describeMessage({ edgeUrl, shopUrl, sessionId }: SummaryFacts, publicKey: string): string {
+function describeCurlExample({ edgeUrl, shopUrl, sessionId }: SummaryFacts, publicKey: string): string {
   const body = JSON.stringify({ public_key: publicKey, session_id: sessionId, message: "What is Parley?" });
   return `
 Send a message:

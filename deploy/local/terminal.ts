@@ -25,7 +25,6 @@ export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteS
     runningStepText = "";
   }
 
-  /** Runs a step and writes its result and duration. */
   async function runStep<T>(label: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
     const startedAt = performance.now();
     if (stdout.isTTY) {

@@ -5,7 +5,7 @@ import type { Ports } from "./processes/ports.ts";
 export type TokenIssuer = {
   /** The settings for `parley token`; null with an identity provider. */
   issuerSettings: IssuerSettings | null;
-  /** The variables with which the services verify access tokens; empty with an identity provider, whose variables they inherit. */
+  /** For the services, which verify access tokens with them. Empty with an identity provider: the services inherit its variables. */
   serviceVariables: Readonly<Record<string, string>>;
 };
 
@@ -15,7 +15,7 @@ export async function chooseIssuer(
   ports: Ports,
 ): Promise<TokenIssuer> {
   if (hasIdentityProvider) return { issuerSettings: null, serviceVariables: {} };
-  // `parley token` and the development sign-in sign with the same key, and both name the sign-in's address as issuer.
+  // `parley token` and the development sign-in sign with the same key, and both use the sign-in's address as issuer.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {

@@ -30,7 +30,7 @@ const assetAt = (path: string): Asset => {
 };
 
 describe("buildWidget", () => {
-  it("builds a launcher of at most 4 KB, and launcher, panel and largest language of at most 15 KB together, after gzip", () => {
+  it("builds a gzipped launcher of at most 4 KB; launcher, panel and largest language together have at most 15 KB", () => {
     const { launcher, total } = measureSizes(manifest);
     expect(launcher).toBeLessThanOrEqual(LIMITS_BYTES.launcher);
     expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);
@@ -97,7 +97,7 @@ describe("loadAssets", () => {
     expect(assetAt("/playground").headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
   });
 
-  it("returns the content types", () => {
+  it("sets the content types", () => {
     expect(assetAt("/widget.js").headers["content-type"]).toBe("text/javascript; charset=utf-8");
     expect(assetAt("/playground").headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(assetAt("/widget/manifest.json").headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -122,7 +122,7 @@ describe("pickEncoding", () => {
     expect(pickEncoding(header)).toBe(encoding);
   });
 
-  it("returns an offered encoding or identity", () => {
+  it("returns only an encoding that is offered, or identity", () => {
     expect(pickEncoding("br, gzip", ["gzip"])).toBe("gzip");
     expect(pickEncoding("br", ["gzip"])).toBe("identity");
   });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { buildWidget } from "./build.ts";
 import type { Manifest } from "./src/assets.ts";
 
-/** docs/embed.md states the limits in KB. A KB is 1,000 bytes here, because that limit is stricter than with 1,024. */
+/** The KB of docs/embed.md, as 1,000 bytes: stricter than 1,024. */
 const KB = 1000;
 
-/** Limits in bytes after gzip. */
+/** After gzip. */
 export const LIMITS_BYTES = { launcher: 4 * KB, total: 15 * KB };
 
 /**

@@ -12,11 +12,10 @@ const MANIFEST = "manifest.json";
 const FIRST_SCREEN = ["index.html", "screens/bots.tsx"];
 const COMPRESSED_EXTENSIONS = new Set([".js", ".css", ".svg"]);
 
-/** The most that a browser may load before it shows the first screen, in bytes after gzip. */
+/** Limit for the first screen, after gzip. */
 export const MAX_FIRST_LOAD_BYTES = 200_000;
 
 export type ConsoleBuild = {
-  /** Bytes after gzip of the page and of the scripts and styles that its first screen needs. */
   firstLoadBytes: number;
 };
 
@@ -57,7 +56,6 @@ export async function buildConsole(
   return { firstLoadBytes: await measureFirstLoad(directory) };
 }
 
-/** Writes each file's gzip and Brotli variants beside it. */
 async function compress(directory: string, brotliQuality: number): Promise<void> {
   const names = (await readdir(directory)).filter((name) => COMPRESSED_EXTENSIONS.has(extname(name)));
   await Promise.all(
@@ -74,7 +72,7 @@ async function compress(directory: string, brotliQuality: number): Promise<void>
   );
 }
 
-/** Returns the size after gzip of index.html, of the first screen's modules and of everything that they import statically. */
+/** Returns the size after gzip of index.html and of the first screen's modules with their static imports. */
 async function measureFirstLoad(directory: string): Promise<number> {
   const manifest = JSON.parse(await readFile(join(directory, MANIFEST), "utf8")) as Manifest;
   const files = new Set(["index.html"]);

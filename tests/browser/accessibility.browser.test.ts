@@ -214,7 +214,7 @@ describeInBrowser("accessibility", (fixture) => {
     }
   });
 
-  it("runs no animation with reduced motion", async () => {
+  it("runs no animation if the visitor prefers reduced motion", async () => {
     const widget = await fixture.visit({ context: { reducedMotion: "reduce" } });
     await STATES.writing(widget);
     const animations = await widget.host.evaluate(
@@ -224,7 +224,7 @@ describeInBrowser("accessibility", (fixture) => {
     expect(animations).toBe(0);
   });
 
-  it("draws borders with forced colors", async () => {
+  it("draws borders if the system forces its colors", async () => {
     const widget = await fixture.visitAndOpen({ context: { forcedColors: "active" } });
     await widget.askAndWait("quick");
     await widget.panel.getByRole("button", { name: "Good answer" }).click();

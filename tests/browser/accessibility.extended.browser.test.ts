@@ -6,7 +6,7 @@ const MOBILE: Visit = { context: { viewport: { width: 320, height: 640 } } };
 
 const DEFAULT_MEDIA = { colorScheme: "light", reducedMotion: "no-preference", forcedColors: "none" } as const;
 
-/** System settings of visitors. When a setting changes, an open widget adapts. */
+/** System settings that a visitor may have. An open widget adapts when they change. */
 const SYSTEMS = {
   light: {},
   dark: { colorScheme: "dark" },

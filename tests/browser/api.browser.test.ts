@@ -145,18 +145,18 @@ describeInBrowser("window.Parley", (fixture) => {
     await eventually(() => widget.texts()).toEqual(["quick ask", "Done."]);
   });
 
-  it("opens on load with data-open, without taking the focus", async () => {
+  it("opens on load with data-open without taking the focus, but not with data-open=false", async () => {
     const widget = await fixture.visit({ attributes: { "data-open": "" } });
     await widget.input.waitFor();
     expect(await widget.focusedName()).not.toBe("Your message");
     const closed = await fixture.visit({ attributes: { "data-open": "false" } });
     await closed.launcher.waitFor();
-    // If the attribute opens the panel, the launcher is busy until the panel is loaded, and expanded from then on.
+    // If the panel opened, the launcher would be busy until the panel is loaded, and then expanded.
     expect(await closed.launcher.getAttribute("aria-busy")).toBeNull();
     expect(await closed.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
-  it("removes everything on destroy, and continues the answer when the widget is started again", async () => {
+  it("removes everything on destroy, and continues the reply when the widget is started again", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 60");
     await eventually(() => widget.answers.innerText()).toContain("word2");

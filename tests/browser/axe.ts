@@ -16,7 +16,7 @@ export async function waitForAnimations(page: Page): Promise<void> {
   });
 }
 
-/** Waits until animations end. Returns the accessibility problems that axe finds, also in shadow roots, as `rule: element summary`. */
+/** Returns the accessibility problems that axe finds in the page and its shadow roots, as `rule: element summary`. */
 export async function findAxeViolations(page: Page, { iframes = true } = {}): Promise<string[]> {
   await waitForAnimations(page);
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE_SOURCE);
@@ -24,7 +24,7 @@ export async function findAxeViolations(page: Page, { iframes = true } = {}): Pr
     async (options) => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
         runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-        // With this, axe describes only the elements with violations.
+        // Faster: axe does not describe elements without violations.
         resultTypes: ["violations"],
         ...options,
       });

@@ -1,8 +1,8 @@
 import { build } from "esbuild";
 
 /**
- * Bundles a small application as a customer's build does. `files` maps names to contents. The first file is the entry point. Frameworks
- * come from node_modules.
+ * Bundles a small application as a customer's build does, and returns the script. `files` maps names to contents. The first file is the entry
+ * point.
  */
 export async function bundleApp(files: Readonly<Record<string, string>>): Promise<string> {
   const [entry = ""] = Object.keys(files);

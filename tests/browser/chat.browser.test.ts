@@ -88,7 +88,7 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.texts()).toHaveLength(4);
   });
 
-  it("stops an answer with Escape, and closes with the next Escape", async () => {
+  it("stops an answer with Escape, and closes the panel with the next Escape", async () => {
     const widget = await fixture.visitAndOpen();
     const stopped = widget.page.waitForResponse("**/api/chat/stop/");
     await widget.ask("slow 200");

@@ -4,13 +4,12 @@ import type { BotConfig } from "../../packages/widget/src/shared/types.ts";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import { expectReadableText } from "./readable-text.ts";
 
-/** A PNG image of one pixel. */
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-/** Changes fields of the configuration that the service returns, so that tests can use values that the service refuses to store. */
+/** Changes the configuration that the page receives, so that tests can use values that the service refuses to store. */
 async function overrideConfig(page: Page, changes: Partial<BotConfig>): Promise<void> {
   await page.route("**/api/widget/config/**", async (route) => {
     const response = await route.fetch();
@@ -45,7 +44,7 @@ describeInBrowser("bot configuration", (fixture) => {
     expect(await widget.log.innerText()).toBe("");
   });
 
-  it("shows the logo, or the first letter of the bot's name if the logo cannot be loaded", async () => {
+  it("shows the logo if its URL is safe, or the first letter of the bot's name if the logo cannot be loaded", async () => {
     const logo = { logo_url: "https://cdn.example/logo.png" };
     const shown = await open(logo, {
       prepare: (page) => page.route(logo.logo_url, (route) => route.fulfill({ contentType: "image/png", body: PIXEL })),
@@ -67,7 +66,7 @@ describeInBrowser("bot configuration", (fixture) => {
   });
 
   it.each(["bottom-left", "bottom-right"])(
-    "appears %s in left-to-right and right-to-left languages",
+    "appears at the %s in left-to-right and right-to-left languages",
     async (position) => {
       for (const lang of ["en", "ar"]) {
         const widget = await open({ position }, { attributes: { "data-lang": lang } });
@@ -80,7 +79,7 @@ describeInBrowser("bot configuration", (fixture) => {
     },
   );
 
-  it("applies the font, the radius and the CSS variables, but no other property", async () => {
+  it("applies the font, the radius and the CSS variables, but no other property in custom_css_vars", async () => {
     const custom_css_vars = { "--parley-width": "20em", "--parley-bg": "rgb(250, 240, 230)" };
     const widget = await open(
       { font_family: "Georgia, serif", border_radius: 3, custom_css_vars },

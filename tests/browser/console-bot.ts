@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import type { Service } from "./service.ts";
 
-/** Creates a bot with a document, a key, a moderation rule and a tool. */
+/** Creates a bot with a document, a key, a moderation rule and a tool. Returns its slug. */
 export async function addBot({ admin }: Service, name = "Bakery guide"): Promise<string> {
   const [workspaceId, slug] = [CONSOLE_WORKSPACE, `bakery-${randomUUID().slice(0, 8)}`];
   const { bots, knowledge, keys, moderation, tools } = admin;
@@ -38,7 +38,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
 
 type Question = { message?: string; rating?: "up" | "down"; visitorId?: string };
 
-/** Creates a key of a bot. Then sends a visitor's question and the rating of its answer. Returns the visitor's id. */
+/** Sends a visitor's question with a new key of the bot, and rates the answer. Returns the visitor's id. */
 export async function addConversation(
   { admin, url }: Service,
   botSlug: string,
@@ -69,8 +69,8 @@ export async function addConversation(
   return visitorId;
 }
 
-/** Sends visitors' questions for which the bot finds no passage. Adds an evaluation with two questions and runs it twice. */
-export async function addQuestions(service: Service, botSlug: string): Promise<void> {
+/** Sends questions for which the bot finds no passage. Adds an evaluation with two cases and runs it twice. */
+export async function addQuestionsAndEvaluation(service: Service, botSlug: string): Promise<void> {
   await addConversation(service, botSlug, { message: "Do you sell gift vouchers?", rating: "down" });
   await addConversation(service, botSlug, { message: "gift vouchers, do you sell them?" });
   await addConversation(service, botSlug, { message: "Where can I park?" });

@@ -5,7 +5,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("changes in the console", (fixture) => {
-  it("gives each button of the Keys screen a name of its own", async () => {
+  it("gives each button of the Keys screen a unique name", async () => {
     const botSlug = await addBot(fixture.service);
     const domains = ["bakery.example"];
     await fixture.service.admin.keys.createKey({ workspaceId: CONSOLE_WORKSPACE, botSlug, domains });
@@ -19,7 +19,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("wraps the HTML in the dialog, so that the keyboard need not scroll it, and shows that it was copied", async () => {
+  it("wraps long lines of HTML in the dialog, so that it needs no scrolling, and shows that the HTML was copied", async () => {
     await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);

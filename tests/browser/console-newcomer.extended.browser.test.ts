@@ -21,9 +21,9 @@ describeInBrowser("a newcomer who runs `start`", (fixture) => {
   }, 90_000);
 
   it(
-    "changes the widget's colour, adds a document, gets an answer from it and reads the conversation with its sources, in two minutes",
+    "changes the widget's colour, adds a document, gets an answer from it and reads the conversation with its sources, within two minutes of the sign-in",
     async () => {
-      // While other browser tests run, a start takes several times its usual time. The two minutes begin with the sign-in.
+      // While other browser tests run, a start takes several times its usual time.
       await eventually(() => parley.stdout(), MAX_START_MS).toContain("Press Ctrl-C to stop");
       const [, address = ""] = /Console\s+(http:\S+)/.exec(parley.stdout()) ?? [];
       expect(parley.stdout()).toMatch(/Model\s+builtin:extractive/);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BrowserContextOptions, FrameLocator, Locator, Page, Request } from "playwright-core";
 import { findAxeViolations } from "./axe.ts";
 import type { BrowserFixture } from "./fixture.ts";
-import { recordViolations } from "./violations.ts";
+import { recordCspViolations } from "./violations.ts";
 
 /** Enough for the Keys screen, which lists the public keys of all tests. Each key has three buttons. */
 const MAX_TAB_PRESSES = 400;
@@ -30,7 +30,7 @@ export class ConsolePage {
 
   static async open(page: Page, url: string): Promise<ConsolePage> {
     const opened = new ConsolePage(page, url);
-    await recordViolations(page, opened.problems);
+    await recordCspViolations(page, opened.problems);
     return opened;
   }
 
@@ -79,7 +79,7 @@ export class ConsolePage {
   field(label: string): Locator {
     return this.tab.getByLabel(label, { exact: true });
   }
-  /** The message on the screen that reports the result of the last action. Screen readers announce it. An error stays until it is closed. */
+  /** The message with the result of the last action. An error stays until it is closed. */
   get announcement(): Locator {
     return this.tab.locator(".announcement");
   }
@@ -88,7 +88,6 @@ export class ConsolePage {
     return this.tab.frameLocator("iframe[title='Preview of the widget']");
   }
 
-  /** Drops a file on the drop zone, as from the desktop. */
   dropFile(name: string, text: string): Promise<void> {
     return this.dropFiles({ [name]: text });
   }
@@ -117,7 +116,7 @@ export class ConsolePage {
     });
   }
 
-  /** Holds the calls of an admin method, such as `AddSource`. Returns a function that lets them go on. */
+  /** Holds the calls of an admin method, such as `AddSource`. Returns a function that releases them. */
   async holdCalls(method: string): Promise<() => void> {
     const released = Promise.withResolvers<void>();
     await this.tab.route(/\/api\/(?:batch|rpc\/.*)$/, async (route) => {
@@ -176,12 +175,11 @@ export class ConsolePage {
     return findAxeViolations(this.tab, { iframes: false });
   }
 
-  /** Returns whether the page is wider than its window. */
   scrollsSideways(): Promise<boolean> {
     return this.tab.evaluate(() => document.documentElement.scrollWidth > innerWidth);
   }
 
-  /** Saves a screenshot in the directory that the environment variable PARLEY_CONSOLE_PICTURES names. If it is not set, does nothing. */
+  /** Saves a screenshot in the directory that PARLEY_CONSOLE_PICTURES names. Without the variable, does nothing. */
   async savePicture(name: string): Promise<void> {
     const directory = process.env.PARLEY_CONSOLE_PICTURES;
     if (!directory) return;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
-import { addBot, addQuestions } from "./console-bot.ts";
+import { addBot, addQuestionsAndEvaluation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -71,7 +71,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tab.getByText("Nothing was found.").waitFor();
   });
 
-  it("reports found passages of which none fits into the prompt", async () => {
+  it("reports that the search found passages but none fits into the prompt", async () => {
     const botSlug = await addBot(fixture.service);
     // With its heading, the passage is larger than the prompt's room for knowledge.
     const content = Buffer.from(`# ${"Parking ".repeat(1_600)}\n\nThere are ten parking spaces.`);
@@ -106,7 +106,7 @@ describeInBrowser("questions in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps the text that the owner is writing when the owner searches with a question", async () => {
+  it("keeps the unsaved text of a document when the owner runs a search", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}&title=Gift+vouchers`, "Knowledge");
@@ -140,7 +140,7 @@ describeInBrowser("questions in the console", (fixture) => {
 
   it("changes the period, and opens the conversation of a question", async () => {
     const bot = await addBot(fixture.service);
-    await addQuestions(fixture.service, bot);
+    await addQuestionsAndEvaluation(fixture.service, bot);
     const { page } = await openConsole(fixture);
     await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
     await page.field("Period").selectOption("7 days");

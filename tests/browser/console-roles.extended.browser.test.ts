@@ -1,7 +1,7 @@
 import { queryRows } from "@parley/test-support";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
-import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { addBot, addConversation, addQuestionsAndEvaluation } from "./console-bot.ts";
 import { type ConsolePage, openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 import type { Service } from "./service.ts";
@@ -24,7 +24,7 @@ describeInBrowser("roles in the console", (fixture) => {
       const bot = await addBot(fixture.service);
       await addConversation(fixture.service, bot);
       const sessionId = await reviewAnswer(fixture.service, bot);
-      await addQuestions(fixture.service, bot);
+      await addQuestionsAndEvaluation(fixture.service, bot);
       await waitForReplyCounts(fixture.service);
       const { page } = await openConsole(fixture, { viewport });
       const statuses = await recordStatuses(page);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addBot, addConversation, addQuestions } from "./console-bot.ts";
+import { addBot, addConversation, addQuestionsAndEvaluation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -12,7 +12,7 @@ describeInBrowser("console screens", (fixture) => {
       it(`has no axe violation, no error and no sideways scrolling on any screen at ${size}, ${colorScheme}`, async () => {
         const bot = await addBot(fixture.service);
         const visitor = await addConversation(fixture.service, bot);
-        await addQuestions(fixture.service, bot);
+        await addQuestionsAndEvaluation(fixture.service, bot);
         const { page } = await openConsole(fixture, { viewport, colorScheme });
         const checkScreen = async (name: string) => {
           await page.savePicture(`${name}-${viewport.width}-${colorScheme}`);
@@ -116,7 +116,7 @@ describeInBrowser("console screens", (fixture) => {
   }
 
   it("shows the whole name of the bot in the filters at 375 px", async () => {
-    // If bots have the same name, the option also contains the short name.
+    // The option contains the short name only if another bot has the same name.
     const bot = await addBot(fixture.service);
     await addBot(fixture.service);
     const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });
@@ -133,7 +133,7 @@ describeInBrowser("console screens", (fixture) => {
     expect(hiddenPx).toBeLessThanOrEqual(0);
   });
 
-  it("shows the HTML of a key without an empty line at 375 px", async () => {
+  it("shows the embed HTML of a key without an empty line at 375 px", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });
     await page.signIn("/keys", "Keys");

@@ -62,7 +62,7 @@ describeInBrowser("console", (fixture) => {
       /<script async\s+src="http.*\/widget\.js"\s+data-public-key="svc_pk_\w+"><\/script>/,
     );
     await keyboard.press("Escape");
-    // A closing dialog moves the focus.
+    // The dialog moves the focus while it closes.
     await dialog.waitFor({ state: "hidden" });
     const row = page.tab.getByRole("listitem").filter({ hasText: domain });
     await page.tabTo(row.getByRole("button", { name: /Revoke/ }));
@@ -160,7 +160,7 @@ describeInBrowser("console", (fixture) => {
     await page.tab.unroute("**/api/batch");
     await page.button("Try again").click();
     await page.tab.getByText("The service is not available right now.").first().waitFor({ state: "hidden" });
-    // The bots, which were unavailable too, are loaded with the keys.
+    // The retry also loads the bots, which were unavailable too.
     await eventually(() => page.button("New key").isEnabled()).toBe(true);
   });
 

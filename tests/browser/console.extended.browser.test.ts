@@ -49,7 +49,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows the usage by bot and month with its thresholds, and downloads it", async () => {
+  it("shows the usage by bot and month and the warning thresholds, and downloads the usage", async () => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
@@ -120,7 +120,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows the preview in the theme of the console, also after a change", async () => {
+  it("shows the preview in the console's theme, also after the theme changes", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture, { colorScheme: "light" });
     await page.signIn(`/bots/${bot}`, "Bakery guide");

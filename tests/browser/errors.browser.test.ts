@@ -55,8 +55,8 @@ describeInBrowser("errors", (fixture) => {
 
   it(`explains in plain words ${FAILURES.map(([code]) => code).join(", ")} in the stream`, async () => {
     const widget = await fixture.visitAndOpen();
-    const events: string[] = [];
-    await widget.page.exposeFunction("reportError", (event: string) => events.push(event));
+    const reportedCodes: string[] = [];
+    await widget.page.exposeFunction("reportError", (code: string) => reportedCodes.push(code));
     await widget.page.evaluate(() => {
       window.Parley?.on("error", (detail) =>
         (window as unknown as { reportError(code: string): void }).reportError(detail.code),
@@ -73,7 +73,7 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.texts()).toEqual([`quick ${code}`]);
       await eventually(() => widget.notice.innerText()).toBe(noticeText(words, offersRetry));
       expect(await widget.log.innerText()).not.toContain("Raw");
-      await eventually(() => events.slice(at)).toEqual([code]);
+      await eventually(() => reportedCodes.slice(at)).toEqual([code]);
       expect(await widget.findAxeViolations(), code).toEqual([]);
     }
   });
@@ -133,8 +133,8 @@ describeInBrowser("errors", (fixture) => {
   it("resends a rate-limited message automatically after Retry-After", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "2" });
-    // textContent includes the hidden button "Try again". The page records the texts itself, because polling from the test could miss a text
-    // that is shown for one second.
+    // The page records the texts itself, because polling from the test could miss a text that is shown for one second. textContent includes the
+    // hidden button "Try again".
     const shownNotices = await widget.log.evaluateHandle((log) => {
       const notices = new Set<string>();
       new MutationObserver(() => notices.add(log.querySelector(".user .notice")?.textContent.trim() ?? "")).observe(
@@ -189,7 +189,7 @@ describeInBrowser("errors", (fixture) => {
       await eventually(() => widget.notice.count()).toBe(at + 1);
     }
     await widget.page.context().setOffline(false);
-    // An answer is shown before its turn has ended. Its rating controls appear at the end.
+    // An answer is shown before its turn has ended. The rating controls appear at the end.
     await eventually(() => widget.ratingControls.count()).toBe(3);
     await eventually(() => widget.notice.count()).toBe(0);
     const sent = widget.postedBodies("/api/chat/").slice(3);
@@ -207,7 +207,7 @@ describeInBrowser("errors", (fixture) => {
     await widget.page.context().setOffline(false);
     await eventually(() => other.texts()).toEqual(["quick", "Done."]);
     await eventually(() => widget.texts()).toEqual(["quick", "Done."]);
-    // The answer is shown before its turn has ended.
+    // The rating controls appear when the turn has ended.
     await Promise.all([other.ratingControls.waitFor(), widget.ratingControls.waitFor()]);
     // Both tabs send the message. Their requests have the same idempotency key, so the service opens one turn.
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");

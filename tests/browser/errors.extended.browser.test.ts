@@ -19,7 +19,7 @@ async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
 }
 
 describeInBrowser("errors", (fixture) => {
-  it("keeps the received part of an answer that is always cut off, and replaces it on retry", async () => {
+  it("keeps the received part of an answer if every attempt is cut off, and replaces it when the visitor tries again", async () => {
     const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
     // Playwright uses the mock that was added last, so the partial answer comes first.
     await widget.streamChat([META], 20);
@@ -42,7 +42,7 @@ describeInBrowser("errors", (fixture) => {
     expect(widget.postedBodies("/api/chat/")).toHaveLength(4);
   });
 
-  it("shows a lost connection differently from being offline", async () => {
+  it("reports a lost connection if the connection of every request is reset", async () => {
     const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
     await widget.page.route("**/api/chat/", (route) => route.abort("connectionreset"));
     await widget.ask("quick");

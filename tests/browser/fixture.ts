@@ -23,13 +23,13 @@ export interface Visit {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly context?: BrowserContextOptions;
-  /** A page of the same visitor. The new page opens in a tab of its browser context. */
+  /** Another page of the same visitor. The new page opens in that page's browser context. */
   readonly sameVisitorAs?: WidgetPage;
   /** Runs before the page is opened. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** The service, a customer's site on another origin, and a browser, for one test file. */
+/** The service, a customer's site on another origin, and a browser. */
 export class BrowserFixture {
   readonly #contexts = new Set<BrowserContext>();
   #pages = 0;
@@ -47,7 +47,7 @@ export class BrowserFixture {
     await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
   }
 
-  /** Closes the browser contexts of a test, and gives the next test another client address. */
+  /** Closes a test's browser contexts, and gives the next test another client address. */
   async clear(): Promise<void> {
     const contexts = [...this.#contexts];
     // A page may be waiting for a request that a test intercepts. Without this, the handler would fail when the context closes.
@@ -76,14 +76,13 @@ export class BrowserFixture {
     return context;
   }
 
-  /** Returns the script element that embeds the widget. */
   scriptElement(attributes: Readonly<Record<string, string>> = {}, publicKey = this.service.bot.publicKey): string {
     const all = Object.entries({ ...attributes, "data-public-key": publicKey });
     const attributeText = all.map(([name, value]) => `${name}="${value.replaceAll('"', "&quot;")}"`).join(" ");
     return `<script async src="${this.service.url}/widget.js" ${attributeText}></script>`;
   }
 
-  /** Opens a page, which embeds the widget by default. `problems` of the result lists the page's errors. */
+  /** Opens a page, which embeds the widget by default. */
   async visit(visit: Visit = {}): Promise<WidgetPage> {
     const context = visit.sameVisitorAs?.page.context() ?? (await this.newContext(visit.context));
     const page = await context.newPage();
@@ -98,14 +97,13 @@ export class BrowserFixture {
     return widget;
   }
 
-  /** Opens a page like `visit`, and opens the widget's panel with the mouse. */
   async visitAndOpen(visit: Visit = {}): Promise<WidgetPage> {
     const widget = await this.visit(visit);
     await widget.open();
     return widget;
   }
 
-  /** Checks that the pages sent several chat requests with the same idempotency key, and that the session has one turn, which is complete. */
+  /** Expects several chat requests with the same idempotency key, and one complete turn. */
   async expectOneTurn(pages: readonly WidgetPage[], path = "/api/chat/"): Promise<void> {
     const requests = pages.flatMap((page) => page.requests);
     const chats = requests.filter((request) => request.method() === "POST" && request.url().endsWith(path));

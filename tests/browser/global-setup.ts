@@ -9,14 +9,12 @@ import { provideServer } from "../system/global-setup.ts";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
-/** The values that the global setup provides to the test files. */
 export interface ProvidedSystem {
   readonly edgeUrl: string;
   readonly opsPorts: { readonly conversation: number; readonly quota: number; readonly llm: number };
   readonly workspaceId: string;
   /** The access token of a workspace member who has no role. */
   readonly token: string;
-  /** The directory of the built widget. */
   readonly widgetDir: string;
   /** The database's URL, with the superuser's credentials. */
   readonly databaseUrl: string;

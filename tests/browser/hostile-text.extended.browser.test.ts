@@ -14,12 +14,12 @@ import {
   readTexts,
 } from "./hostile-text.ts";
 
-/** Texts that every page shows unchanged, also as Markdown. */
+/** Texts that every page shows unchanged, even where it renders Markdown. */
 const LITERAL = HOSTILE_TEXTS;
 /** All hostile texts, each in a paragraph of its own. */
 const HOSTILE = [...HOSTILE_TEXTS, ...HOSTILE_MARKDOWN].join("\n\n");
 const BLOCKED = "<img src=z onerror=alert(60)>";
-/** An SVG image. A browser that opened it as a document would run its scripts and load an image from another host. */
+/** A browser that opened this image as a document would run its scripts and load an image from another host. */
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="alert(61)"><script>alert(62)</script>
 <image href="http://foreign.example/60.png" width="9" height="9"/></svg>`;
 
@@ -252,7 +252,6 @@ async function missingFrom(element: Locator): Promise<string[]> {
   return LITERAL.filter((text) => !shown.includes(text));
 }
 
-/** Replaces a text in a response. */
 async function replaceInResponse(route: Route, text: string, replacement: string): Promise<void> {
   const response = await route.fetch();
   await route.fulfill({ response, body: (await response.text()).replaceAll(text, () => replacement) });

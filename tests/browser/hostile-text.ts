@@ -4,7 +4,7 @@ import { vi } from "vitest";
 /** No page may load anything from this host. */
 const FOREIGN_HOST = "foreign.example";
 
-/** Texts that run a script or load something from FOREIGN_HOST where a page parses them as HTML, CSS, a URL or a template. */
+/** Texts that run a script or load something from FOREIGN_HOST if a page parses them as HTML, CSS, a URL or a template. */
 export const HOSTILE_TEXTS = [
   `<script>alert(1)</script>`,
   `</script><script src=//${FOREIGN_HOST}/1.js></script>`,
@@ -94,7 +94,6 @@ export class HostileTextWatch {
     return watch;
   }
 
-  /** Returns the watch of a page. */
   static of(page: Page): HostileTextWatch {
     const watch = WATCHES.get(page);
     if (!watch) throw new Error("the page is not watched");
@@ -139,7 +138,7 @@ function findHostileMarkup(frame: Frame): Promise<string[]> {
   }, FOREIGN_HOST);
 }
 
-/** Returns all texts of a page: also hidden ones, and those in fields, shadow roots and frames of the page. */
+/** Returns all texts of a page, including hidden ones and those in fields, shadow roots and frames. */
 export async function readTexts(page: Page): Promise<string> {
   const texts = await Promise.all(
     page.frames().map((frame) =>

@@ -2,12 +2,10 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A reverse proxy in front of the edge. */
 export interface Ingress {
   readonly url: string;
   /** Forwards all later requests with a new client address, which has its own rate limit. */
   nextVisitor(): void;
-  /** Closes the connections of all visitors. */
   cutConnections(): void;
   close(): Promise<void>;
 }

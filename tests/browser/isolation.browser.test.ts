@@ -9,7 +9,7 @@ const HOSTILE = `<style>
   :root { direction: rtl; word-spacing: 3em; text-transform: uppercase; --accent: red; --bg: red; --edge: 50vw; --radius: 0; }
 </style>`;
 
-/** Returns the global names, without the indexes that the browser adds for frames. */
+/** Leaves out the indexes that the browser adds for frames. */
 const globals = () => Object.getOwnPropertyNames(window).filter((name) => !/^\d+$/.test(name));
 
 describeInBrowser("isolation", (fixture) => {
@@ -58,7 +58,7 @@ describeInBrowser("isolation", (fixture) => {
       }));
     await widget.open();
     await widget.askAndWait("quick");
-    // The head has the five elements of the page: two meta elements, the title, the icon and the widget's script.
+    // The page's own head has five elements: two meta elements, the title, the icon and the widget's script.
     expect(await snapshot()).toEqual({ html: ["lang=en"], head: 5, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
     const added = await widget.page.evaluate(`(${String(globals)})().filter((name) => !window.before.includes(name))`);
     expect(added).toEqual(["Parley"]);

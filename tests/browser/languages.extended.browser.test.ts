@@ -22,9 +22,9 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe(
       isRightToLeft ? "rtl" : "ltr",
     );
-    const close = (await widget.panel.getByRole("button", { name: words.close }).boundingBox())?.x ?? 0;
-    const heading = (await widget.panel.getByRole("heading").boundingBox())?.x ?? 0;
-    expect(close < heading).toBe(isRightToLeft);
+    const closeX = (await widget.panel.getByRole("button", { name: words.close }).boundingBox())?.x ?? 0;
+    const headingX = (await widget.panel.getByRole("heading").boundingBox())?.x ?? 0;
+    expect(closeX < headingX).toBe(isRightToLeft);
     expect(await widget.findAxeViolations()).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Manifest } from "@parley/widget";
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
-import { recordViolations } from "./violations.ts";
+import { recordCspViolations } from "./violations.ts";
 import type { WidgetPage } from "./widget-page.ts";
 
 describeInBrowser("loading", (fixture) => {
@@ -41,7 +41,7 @@ describeInBrowser("loading", (fixture) => {
       headers: { "Content-Security-Policy": policy },
       attributes: { "data-lang": "de" },
       body: `<h1>A strict page</h1>`,
-      prepare: (page) => recordViolations(page, violations),
+      prepare: (page) => recordCspViolations(page, violations),
     });
     await widget.open();
     await widget.askAndWait("markdown");

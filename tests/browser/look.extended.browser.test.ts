@@ -34,7 +34,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   "forced-colors": { context: { ...WINDOW, forcedColors: "active", colorScheme: "dark" } },
 };
 
-/** Changes that the comparison must detect. */
+/** Style changes that the comparison must detect. */
 const CHANGES = [
   ".send svg { opacity: 0 }",
   ".thumb.down svg { transform: none }",
@@ -81,7 +81,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     }
   });
 
-  it("matches the reference when closed with an unread answer", async () => {
+  it("matches the reference when the panel is closed and a reply is unread", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
     await widget.ask("slow 50");
     await widget.page.evaluate(() => window.Parley?.close());
@@ -89,7 +89,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     await expectScreenshot("closed", await takeScreenshot(widget));
   });
 
-  it("the comparison detects each change of CHANGES", async () => {
+  it("the comparison detects each of the CHANGES", async () => {
     const widget = await openAndAsk({});
     const before = await takeScreenshot(widget);
     const withStyle = async (css: string) => {

@@ -26,7 +26,6 @@ describeInBrowser("memory", (fixture) => {
       const perMinute = 50;
       // The fake provider replies to "slow 10" with ten words, one every 40 ms.
       const ask = (times: number) => askRepeatedly(widget, "slow 10", times, 60_000 / perMinute);
-      // Fills the panel to its limit of 200 messages.
       await ask(100);
       const before = await measureMemory(widget);
       await ask(perMinute * soakMinutes - 100);

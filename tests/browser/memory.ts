@@ -27,14 +27,13 @@ export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
 /** Growth that counts as measurement noise. `ratio` applies to nodes and listeners. */
 const NOISE = { ratio: 0.05, heapBytes: 1024 * 1024 };
 
-/** Fails if the page's memory grew by more than the noise. */
 export function expectNoGrowth(before: Memory, after: Memory, { ratio, heapBytes } = NOISE): void {
   expect(after.nodes).toBeLessThan(before.nodes * (1 + ratio));
   expect(after.listeners).toBeLessThan(before.listeners * (1 + ratio));
   expect(after.heapBytes).toBeLessThan(before.heapBytes + heapBytes);
 }
 
-/** Sends a message `times` times through `window.Parley`. Waits for each answer, and at least `everyMs` between two messages. */
+/** Sends a message through `window.Parley` several times. Waits for each answer, and at least `everyMs` between two messages. */
 export function askRepeatedly({ page }: WidgetPage, message: string, times: number, everyMs = 0): Promise<void> {
   return page.evaluate(
     async ([text, count, pauseMs]) => {

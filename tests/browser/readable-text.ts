@@ -12,6 +12,7 @@ export async function expectReadableText(widget: WidgetPage): Promise<void> {
     await widget.waitForAnimations();
     const pairs = await widget.host.evaluate((host) => {
       const rgb = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number);
+      // A translucent colour has four components. The text is then on the colour of the nearest opaque ancestor.
       const backdrop = (element: Element): number[] => {
         const color = rgb(getComputedStyle(element).backgroundColor);
         return color.length === 4 && element.parentElement ? backdrop(element.parentElement) : color;
@@ -27,12 +28,12 @@ export async function expectReadableText(widget: WidgetPage): Promise<void> {
         ".icon",
       ].map((part) => {
         const element = host.shadowRoot?.querySelector(part) as Element;
-        return { part, text: rgb(getComputedStyle(element).color), on: backdrop(element) };
+        return { part, text: rgb(getComputedStyle(element).color), background: backdrop(element) };
       });
     });
-    for (const { part, text, on } of pairs) {
+    for (const { part, text, background } of pairs) {
       expect(
-        contrastRatio(text as unknown as Rgb, on as unknown as Rgb),
+        contrastRatio(text as unknown as Rgb, background as unknown as Rgb),
         `${part} ${colorScheme}`,
       ).toBeGreaterThanOrEqual(4.5);
     }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { bundleApp } from "./bundle.ts";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import { readRecipe } from "./recipes.ts";
-import { recordViolations } from "./violations.ts";
+import { recordCspViolations } from "./violations.ts";
 import { renderWithWordPress } from "./wordpress.ts";
 
 /** A site with two pages. Only the first has the chat. */
@@ -132,7 +132,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
       const violations: string[] = [];
       const widget = await visit(`<h1>A strict shop</h1>${html}`, {
         headers: { "Content-Security-Policy": csp.trim() },
-        prepare: (page) => recordViolations(page, violations),
+        prepare: (page) => recordCspViolations(page, violations),
       });
       await widget.open();
       await widget.askAndWait("markdown");

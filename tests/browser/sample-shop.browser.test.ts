@@ -15,7 +15,7 @@ describeInBrowser("sample shop", (fixture) => {
     }
   };
 
-  it("runs the widget without violating its Content Security Policy", () =>
+  it("runs the widget without a violation of the shop's Content Security Policy", () =>
     withShop(async ({ url }, widget) => {
       await widget.page.goto(url);
       await widget.launcher.waitFor();

@@ -20,7 +20,7 @@ const SCALES = [
 /** The color difference, from 0 to 1, above which the difference image shows a pixel in red. */
 const MIN_SHOWN_DIFFERENCE = 0.1;
 
-/** Describes each way in which two PNG images differ. Returns an empty list if they look the same. */
+/** Compares two PNG images. Returns an empty list if they look the same. */
 export function describeDifferences(expected: Buffer, actual: Buffer): string[] {
   const [expectedImage, actualImage] = [PNG.sync.read(expected), PNG.sync.read(actual)];
   if (expectedImage.width !== actualImage.width || expectedImage.height !== actualImage.height) {
@@ -45,7 +45,7 @@ export function describeDifferences(expected: Buffer, actual: Buffer): string[] 
   });
 }
 
-/** Returns an image with one pixel for each block: the block's average. */
+/** Returns an image with one pixel for each block: its average color. */
 function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
   const small = new PNG({ width: Math.ceil(width / blockPx), height: Math.ceil(height / blockPx) });
   const sums = new Float64Array(small.data.length);
@@ -62,10 +62,7 @@ function averageBlocks({ width, height, data }: PNG, blockPx: number): PNG {
   return small;
 }
 
-/**
- * Throws if an image differs from its reference. The error lists the paths of the images. With PARLEY_UPDATE_LOOK=1 it saves the image as
- * the reference instead.
- */
+/** Throws if an image differs from its reference. With PARLEY_UPDATE_LOOK=1 it saves the image as the reference instead. */
 export async function expectScreenshot(name: string, actual: Buffer): Promise<void> {
   const referencePath = join(REFERENCES_DIR, `${name}.png`);
   const actualPath = join(DIFFERENCES_DIR, `${name}.png`);

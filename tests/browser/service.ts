@@ -4,7 +4,6 @@ import { type AdminClients, createAdminClients } from "../system/admin.ts";
 import type { ProvidedSystem } from "./global-setup.ts";
 import { type Ingress, startIngress } from "./ingress.ts";
 
-/** The default bot's configuration. */
 const BOT: BotConfig = {
   name: "Sample Shop",
   welcome_message: "Hello! I know our **delivery**, *returns* and materials. What would you like to know?",
@@ -24,7 +23,7 @@ export interface TestBot {
   readonly slug: string;
 }
 
-/** A test file's access to the service: an ingress for visitors, and clients of the admin services. */
+/** One test file's ingress, bot and admin clients. */
 export class Service {
   readonly system: ProvidedSystem;
   readonly admin: AdminClients;
@@ -38,7 +37,6 @@ export class Service {
     this.bot = bot;
   }
 
-  /** Starts an ingress and creates the test file's bot. */
   static async open(system: ProvidedSystem): Promise<Service> {
     const admin = createAdminClients(system.opsPorts);
     return new Service(
@@ -54,7 +52,6 @@ export class Service {
     return this.#ingress.url;
   }
 
-  /** Creates another bot with these changes to the default configuration. */
   addBot(changes: Partial<BotConfig>): Promise<TestBot> {
     return createBot(this.admin, this.system.workspaceId, changes);
   }

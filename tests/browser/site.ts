@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A customer's site. Its origin differs from the service's. */
+/** A customer's site. */
 export interface Site {
   readonly origin: string;
   /** Adds a page and returns its URL. */

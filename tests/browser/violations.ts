@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 
 /** Adds each violated directive of the page's Content Security Policy to `violations`. */
-export async function recordViolations(page: Page, violations: string[]): Promise<void> {
+export async function recordCspViolations(page: Page, violations: string[]): Promise<void> {
   await page.exposeFunction("reportViolation", (directive: string) => violations.push(directive));
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", ({ violatedDirective }) => {

@@ -1,7 +1,6 @@
 import type { Locator, Page, Request, Route } from "playwright-core";
 import { findAxeViolations, waitForAnimations } from "./axe.ts";
 
-/** A browser tab with a page that embeds the widget. */
 export class WidgetPage {
   readonly page: Page;
   /** Uncaught errors and console errors, except failed requests. */
@@ -56,13 +55,11 @@ export class WidgetPage {
     await this.input.waitFor();
   }
 
-  /** Types a message and sends it with the Enter key. */
   async ask(text: string): Promise<void> {
     await this.input.fill(text);
     await this.input.press("Enter");
   }
 
-  /** Sends a message and waits until the answer is complete. */
   async askAndWait(text: string): Promise<void> {
     const answers = await this.ratingControls.count();
     await this.ask(text);
@@ -74,19 +71,16 @@ export class WidgetPage {
     return this.answers.locator(".rating").filter({ visible: true });
   }
 
-  /** Returns the visible texts of the messages, in order. */
   async texts(): Promise<string[]> {
     return this.messages.locator(".bubble").filter({ visible: true }).allInnerTexts();
   }
 
-  /** Returns the bodies of the POST requests to this path. */
   postedBodies(path: string): Record<string, unknown>[] {
     return this.requests
       .filter((request) => request.method() === "POST" && new URL(request.url()).pathname === path)
       .map((request) => request.postDataJSON() as Record<string, unknown>);
   }
 
-  /** Returns the paths of all requests to the service so far. */
   requestedPaths(): string[] {
     return this.requests
       .map((request) => new URL(request.url()))
@@ -116,12 +110,10 @@ export class WidgetPage {
     );
   }
 
-  /** Replaces the response to the next `times` chat requests with an error status before any stream. */
   refuseChat(status: number, code: string, headers: Record<string, string> = {}, times = 1): Promise<void> {
     return this.mockChat({ status, headers, body: JSON.stringify({ error: code }) }, times);
   }
 
-  /** Replaces the response to the next `times` chat requests with a stream of these events. */
   streamChat(events: readonly (readonly [name: string, data: unknown])[], times = 1): Promise<void> {
     const body = events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
     return this.mockChat({ body }, times);
@@ -148,7 +140,7 @@ export class WidgetPage {
     });
   }
 
-  /** Presses Tab (or Shift+Tab) until the element with this name has the focus. */
+  /** Presses the key until the element with this accessible name has the focus. */
   async tabTo(name: string, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
     for (let presses = 0; presses < 30; presses++) {
       await this.page.keyboard.press(key);

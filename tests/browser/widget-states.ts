@@ -12,8 +12,8 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 }
 
 /**
- * Functions that bring the widget into each of its states. Each works on a newly opened page, and on a page that earlier functions have used.
- * errors.browser.test.ts checks the error states with axe.
+ * Functions that bring the widget into each state, from a newly opened page or from a page that earlier functions have used. The error states
+ * are missing, because errors.browser.test.ts checks them with axe.
  */
 export const STATES = {
   closed: (widget) => widget.launcher.waitFor(),

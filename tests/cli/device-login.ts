@@ -6,11 +6,11 @@ import { type DeviceSso, startDeviceSso } from "../system/servers/device-sso.ts"
 import type { SharedSystem } from "../system/shared-system.ts";
 import type { Tenant } from "../system/system.ts";
 
-/** An identity provider, and a folder in which the CLI keeps the login of the tenant's owner `anna`. */
+/** An identity provider, and a directory in which the CLI stores the login of the tenant's owner `anna`. */
 export type DeviceLogin = {
   sso: DeviceSso;
   dir: string;
-  /** The file in which the CLI keeps the login. */
+  /** The file in which the CLI stores the login. */
   path: string;
   /** The environment variables with which the CLI uses the login. */
   env: Record<string, string>;

@@ -22,13 +22,12 @@ export type Explanation = {
 
 export const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
-/** The stored state of a turn so far: the number of phases and of model calls, and the time of settlement. */
+/** The numbers of phases and model calls that are stored for a turn. `settledAt` is empty until the turn is settled. */
 export type TurnRecords = { phases: number; settledAt: string; calls: number };
 
 export const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
 export const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.calls > 0;
 
-/** Returns functions that run `parley explain` for a tenant's replies. */
 export function createExplainer(get: () => { system: System; env: Record<string, string> }) {
   const explain = (messageId: unknown, { workspaceId }: Tenant) =>
     runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], get().env);
@@ -54,7 +53,6 @@ export function createExplainer(get: () => { system: System; env: Record<string,
     return explanation;
   }
 
-  /** Sends a message, reads the reply, and returns the reply with its explanation. */
   async function chatAndExplain(
     tenant: Tenant,
     { fields = {}, until = isSettled }: { fields?: ChatFields; until?: typeof isSettled } = {},

@@ -19,7 +19,7 @@ type Activity = {
   problems: string[];
 };
 
-/** Defines the main tests of `parley top`. They run on a system that other tests have used before. */
+/** Other tests may have used the system before. */
 export function defineTopTests(shared: () => { system: System; env: Record<string, string> }): void {
   let system: System;
   let env: Record<string, string>;

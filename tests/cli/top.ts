@@ -11,10 +11,9 @@ const ESCAPE = "\u001b";
 export const RESTORE_SCREEN = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 export const CLEAR_SCREEN = `${ESCAPE}[2J`;
 export const RED_TEXT = `${ESCAPE}[31m`;
-/** Starts a synchronized update, with which `parley top` starts each refresh. */
+/** Starts a synchronized update. Each refresh of `parley top` is one. */
 const START_UPDATE = `${ESCAPE}[?2026h`;
 
-/** The command that runs `parley top` in a process of its own. */
 export const TOP_COMMAND = [process.execPath, ...nodeFlags, `${root}packages/cli/src/main.ts`, "top"].join(" ");
 
 /** Creates a tenant that has exhausted its quota. Returns it with the environment variables of `parley top`. */
@@ -25,14 +24,14 @@ export async function prepareTop({ system, env }: { system: System; env: Record<
   await createPlan(system.database, "cap-2", 2);
   const exhaustedTenant = await createTenant(system.admin, { plan: "cap-2" });
   for (let turn = 0; turn < 3; turn++) await chat(system.url(), exhaustedTenant);
-  // The tests compare the tenant's usage and holds.
+  // The tests compare the tenant's usage and holds, so these must not change any more.
   await waitUntilSettled(system.database, 10_000);
   return { env: { ...env, PARLEY_EDGE_URL: `http://127.0.0.1:${system.edges[0]?.opsPort}` }, exhaustedTenant };
 }
 
 /** Runs a command in a terminal until the test has finished. */
 export function openTop(env: Record<string, string>, command = TOP_COMMAND): Terminal {
-  // An empty NO_COLOR has no effect. The variable may be set where the tests run.
+  // The machine may set NO_COLOR. Empty, it has no effect.
   const terminal = openTerminal(command, { TERM: "xterm-256color", NO_COLOR: "", ...env });
   onTestFinished(() => terminal.kill());
   return terminal;

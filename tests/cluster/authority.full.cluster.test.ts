@@ -21,7 +21,7 @@ describe("the services' certificate authority on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
   let folder: string;
-  /** The host names of each certificate, by the name of its Secret. */
+  /** The host names of each certificate, by the name of the certificate's Secret. */
   let hostsBySecret: Map<string, string[]>;
   let oldAuthority: Authority;
 
@@ -41,7 +41,7 @@ describe("the services' certificate authority on a real cluster", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Returns the host names that cert-manager would put into each certificate, by the name of its Secret. */
+  /** Reads the host names from the chart's manifests for cert-manager. */
   async function listHosts(): Promise<Map<string, string[]>> {
     await installation.writeValues({ mtls: { enabled: true, opsPorts: true, issuerRef: { name: "any" } } });
     const options = [
@@ -74,7 +74,7 @@ describe("the services' certificate authority on a real cluster", () => {
     }
   }
 
-  /** Makes the services trust exactly these authorities: writes them into the ConfigMap of trusted authorities. */
+  /** Writes the authorities that the services trust into the ConfigMap. */
   function trust(...authorities: Authority[]): Promise<string> {
     const data = { "ca.crt": authorities.map(({ cert }) => cert).join("\n") };
     return apply({

@@ -4,7 +4,7 @@ import { createLoadCheck, describeStreams, timed } from "./checks.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { watchDuring } from "./watch.ts";
 
-/** Longer than two of the intervals at which the autoscaler checks its Deployment. */
+/** Longer than two sync periods of the HorizontalPodAutoscaler. */
 const AUTOSCALER_MS = 40_000;
 
 // The tests run in order on one installation. The autoscaler has no metrics here, so it changes the number of replicas only to keep it within
@@ -23,8 +23,8 @@ describe("autoscaling on a real cluster", () => {
   });
 
   /**
-   * Upgrades under load with these values of the edge, by the documented command or by `command`. Returns the edge's successive numbers of
-   * replicas during the upgrade and the AUTOSCALER_MS after it.
+   * Upgrades under load with these values of the edge, by `command` or by the documented command. Returns the edge's successive numbers of
+   * replicas until AUTOSCALER_MS after the upgrade.
    */
   async function upgrade(name: string, edge: object, command?: string): Promise<number[]> {
     let replicas: number[] = [];

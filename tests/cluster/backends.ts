@@ -12,7 +12,7 @@ async function createConfigMap(name: string, source: string): Promise<void> {
   await apply(await run("kubectl", [...create, "--dry-run=client", "--output=yaml"]));
 }
 
-/** Bundles `<name>.ts` of this folder with its imports, so that a pod with only Node runs it. Puts it into the ConfigMap `name` as `<name>.js`. */
+/** Bundles `<name>.ts` of this folder for a pod with only Node. Puts the bundle into the ConfigMap `name` as `<name>.js`. */
 export async function putBundleIntoConfigMap(name: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-bundle-"));
   try {
@@ -36,9 +36,9 @@ export async function startBackends(): Promise<void> {
   await apply(await readFile(join(ROOT, "tests/cluster/backends.yaml"), "utf8"));
   await createConfigMap("provider", join(ROOT, "tests/support/src/fake-provider"));
   await putBundleIntoConfigMap("load");
-  for (const name of ["backends", "redis"]) {
+  for (const namespace of ["backends", "redis"]) {
     const wait = ["wait", "--for=condition=Available", "deployment", "--all", "--timeout=170s"];
-    await run("kubectl", ["--namespace", name, ...wait], { timeoutMs: 180_000 });
+    await run("kubectl", ["--namespace", namespace, ...wait], { timeoutMs: 180_000 });
   }
 }
 

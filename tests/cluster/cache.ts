@@ -5,15 +5,15 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { ROOT, run } from "./commands.ts";
 
-/** The folder of cached images and binaries. It is outside the repository, so that a fresh clone uses it too. */
+/** The folder of cached images and binaries. It is outside the repository, so fresh clones share it. */
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "parley/cluster");
 
-/** Longer than a run with its first build. A version that was last used this long ago is used by no other run. */
+/** Longer than any run, even one that fills the cache. */
 const MAX_RUN_MS = 7_200_000;
 
 /**
- * Returns the path of a cached file or folder whose name contains the checksum of these repository files. The caller creates it if it is
- * missing. Deletes the other versions, except those that a run of another checkout may be using.
+ * Returns the path of a cached file or folder whose name contains the checksum of the repository's files `sources`. If it is missing, the
+ * caller creates it. Deletes the other versions, except those that a run of another checkout may be using.
  */
 export async function cachePath(name: string, sources: readonly string[]): Promise<string> {
   const key = `${name}-${await checksum(sources)}`;
@@ -54,7 +54,7 @@ export async function cacheFolder(
   return folder;
 }
 
-/** Returns the checksum of the repository's files under these paths, with changes that are not committed. */
+/** Returns the checksum of the repository's files under these paths, including uncommitted changes. */
 async function checksum(paths: readonly string[]): Promise<string> {
   const list = await run("git", [
     "ls-files",

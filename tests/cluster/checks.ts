@@ -15,7 +15,6 @@ export async function timed<T>(
   return result;
 }
 
-/** Formats the result of a load for `timed`. */
 export function describeStreams({ whole, total }: LoadReport): string {
   return `${whole} of ${total} streams whole`;
 }
@@ -42,15 +41,15 @@ export async function countReplies({ parley }: Installation, { workspaceId }: Te
 }
 
 /**
- * Returns a function that checks a load. The check fails if a stream failed, if the load had 50 streams or fewer, or if the tenant's counted
- * replies differ from the expected number. That number is `replies`, plus the replies of this load and of all loads checked before.
+ * Returns a function that checks that a load had more than 50 streams, that none failed, and that the tenant's counted replies are
+ * `initialReplies` plus the replies of all loads checked so far, including this one.
  */
 export function createLoadCheck(
   installation: Installation,
   tenant: Tenant,
-  replies = 0,
+  initialReplies = 0,
 ): (report: LoadReport) => Promise<void> {
-  let expected = replies;
+  let expected = initialReplies;
   return async (report) => {
     expect(report.failures).toEqual({});
     expect(report.whole).toBe(report.total);

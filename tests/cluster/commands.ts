@@ -31,14 +31,13 @@ export async function run(command: string, args: readonly string[], options: Com
     "error",
     (error) => (failure = timeout.aborted ? new Error(`timed out after ${timeoutMs / 1_000} s`) : error),
   );
-  // Waits for `close`, which also follows an error, because a stopped command may still be cleaning up.
+  // A stopped command may still be cleaning up after `error`, so wait for `close`.
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (failure !== undefined) throw new Error(`${command} ${args.join(" ")}: ${failure.message}\n${stdout}${stderr}`);
   if (code !== 0) throw new Error(`${command} ${args.join(" ")}: exit code ${code}\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Returns whether a command exits with 0. */
 export function succeeds(command: string, args: readonly string[], options: CommandOptions = {}): Promise<boolean> {
   return run(command, args, options).then(
     () => true,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
-/** The go.mod in this folder pins the versions of the modules in FILES. */
+/** Its go.mod pins the versions of the modules in FILES. */
 const GO_MODULE = "tests/cluster/node/crds";
 
 /** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */
@@ -21,7 +21,7 @@ const FILES: [module: string, path: string][] = [
   ],
 ];
 
-/** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. Throws if the download fails. */
+/** Returns the folder with the CustomResourceDefinitions. Downloads them with Go if they are not cached. */
 export async function ensureCrds(): Promise<string> {
   return cacheFolder("crds", [GO_MODULE, "tests/cluster/crds.ts"], async (folder) => {
     for (const [module, path] of FILES) {

@@ -25,7 +25,7 @@ describe("name resolution on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Returns the addresses that the DNS answers for a headless Service, and the addresses of the Service's pods that are not being deleted. */
+  /** Resolves a headless Service. `living` are the addresses of its pods that are not being deleted. */
   async function resolve(service: string): Promise<{ answered: string[]; living: string[] }> {
     const script = `dns.promises.resolve4(process.argv[1]).catch(() => []).then((all) => console.log(all.join(" ")))`;
     const name = `${service}.parley.svc.cluster.local`;
@@ -38,7 +38,7 @@ describe("name resolution on a real cluster", () => {
     return { answered: answer.trim().split(" ").filter(Boolean), living: living.map(({ address }) => address) };
   }
 
-  /** Restarts three services under load. Returns the load's report and how many of the sampled DNS answers named a deleted pod. */
+  /** `staleSamples` is the number of DNS answers that named a pod that was being deleted or gone. */
   async function restartUnderLoad(
     name: string,
   ): Promise<{ report: LoadReport; samples: number; staleSamples: number }> {
@@ -58,7 +58,7 @@ describe("name resolution on a real cluster", () => {
           const ended = restarted.finally(() => {
             endMs = performance.now() + CACHE_EXPIRY_MS;
           });
-          // `ended` is awaited below. Without this, an earlier failure would be an unhandled rejection.
+          // Otherwise a rejection of `ended` would be unhandled if the loop below throws.
           ended.catch(() => undefined);
           while (performance.now() < endMs) {
             for (const service of SERVICES) {
@@ -85,7 +85,7 @@ describe("name resolution on a real cluster", () => {
 
   it("loses no stream in a restart without a DNS cache", async ({ skip }) => {
     const slice = ["--namespace", "kube-system", "endpointslice", "kube-dns"];
-    // Only the tests' own node has a slice with this name. The DNS of any other cluster stays as it is.
+    // Only the tests' own node has a slice with this name.
     skip(!(await succeeds("kubectl", ["get", ...slice])), "the tests do not change this cluster's DNS");
     const useDns = (address: string) => {
       const patch = JSON.stringify({ endpoints: [{ addresses: [address] }] });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "./commands.ts";
 
-/** Returns the code blocks of a language in a section of a page of docs/install. The heading "" selects the text before the first section. */
+/** Returns a section's code blocks in a language. `page` is a file in docs/install; `heading` "" selects the text before the first section. */
 export async function readBlocks(page: string, heading: string, language: string): Promise<string[]> {
   const text = await readFile(join(ROOT, "docs/install", page), "utf8");
   const sections = text.split("\n## ");
@@ -13,7 +13,7 @@ export async function readBlocks(page: string, heading: string, language: string
   return contents;
 }
 
-/** Returns the first block that `readBlocks` returns. */
+/** Returns the first block of `readBlocks`. */
 export async function readBlock(page: string, heading: string, language: string): Promise<string> {
   const [block = ""] = await readBlocks(page, heading, language);
   return block;

@@ -13,18 +13,17 @@ const ROLLOUT_TIMEOUT_MS = 540_000;
  * kubectl prints "configured" for a disruption budget in each run, although the object does not change: the selector's patch strategy is
  * `replace`, so kubectl always sends the selector.
  */
-const ALWAYS_SENT = /^poddisruptionbudget\.policy\/\S+ configured$/;
+const ALWAYS_CONFIGURED = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
-/** A GitOps tool, and the flags of `kubectl apply` that do the same: Argo CD's for its syncs, Flux's for the dry run in which it detects drift. */
+/** With `applyFlags`, `kubectl apply` and `kubectl diff` compare and write objects as the tool does. */
 type Tool = { name: string; applyFlags: readonly string[] };
 
-/** Argo CD's default, and its option ServerSideApply. */
 const ARGO_CD: Tool = { name: "Argo CD", applyFlags: [] };
 const ARGO_CD_SERVER_SIDE: Tool = {
   name: "Argo CD with ServerSideApply",
   applyFlags: ["--server-side", "--field-manager=argocd-controller", "--force-conflicts"],
 };
-/** Flux's helm-controller detects drift with the dry run of a server-side apply. These flags do the same. */
+/** Flux's helm-controller detects drift with the dry run of a server-side apply. */
 const FLUX: Tool = {
   name: "Flux",
   applyFlags: ["--server-side", "--field-manager=helm-controller", "--force-conflicts"],
@@ -71,7 +70,7 @@ async function sync(installation: Installation, { applyFlags }: Tool): Promise<s
   return printed.trim().split("\n");
 }
 
-/** Returns the kind, name, uid and generation of each live object. A generation changes with the object's spec. */
+/** Reads the objects from the cluster. A generation changes with the object's spec. */
 async function readLiveObjects(installation: Installation, resources: readonly Manifest[]): Promise<object[]> {
   const names = resources.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   const { items } = JSON.parse(await installation.kubectl("get", ...names, "--output=json")) as {
@@ -111,14 +110,14 @@ describe("GitOps tools on a real cluster", () => {
       () =>
         installation.underLoad(tenant, async () => {
           printed = await sync(installation, tool);
-          // A sync that changes nothing takes seconds. The check needs more than 50 streams.
+          // Prolongs the load: the check needs more than 50 streams, and a sync that changes nothing takes only seconds.
           await sleep(10_000);
         }),
       describeStreams,
     );
     if (tool.applyFlags.length === 0) {
       const changed = printed.filter((line) => !line.endsWith(" unchanged"));
-      expect(changed.filter((line) => !ALWAYS_SENT.test(line))).toEqual([]);
+      expect(changed.filter((line) => !ALWAYS_CONFIGURED.test(line))).toEqual([]);
     }
     // Exits 1 if there is a difference.
     await kubectl(["diff", ...tool.applyFlags], resources);

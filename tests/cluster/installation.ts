@@ -14,7 +14,6 @@ import { merge, type Values } from "./values.ts";
 const MODEL = "openai:tokens-60-every-50";
 /** The reply of MODEL, which streams it in 3 s. */
 const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
-/** Number of visitors that send messages concurrently under load. */
 export const VISITORS = 8;
 const DATABASE_ADMIN_PASSWORD = "of-the-administrator";
 const ORIGIN = "https://www.example.com";
@@ -62,9 +61,8 @@ export type Installation = {
   runDocumented(page: string, heading: string, values?: Values): Promise<void>;
   /** Runs a shell script in the folder with the chart and values.yaml, and returns its output. */
   shell(script: string): Promise<string>;
-  /** Runs the `parley` command in its pod and returns its output. */
   parley(...args: string[]): Promise<string>;
-  /** Runs a command in the pod of the `parley` command and returns its output. */
+  /** Runs a command in the CLI's pod and returns its output. */
   inCliPod(...command: string[]): Promise<string>;
   /** Runs the first `sh` block before the first section of a page of docs/install. Does not write values.yaml. */
   runDocumentedWithoutValues(page: string): Promise<void>;
@@ -72,18 +70,16 @@ export type Installation = {
   runDocumentedSql(page: string, heading: string): Promise<void>;
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
   query(sql: string): Promise<string>;
-  /** Returns the values of these keys of the documented Secret. */
   readSecret(...keys: string[]): Promise<string[]>;
   createTenant(): Promise<Tenant>;
   pods(): Promise<Pod[]>;
-  /** Waits until no pod is terminating. */
   waitForTerminatingPods(): Promise<void>;
   /** Replaces the pods of components, and waits until the old pods have ended. */
   restart(...components: string[]): Promise<void>;
-  /** Runs an operation while visitors send messages. Returns the report of their streams. */
+  /** Runs an operation while visitors send messages. */
   underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
-  /** Runs kubectl in Parley's namespace and returns its output. */
+  /** Runs kubectl in Parley's namespace. */
   kubectl(...args: string[]): Promise<string>;
   /** Lists the objects in Parley's namespace, except events, the objects that Kubernetes creates, and the documented Secret. */
   listObjects(): Promise<string[]>;
@@ -101,10 +97,7 @@ export async function install(values?: Values): Promise<{ installation: Installa
   return { installation, tenant: await installation.createTenant() };
 }
 
-/**
- * Returns the operations on an installation of Parley. Installs nothing itself. Throws if the cluster already has one of NAMESPACES, because
- * `remove` deletes them.
- */
+/** Installs nothing itself. Throws if the cluster already has one of NAMESPACES, because `remove` deletes them. */
 export async function createInstallation(): Promise<Installation> {
   const existing = await run("kubectl", ["get", "namespace", ...NAMESPACES, "--ignore-not-found", "--output=name"]);
   if (existing !== "") throw new Error(`the cluster already has ${existing.trim().replaceAll("\n", ", ")}`);

@@ -20,7 +20,7 @@ export type LoadReport = {
 
 /** A stream lasts 3 s; a retry or a failover takes a few seconds more. */
 const STREAM_TIMEOUT_MS = 60_000;
-/** Without this pause, a visitor would send thousands of requests during an outage, in which Parley refuses each one immediately. */
+/** During an outage Parley refuses requests immediately, so a visitor without this pause would send thousands. */
 const PAUSE_AFTER_FAILURE_MS = 500;
 
 const { URL: url = "", ORIGIN = "", PUBLIC_KEY = "", VISITORS = "", EXPECTED_REPLY = "" } = process.env;

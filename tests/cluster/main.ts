@@ -18,7 +18,7 @@ const isFull = process.env.PARLEY_TEST_FULL === "1";
 const startedAt = performance.now();
 const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 
-/** Runs vitest with `enter` in front of its command and `binaries` on its PATH. Returns its exit code. */
+/** Returns vitest's exit code. `enter` is a command prefix that enters the node's network namespace; `binaries` are folders for the PATH. */
 async function runTests(
   enter: readonly string[],
   binaries: readonly string[],

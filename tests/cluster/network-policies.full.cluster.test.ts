@@ -19,7 +19,7 @@ const PORTS = {
   "llm-proxy grpc": 8086,
   "llm-proxy ops": 8087,
 };
-/** Other pods. Their addresses are in networkPolicy.privateRanges, so the rules for access to the internet do not permit them. */
+/** Other pods. Their addresses are private, so the rules for the internet do not permit them. */
 const OTHERS = {
   PostgreSQL: { namespace: "backends", app: "postgres", port: 5432 },
   Redis: { namespace: "redis", app: "redis", port: 6379 },
@@ -28,10 +28,7 @@ const OTHERS = {
 };
 const API_SERVER = "the API server";
 
-/**
- * The connections that the chart permits each pod by default. The edge may reach port 443 of any address, because the identity provider may
- * have any address.
- */
+/** The permitted connections of each pod. The edge may reach port 443 of any address, because the identity provider may have any address. */
 const PERMITTED: Record<string, string[]> = {
   edge: ["edge rpc", "conversation grpc", "quota grpc", "llm-proxy grpc", "Redis", "another pod's port 443"],
   conversation: ["quota grpc", "llm-proxy grpc", "PostgreSQL"],
@@ -88,7 +85,7 @@ describe("the network policies on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Returns an address and port for each name in PORTS and OTHERS, and for the API server. */
+  /** Returns HOST:PORT for each name in PORTS and OTHERS, and for the API server. */
   async function listTargets(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const pods = await installation.pods();
@@ -110,7 +107,7 @@ describe("the network policies on a real cluster", () => {
     return found;
   }
 
-  /** Returns the pod that connects. For a component, returns its last pod: the first pod is a target, and a pod can always reach itself. */
+  /** Returns the pod that connects: a component's last pod, because the first one is a target and a pod can always reach itself. */
   async function findSource(source: string): Promise<[namespace: string, pod: string]> {
     if (source === "a foreign pod in another namespace") return ["backends", "deployment/visitors"];
     if (source === "a foreign pod in Parley's namespace") return ["parley", "pod/foreign"];

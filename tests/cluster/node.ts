@@ -10,9 +10,8 @@ import { interruption, ROOT, run, succeeds } from "./commands.ts";
 
 const FOLDER = "tests/cluster/node";
 const KUBERNETES_VERSION = "v1.34.4";
-/** The names by which the binary `kubernetes` can be called. The name selects the component that it runs. */
+/** Names of the binary `kubernetes`. It runs the component by whose name it is called. */
 const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
-/** Commands that the node needs, and the Debian packages that contain them. */
 const DEBIAN_PACKAGES: [command: string, debianPackage: string][] = [
   ["containerd", "containerd"],
   ["runc", "runc"],
@@ -142,7 +141,6 @@ export async function startNode(binaries: string, images: string): Promise<Node>
   return { kubeconfig: join(state, "kubeconfig"), enter: ["nsenter", `--net=/proc/${child.pid}/ns/net`], stop };
 }
 
-/** Waits until the node has written `file`. */
 async function waitUntilReady(child: ChildProcess, file: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!existsSync(file)) {
@@ -160,7 +158,6 @@ async function printLogs(state: string): Promise<void> {
   }
 }
 
-/** Removes the pods' cgroups. */
 async function removeCgroups(name: string): Promise<void> {
   const mounts = (await readFile("/proc/mounts", "utf8")).split("\n").map((line) => line.split(" "));
   const hierarchies = mounts.filter(([, , type]) => type === "cgroup" || type === "cgroup2");
@@ -176,7 +173,7 @@ async function removeCgroups(name: string): Promise<void> {
   }
 }
 
-/** Removes a cgroup. Retries for 10 s, because the kernel removes a killed process from its cgroup only after a moment. */
+/** Retries for 10 s, because the kernel removes a killed process from its cgroup only after a moment. */
 async function removeCgroup(folder: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

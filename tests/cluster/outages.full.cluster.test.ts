@@ -8,7 +8,7 @@ import { endpointsRemovedDuring } from "./watch.ts";
 
 /** Components of which one pod is deleted, to simulate the loss of a node or a zone. */
 const COMPONENTS = ["edge", "conversation", "quota", "llm-proxy"];
-/** A visitor whose stream breaks sends the next message half a second later. At most one more request may then reach a dead pod. */
+/** A stream may break, and half a second later the visitor's next request may still reach a dead pod. */
 const MAX_FAILURES_PER_VISITOR = 2;
 
 /** Limit in docs/operations/failure-modes.md: how long visitors may still get 503 after a service responds again. */
@@ -90,8 +90,8 @@ describe("outages on a real cluster", () => {
   });
 
   /**
-   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS after
-   * that time, and that each reply is counted. Returns the load's report and the endpoints that were removed.
+   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS, and that
+   * each reply is counted.
    */
   async function underOutage(
     name: string,
@@ -126,7 +126,6 @@ describe("outages on a real cluster", () => {
     return { load, removed };
   }
 
-  /** Kills one replica of each component. */
   async function killReplicas(): Promise<void> {
     const pods = await installation.pods();
     const lost = COMPONENTS.map((name) => pods.find(({ component }) => component === name)?.name ?? "");

@@ -9,7 +9,7 @@ import { readBlock } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { merge, type Values } from "./values.ts";
 
-/** Keys of the documented Secret with the passwords of the services' roles. */
+/** For each service's role, the key of its password in the documented Secret. */
 const ROLES = {
   parley_conversation: "CONVERSATION_DATABASE_PASSWORD",
   parley_quota: "QUOTA_DATABASE_PASSWORD",

@@ -1,6 +1,6 @@
-// Runs in a pod: a proxy to a simulated internet with two hosts, which run in this process. A tunnel to port 443 of any host ends at a model
-// provider with TLS, which forwards the requests to PROVIDER_URL. A tunnel to any other port ends at a website. An HTTP server on STATUS_PORT
-// lists the tunnels' targets. CERTIFICATE is the folder of the provider's tls.crt and tls.key.
+// Runs in a pod: an HTTP proxy that simulates the internet with two servers of this process. A tunnel to port 443 of any host ends at a TLS
+// server, which forwards requests to the model provider at PROVIDER_URL. A tunnel to any other port ends at a website. An HTTP server on
+// STATUS_PORT lists the tunnels' targets. CERTIFICATE is the folder with the tls.crt and tls.key of the TLS server.
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";

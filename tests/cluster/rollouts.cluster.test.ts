@@ -80,7 +80,7 @@ describe("the chart on a real cluster", () => {
 
 type Pods = Awaited<ReturnType<Installation["pods"]>>;
 
-/** Checks that each component has as many pods as before, and that all are new. */
+/** Checks that each component has as many pods as before, and that every pod is new. */
 function expectReplaced(before: Pods, after: Pods): void {
   const components = (pods: Pods) => pods.map(({ component }) => component).sort();
   expect(components(after)).toEqual(components(before));

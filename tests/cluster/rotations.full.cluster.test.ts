@@ -110,7 +110,6 @@ describe("rotations on a real cluster", () => {
     }
   });
 
-  /** Returns the names of a component's pods. */
   function podsOf(component: string, pods: Awaited<ReturnType<Installation["pods"]>>): string[] {
     const names = pods.filter((pod) => pod.component === component).map(({ name }) => name);
     expect(names, component).not.toEqual([]);

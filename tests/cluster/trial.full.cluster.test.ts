@@ -20,7 +20,7 @@ describe("a trial on an empty cluster", () => {
     await installation.remove();
   });
 
-  it("answers a visitor within two minutes of the documented command", { timeout: 300_000 }, async () => {
+  it("answers a visitor within two minutes after the documented command starts", { timeout: 300_000 }, async () => {
     const startedAt = performance.now();
     await timed("trial, from the command to the first answer", async () => {
       await installation.runDocumentedWithoutValues("trial.md");
@@ -32,7 +32,7 @@ describe("a trial on an empty cluster", () => {
     expect(performance.now() - startedAt).toBeLessThan(ANSWER_TIMEOUT_MS);
   });
 
-  it("keeps the passwords and the key at an upgrade", { timeout: 300_000 }, async () => {
+  it("keeps its passwords and its key during an upgrade", { timeout: 300_000 }, async () => {
     const secret = () => installation.kubectl("get", "secret", "parley-trial", "--output", "jsonpath={.data}");
     const before = await secret();
     await timed("trial, upgrade", () =>
@@ -48,7 +48,7 @@ describe("a trial on an empty cluster", () => {
     });
   });
 
-  /** Waits until the setup pod has printed the command that sends a question. Returns the command. */
+  /** Waits until the setup pod prints the curl command that sends a question, and returns the command. */
   async function waitForCommand(startedAt: number): Promise<string> {
     while (performance.now() - startedAt < ANSWER_TIMEOUT_MS) {
       const output = await installation.kubectl("logs", "--tail=-1", "--selector", SETUP_SELECTOR).catch(() => "");

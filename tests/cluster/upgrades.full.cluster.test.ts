@@ -20,7 +20,6 @@ describe("upgrades to a version with new migrations on a real cluster", () => {
     await installation.remove();
   });
 
-  /** Returns the newest migration of each schema. */
   async function newestMigrations(): Promise<string[]> {
     const newest = (schema: string) => `(SELECT name FROM ${schema}.migrations ORDER BY id DESC LIMIT 1)`;
     const row = await installation.query(`SELECT ${["conversation", "quota", "llm"].map(newest).join(", ")}`);

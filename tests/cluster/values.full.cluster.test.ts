@@ -31,7 +31,7 @@ describe("the values files of the chart on a real API server", () => {
     if (createdCrds.length > 0) await run("kubectl", ["delete", ...createdCrds]);
   });
 
-  /** Creates the CustomResourceDefinitions that the cluster lacks, if main.ts could download them. */
+  /** Creates the CustomResourceDefinitions that the cluster lacks, if main.ts has downloaded them. */
   async function createCrds(): Promise<void> {
     const folder = process.env.PARLEY_CLUSTER_CRDS;
     for (const file of folder === undefined ? [] : await readdir(folder)) {
@@ -41,7 +41,7 @@ describe("the values files of the chart on a real API server", () => {
       if (await succeeds("kubectl", ["get", crd])) continue;
       await run("kubectl", ["create", "--filename", join(folder ?? "", file)]);
       createdCrds.push(crd);
-      // `kubectl wait` fails immediately as long as the object has no status.
+      // Until the object has a status, `kubectl wait` fails without waiting.
       const wait = ["wait", "--for=condition=Established", crd, "--timeout=30s"];
       while (!(await succeeds("kubectl", wait))) await sleep(200);
     }
@@ -60,7 +60,7 @@ describe("the values files of the chart on a real API server", () => {
     await run("kubectl", ["apply", ...options], { stdin: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
   }
 
-  it.each(valuesNames)("accepts %s, without a warning", async (name) => {
+  it.each(valuesNames)("%s-values.yaml is accepted without a warning", async (name) => {
     await run("helm", ["lint", "--strict", CHART, "--values", valuesFile(name)]);
     const template = ["template", "parley", CHART, "--namespace", NAMESPACE, "--values", valuesFile(name)];
     const manifests = parseManifests(await run("helm", template));

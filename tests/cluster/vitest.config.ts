@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const results = process.env.PARLEY_TEST_RESULTS;
 
-// This configuration is separate from the other projects, because its tests need a Kubernetes cluster, which main.ts finds or creates.
+// Not a project of the root configuration, because the tests need a Kubernetes cluster, which main.ts finds or creates.
 export default defineConfig({
   test: {
     name: "cluster",

@@ -7,8 +7,8 @@ import { type Nginx, runNginx } from "../system/servers/nginx.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
 /**
- * The user name of the owner who signs in. It makes the session about as large as its three cookies permit. The services would refuse such a
- * long user name, so the upload and playground tests use tokens of requestOwnersToken.
+ * A user name that makes the session about as large as its three cookies permit. The services would refuse it, so the upload and playground
+ * tests use tokens of requestOwnersToken.
  */
 const LONG_OWNER = "o".repeat(4_500);
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
@@ -31,7 +31,6 @@ describeWith("nginx", "the console behind nginx", () => {
     await installation.stop();
   });
 
-  /** Starts nginx with these settings in front of the console. */
   async function startNginx(settings: string): Promise<Nginx> {
     const port = await freePort();
     const { stop } = await runNginx(
@@ -45,7 +44,7 @@ describeWith("nginx", "the console behind nginx", () => {
     return { url: `http://127.0.0.1:${port}`, stop };
   }
 
-  /** Follows a sign-in's redirects until one leads to the callback, which it does not request. Returns the callback's path and cookies. */
+  /** Follows a sign-in's redirects up to the callback. Returns the path and cookies with which to request the callback. */
   async function startSignIn() {
     const jars = new Map<string, string[]>();
     let url = `${consoleProcess.url}/auth/sign-in?return_to=%2F`;
@@ -63,13 +62,11 @@ describeWith("nginx", "the console behind nginx", () => {
   const cookiesOf = (response: Response) =>
     response.headers.getSetCookie().flatMap((each) => /^[^=]+=[^;]+/.exec(each)?.[0] ?? []);
 
-  /** Completes a sign-in through nginx. */
   async function signInThrough(nginx: Nginx): Promise<Response> {
     const { path, cookie } = await startSignIn();
     return fetch(nginx.url + path, { headers: { cookie }, redirect: "manual" });
   }
 
-  /** Uploads a document of `bytes` bytes through nginx. Returns the response's status. */
   async function upload(nginx: Nginx, bytes: number): Promise<number> {
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
     const content = Buffer.alloc(bytes, "word ").toString("base64");
@@ -80,7 +77,7 @@ describeWith("nginx", "the console behind nginx", () => {
     return response.status;
   }
 
-  test("with nginx's default settings, the largest session's sign-in and requests, and an upload of 2 MiB, fail", async () => {
+  test("with nginx's default settings, sign-in and requests of the largest session fail, and so does an upload of 2 MiB", async () => {
     expect((await signInThrough(defaultNginx)).status).toBe(502);
     const cookie = cookiesOf(await signInThrough(documentedNginx)).join("; ");
     expect((await fetch(`${defaultNginx.url}/auth/session`, { headers: { cookie } })).status).toBe(400);
@@ -118,7 +115,7 @@ describeWith("nginx", "the console behind nginx", () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(2_100);
   });
 
-  test("the annotations of the chart's example have the documented values", async () => {
+  test("the ingress annotations in the chart's console-values.yaml have the documented values", async () => {
     const settings = await readDocumentedSettings();
     const values = await readFile(`${root}charts/parley/ci/console-values.yaml`, "utf8");
     for (const [directive, annotation] of [
@@ -133,7 +130,6 @@ describeWith("nginx", "the console behind nginx", () => {
   });
 });
 
-/** Returns the settings for nginx in docs/install/ingress.md. */
 async function readDocumentedSettings(): Promise<string> {
   const text = await readFile(`${root}docs/install/ingress.md`, "utf8");
   const [, settings] = /## The console\n.*?```nginx\n(.*?)```/s.exec(text) ?? [];

@@ -16,7 +16,6 @@ export type ConsoleSystem = {
 };
 
 type Options = {
-  /** The model of the bot. */
   model?: string;
   /** Additional environment variables of the development sign-in. */
   ssoEnv?: Record<string, string>;

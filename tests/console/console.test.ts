@@ -286,8 +286,8 @@ describe("calls", () => {
     expect(tokensOf(rest).join("")).toBe(others.join(""));
     expect(rest).toContain("event: done");
     expect(system.provider.requests.length).toBe(before + 1);
-    const other = await send({ "last-event-id": "1-0" });
-    expect([other.status, await other.json()]).toEqual([400, { detail: "invalid_last_event_id" }]);
+    const refused = await send({ "last-event-id": "1-0" });
+    expect([refused.status, await refused.json()]).toEqual([400, { detail: "invalid_last_event_id" }]);
   });
 
   it("stops the playground's reply", async () => {

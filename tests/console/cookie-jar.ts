@@ -1,9 +1,6 @@
 type CookieJars = Map<string, Map<string, string>>;
 
-/**
- * Creates an HTTP client that stores received cookies by host and port, and sends them back. It ignores cookie attributes, and deletes a cookie
- * whose new value is empty. It starts with a copy of `initialJars`.
- */
+/** Stores cookies by host and port, in a copy of `initialJars`. Ignores cookie attributes. Deletes a cookie whose new value is empty. */
 export function createCookieClient(initialJars: CookieJars = new Map()) {
   const jars: CookieJars = new Map([...initialJars].map(([host, jar]) => [host, new Map(jar)]));
   const received: string[] = [];

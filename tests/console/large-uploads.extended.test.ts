@@ -73,7 +73,7 @@ describe("many concurrent large uploads", () => {
     expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  it("from a member occupy a bounded part of the service's memory, and the service answers other calls meanwhile", async () => {
+  it("from a member occupy a bounded part of the conversation service's memory, and the service answers a concurrent call", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" };
     const body = Buffer.from(JSON.stringify({ ...message, content: CONTENT.toString("base64") }));
     const url = `http://127.0.0.1:${system.conversation.opsPort}/${ADD_SOURCE}`;

@@ -2,17 +2,15 @@ import { createCookieClient } from "./cookie-jar.ts";
 
 /** An HTTP client with the cookies of a signed-in owner. */
 export type Owner = {
-  /** Sends a request with the owner's cookies. */
   send: (path: string, init?: RequestInit) => Promise<Response>;
-  /** Posts JSON with the owner's cookies and with `headers`, by default those of the page. */
+  /** Posts JSON. The default `headers` are those that the console's page sends. */
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-  /** Returns the Set-Cookie headers received so far. */
   receivedSetCookieHeaders: () => readonly string[];
-  /** Returns a second client with a copy of the cookies. */
+  /** Returns a client with a copy of the cookies. */
   copy: () => Owner;
 };
 
-/** Signs in through the redirects of the development sign-in, as `account` or, by default, as the workspace's owner. */
+/** Signs in through the redirects of the development sign-in. The default account is the workspace's owner. */
 export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
   const client = createCookieClient();
   const { send } = client;
@@ -42,7 +40,7 @@ function createOwner(consoleUrl: string, client: ReturnType<typeof createCookieC
   };
 }
 
-/** Returns a call of an admin method, for a batch. */
+/** Returns one call of a batch request. */
 export function call(method: string, message: object = {}) {
   return { method, message };
 }

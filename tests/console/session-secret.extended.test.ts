@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const write = (...secrets: string[]) => replaceFile(join(folder, "SESSION_SECRET"), secrets.join("\n"));
 
-/** Writes the secrets and waits until the console has reloaded them. */
+/** Returns after the console has reloaded the secrets. */
 async function changeSecrets(...secrets: string[]): Promise<void> {
   const countReloads = () => consoleProcess.process.output().split("secret reloaded").length;
   const before = countReloads();
@@ -51,7 +51,7 @@ it("the session secret rotates without signing an owner out, and the console kee
   await changeSecrets(NEW, OLD);
   expect(await statusOf(early)).toBe(200);
   const late = await signIn(consoleProcess.url);
-  // An operator removes the old secret after twelve hours, when every session that it encrypted has ended.
+  // Operators wait twelve hours before this step, until the sessions that the old secret encrypted have ended.
   await changeSecrets(NEW);
   expect([await statusOf(early), await statusOf(late)]).toEqual([401, 200]);
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { signIn } from "./owner.ts";
 
-/** The service queues a document for at most 60 s, fetches it in at most 20 s and reads it in at most 60 s. */
+/** The conversation service queues a document for at most 60 s, fetches it in at most 20 s and reads it in at most 60 s. */
 const LONGEST_MS = 140_000;
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";
 
@@ -31,7 +31,7 @@ afterAll(async () => {
   service.close();
 });
 
-it("the console waits for a document as long as the service may take", { timeout: LONGEST_MS + 30_000 }, async () => {
+it("the console waits as long as adding a document may take", { timeout: LONGEST_MS + 30_000 }, async () => {
   const owner = await signIn(consoleProcess.url);
   const response = await owner.post(ADD_SOURCE, {});
   expect([response.status, await response.text()]).toEqual([200, "{}"]);

@@ -4,7 +4,7 @@
  */
 export type Section = { id: string; title: string; sentences: Readonly<Record<number, string>> };
 
-/** The interface contract, with its own section numbers. `decisions` covers the cases that it leaves open. */
+/** The interface contract, with its own section numbers. */
 const contract: Section[] = [
   {
     id: "1",
@@ -562,7 +562,6 @@ const decisions: Section[] = [
   },
 ];
 
-/** Malicious input. */
 const hostile: Section[] = [
   {
     id: "H",

@@ -5,7 +5,7 @@ import { type GenerateResult, generate } from "selfsigned";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Paths of a certificate and its private key, for nginx. */
+/** Paths of a certificate and its private key. */
 export type CertificateFiles = { cert: string; key: string };
 
 export type Certificates = {
@@ -17,7 +17,6 @@ export type Certificates = {
   expired: CertificateFiles;
   /** For 127.0.0.1; expires in three days. */
   expiringSoon: CertificateFiles;
-  /** For another host. */
   otherHost: CertificateFiles;
   /** For 127.0.0.1; signed by no authority. */
   selfSigned: CertificateFiles;
@@ -27,7 +26,6 @@ export type Certificates = {
 const ADDRESS = { type: 7, ip: "127.0.0.1" } as const;
 const OTHER_HOST = { type: 2, value: "other.example" } as const;
 
-/** Creates a test authority and writes valid and invalid certificates. */
 export async function createCertificates(directory: string): Promise<Certificates> {
   const authority = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
@@ -56,10 +54,10 @@ export async function createCertificates(directory: string): Promise<Certificate
 }
 
 type AltName = typeof ADDRESS | typeof OTHER_HOST;
-/** The validity is relative to the current time. */
+/** Times are relative to now. */
 type CertificateTerms = { fromMs: number; untilMs: number; altName: AltName };
 
-/** Writes a certificate of the authority, or a self-signed one if `authority` is undefined. */
+/** Writes a self-signed certificate if `authority` is undefined. */
 async function writeCertificate(
   directory: string,
   name: string,

@@ -75,7 +75,7 @@ describeWith("nginx", "parley doctor", () => {
     });
     afterAll(() => setDefaultCACertificates(trusted));
 
-    /** The faulty server, the expected finding, a part of its fix, and arguments that replace `--quick`. */
+    /** `more` replaces the argument `--quick`. */
     const faults: [fault: ServerName, check: string, result: string, message: RegExp, fix: RegExp, more?: string[]][] =
       [
         [
@@ -122,7 +122,7 @@ describeWith("nginx", "parley doctor", () => {
       ];
 
     test.each(faults)("%s: %s %s", async (fault, check, result, message, fix, more = ["--quick"]) => {
-      // Retries for the same reason as above.
+      // Retries, because on a busy machine the doctor may report buffering.
       await vi.waitFor(
         async () => {
           const diagnosis = await report(proxies.url(fault), ...more);
@@ -197,7 +197,7 @@ describeWith("nginx", "parley doctor", () => {
     });
 
     test("passes on a local installation without a proxy", async () => {
-      // Retries for the same reason as above.
+      // Retries, because on a busy machine the doctor may report buffering.
       await vi.waitFor(
         async () => {
           const { stdout, code } = await doctor(system.url(), "--quick");

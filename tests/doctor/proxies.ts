@@ -28,7 +28,7 @@ const SERVER_NAMES = [
 
 export type Proxies = { url(server: ServerName): string; stop(): Promise<void> };
 
-/** Ports of three edges, which differ in the addresses that they trust as proxies, or in their clock. */
+/** Ports of the edges. */
 export type Edges = {
   /** Trusts 127.0.0.2, the source address of most servers. */
   good: number;
@@ -41,10 +41,7 @@ export type Edges = {
 const HTTP2_SERVERS: readonly ServerName[] = ["healthyTls", "buffering"];
 const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
-/**
- * Starts nginx in front of the edges. It has a correct server for HTTP, a correct server for HTTPS, and a server for each fault that the
- * doctor detects.
- */
+/** Starts one nginx with all servers in front of the edges. */
 export async function startProxies(edges: Edges, certificates: Certificates): Promise<Proxies> {
   const ports = await freePorts(SERVER_NAMES.length);
   const portOf = (server: ServerName) => ports[SERVER_NAMES.indexOf(server)] ?? 0;

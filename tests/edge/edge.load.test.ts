@@ -18,8 +18,8 @@ import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
 import { slowReadersSuite, startSlowReaders } from "./suites/slow-readers.ts";
 
-// All suites share one system. Suites that could disturb each other have their own tenants, client addresses or edges. Except in the full run,
-// the slow scenarios start first, on their own edges and replicas, and later suites check their results.
+// All suites share one system. Suites that could disturb each other have their own tenants, client addresses or edges. The slow
+// scenarios start first, on their own edges and replicas, and later suites check their results.
 describe("the edge", () => {
   let fixture: EdgeFixture;
   const frozenPeers = {
@@ -71,13 +71,13 @@ describe("the edge", () => {
   describe("the logs", () => logsSuite(shared));
 });
 
-/** Runs `start` on the first call and returns the same promise on every call. If the promise rejects, the test that awaits it fails. */
+/** Runs `start` on the first call and returns the same promise on every call. */
 function startOnce<T>(start: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined;
   return () => {
     if (started === undefined) {
       started = start();
-      // Without this, a failure before the test awaits the promise would be an unhandled rejection.
+      // Without this, a failure before a test awaits the promise would be an unhandled rejection.
       started.catch(() => undefined);
     }
     return started;

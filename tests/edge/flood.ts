@@ -1,17 +1,16 @@
 import { connect, type Socket } from "node:net";
 
 // Runs as a separate process. Sends bodies that are costly to parse or validate, on 16 connections. Each connection sends its next request
-// when the response to the previous one arrives. Arguments: the edge's port, and "one" or "many" for the client addresses to claim.
+// when the response to the previous one arrives. Arguments: the edge's port, and "one" or "many" for the number of client addresses.
 
 const CONNECTIONS = 16;
 const FIELDS = '{"public_key":"svc_pk_x","session_id":"5f0c2d66-7f57-4b8e-8a51-0d6d3a3d9e01","message":';
 /** Sizes in bytes: one below and one above the edge's body limit of 300 KiB. */
 const SIZES = [290_000, 1_000_000];
 
-/** Returns a chat request whose metadata contains a list of `items`, in JSON. */
+/** Returns a chat request in JSON whose metadata contains a list of `items`. */
 const requestWithList = (items: string) => `${FIELDS}"Hello?","visitor_metadata":{"a":[${items}]}}`;
 
-/** Repeats `text` up to `bytes` bytes. */
 const repeat = (text: string, bytes: number) => text.repeat(bytes / Buffer.byteLength(text));
 
 const longKey = (key: number, bytes: number) => `"${String(key).padStart(bytes - 5, "x")}":0`;
@@ -54,15 +53,15 @@ function sendNext(socket: Socket): void {
   sent++;
 }
 
-function flood(): void {
+function openConnection(): void {
   const socket = connect({ port: Number(port), host: "127.0.0.1", noDelay: true });
   socket.on("connect", () => sendNext(socket));
   // A response is short, so it arrives in one chunk.
   socket.on("data", () => sendNext(socket));
-  // `close` follows every error and reconnects.
+  // Node emits `close` after every error.
   socket.on("error", () => undefined);
-  socket.on("close", flood);
+  socket.on("close", openConnection);
 }
 
-for (let connection = 0; connection < CONNECTIONS; connection++) flood();
+for (let connection = 0; connection < CONNECTIONS; connection++) openConnection();
 console.log("flooding");

@@ -1,16 +1,16 @@
 import { quickOrFull } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMetric, readResidentBytes } from "../system/metrics.ts";
-import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../system/pattern-attack.ts";
+import { sendBaselineMessages, sendSlowMessages, storeSlowPatterns } from "../system/pattern-attack.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 /** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
-/** The limit for the ratio of the neighbour's p99 with the attack to its p99 without the attack. */
+/** The limit for the neighbour's p99 with the attack divided by its p99 without the attack. */
 const MAX_RATIO = 1.2;
-/** Each round measures the neighbour with and without the attack. The percentiles are over the times of all rounds. */
+/** The percentiles are over the times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
 /** While the ratio is above its limit, the test adds rounds up to this number, because the p99 of few chats depends on chance. */
 const MAX_ROUNDS = 4 * MIN_ROUNDS;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Sends a tenant's chats sequentially and returns their durations in milliseconds. */
+/** Returns the durations of a tenant's sequential chats in milliseconds. */
 async function measureChatTimes(tenant: Tenant): Promise<number[]> {
   const times: number[] = [];
   for (let count = 0; count < CHATS_PER_MEASUREMENT; count++) {
@@ -59,7 +59,7 @@ test(
     let maxMiB = 0;
     const ratio = () => p99(timesWithAttack) / p99(timesWithoutAttack);
     for (let round = 1; round <= MIN_ROUNDS || (round <= MAX_ROUNDS && ratio() > MAX_RATIO); round++) {
-      const traffic = sendOrdinaryMessages(system.url(), ordinary);
+      const traffic = sendBaselineMessages(system.url(), ordinary);
       timesWithoutAttack.push(...(await measureChatTimes(neighbour)));
       await traffic.stop();
       const attack = sendSlowMessages(system.url(), attacker);

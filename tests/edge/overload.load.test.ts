@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-test("new messages get 503 overloaded with Retry-After while earlier ones have waited 5 s for the database, and the earlier ones get replies later", async () => {
+test("new messages get 503 overloaded with Retry-After once earlier ones have waited 5 s for the database; the earlier ones get replies later", async () => {
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
   const locker = new pg.Client({ connectionString: system.database.url });
@@ -90,7 +90,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
   await locker.query("ROLLBACK");
   await locker.end();
   const visits = await Promise.all([...started, live]);
-  // On a slow machine, some turns have waited for the lock for 10 s, and end with an error.
+  // On a slow machine, some turns have waited for the lock for 10 s, and their streams end with an error.
   expect(visits.map(({ kind }) => kind)).toEqual(Array(65).fill("stream"));
   expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ held: 0, unbalanced: 0 });
   expect(await countTurns()).toEqual({ turns: 66 });

@@ -1,7 +1,7 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
 import { quickOrFull } from "@parley/test-support";
 
-/** The intact reply of the `corrupt-N-G` and `damaged` models. */
+/** The reply that the models `corrupt-N-G` and `damaged` change: see scriptedFaults. */
 export const FULL_TEXT = "one two three four";
 const TOKENS = FULL_TEXT.match(/\S+ ?/g) ?? [];
 
@@ -14,7 +14,7 @@ const WIRE = [...EVENTS, "data: [DONE]\n\n"];
 
 /** Where in the reply's bytes each event ends. */
 export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
-/** The byte ranges inside JSON strings of the reply. A changed byte there can leave the JSON valid. Only checksums of TLS or TCP detect that. */
+/** The byte ranges inside JSON strings of the reply. A change there can leave the JSON valid, so that Parley cannot detect it. */
 const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
   ({ index, 0: literal }) => [index + 1, index + literal.length - 1] as const,
 );
@@ -23,17 +23,16 @@ export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= s
 /** The characters that the model `damaged` writes over its reply from byte `at`. The visitor's message is this object as JSON. */
 export type Damage = { at: number; characters: string };
 
-/** Number of events in the reply, including `[DONE]`. The model `corrupt-N-G` replaces one of them. */
+/** Number of events in the reply, including `[DONE]`. */
 export const EVENT_COUNT = WIRE.length;
 
-/** More tokens than all buffers between the provider and a reader can hold. Each character takes six bytes as JSON. */
+/** Together the tokens of the model `flood` exceed all buffers between the provider and a reader. Each character takes six bytes as JSON. */
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
-/** The reply of the model `late-usage`. */
 export const LATE_USAGE_TEXT = "This is the whole reply";
 
-/** Invalid events. A model `corrupt-N-G` sends one of them instead of a valid event. */
+/** Invalid events of the model `corrupt-N-G`. */
 const GARBAGE = [
   "data: {broken\n\n",
   "data: \u0000\u0001\u0002\n\n",
@@ -71,7 +70,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
 
 export const GARBAGE_KINDS = GARBAGE.length;
 
-/** Returns the visitor's message. */
+/** Returns the visitor's message in a request to the provider. */
 export function lastMessage(body: unknown): string {
   const { messages = [] } = body as { messages?: { content: string }[] };
   return messages.at(-1)?.content ?? "";

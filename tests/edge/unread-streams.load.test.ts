@@ -10,20 +10,17 @@ import { newClientAddress, TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 
 const STREAMS = 50;
 /**
- * A reply has 2.7 MB. All replies end at about the same time although nobody reads them. Usually the kernel's buffers can hold them, so the
- * replies complete. The kernel sizes its buffers by what earlier connections needed. If the buffers are too small, the edge cuts the streams
- * after 30 s. On a slow machine, storing all 135 MB may take longer than STORE_LIMIT_MS. The edge ends a reply that is not stored within
- * that time with the error `internal_error`.
+ * A reply has 2.7 MB. Three ends are possible:
+ * - The kernel's buffers hold the unread reply, and the turn ends with `stop`.
+ * - The buffers are too small, because earlier connections needed less. The edge cuts the stream after 30 s.
+ * - The machine is too slow to store all 135 MB in time. After STORE_LIMIT_MS, the edge ends the reply with `internal_error`.
  */
 const TOKENS = 900;
 const TOKEN_CHARACTERS = 3_000;
 /** How long an edge tries to store a reply as `done`: see docs/quota.md. */
 const STORE_LIMIT_MS = 4_000;
 const MIB = 1024 * 1024;
-/**
- * Each stream may use twice the size of its reply: once for the text, and once for memory that the garbage collector has not freed. The 160 MiB
- * are for everything else, whatever the number of streams.
- */
+/** Each stream may use twice the size of its reply, because the garbage collector frees memory late. 160 MiB are for everything else. */
 const BOUND_MIB = (2 * STREAMS * TOKENS * TOKEN_CHARACTERS) / MIB + 160;
 
 /** Returns how long the edge tried to store each reply that ended with an error, in milliseconds. */

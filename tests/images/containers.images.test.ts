@@ -106,7 +106,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
     await postgres("pg_restore", ...database, ...restore);
     await composition.compose("start", ...REPLICATED, "edge");
 
-    // The restore removed the reply that followed the dump, and its count. A new reply adds to the restored usage.
+    // The restore removed the reply that followed the dump, and its count.
     const sendMessage = () => chat(composition.url, tenant).then(({ done }) => done?.finish_reason, String);
     await expect.poll(sendMessage, { timeout: 60_000, interval: 2_000 }).toBe("stop");
     completedTurns++;
@@ -132,7 +132,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   });
 
   it.each([...SERVICES, "cli"])(
-    "add less than 90 MB to Node's image and no test or build tool for %s",
+    "add less than 90 MB to Node's image, and contain no tests and no build tools (%s)",
     async (service) => {
       const size = async (image: string) => Number(await docker("image", "inspect", "--format", "{{.Size}}", image));
       expect((await size(`parley/${service}`)) - (await size("node:24-bookworm-slim"))).toBeLessThan(
@@ -149,7 +149,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   );
 
   it.each([...SERVICES, "cli"])(
-    "label %s with its title, license and version, and name no package registry",
+    "have labels with title, license and version, and name no package registry (%s)",
     async (service) => {
       const labels = JSON.parse(
         await docker("image", "inspect", "--format", "{{json .Config.Labels}}", `parley/${service}`),

@@ -27,12 +27,10 @@ function run(
   });
 }
 
-/** Runs a docker command and returns its output. */
 export function docker(...args: string[]): Promise<string> {
   return run("docker", args, {}, DOCKER_TIMEOUT_MS);
 }
 
-/** Returns whether a Docker daemon is reachable. */
 export async function isDockerAvailable(): Promise<boolean> {
   return docker("info").then(
     () => true,
@@ -47,16 +45,12 @@ export type Composition = {
   /** Ports of the services' admin calls. */
   ports: { conversation: number; quota: number; llm: number };
   ssoUrl: string;
-  /** Runs a docker compose command on this composition. */
   compose(...args: string[]): Promise<string>;
   /** Returns the id of a service's first container. */
   container(service: string): Promise<string>;
 };
 
-/**
- * Returns a composition of docker-compose.yml that has its own project name and ports and uses the fake provider. Does not build or start
- * anything.
- */
+/** Returns a composition with its own project name and ports, and the fake provider. Does not build or start anything. */
 export async function defineComposition(): Promise<Composition> {
   // The ports are consecutive.
   const [edge = 0] = await freePorts(9);

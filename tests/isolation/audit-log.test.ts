@@ -11,9 +11,8 @@ import { queryFirstRow } from "../system/database.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { serviceDatabaseUrl } from "../system/system.ts";
 import { isAdminMethod, METHODS } from "./methods.ts";
-import { connect, createOwner } from "./owner.ts";
+import { createOpsTransport, createOwner } from "./owner.ts";
 
-/** The SQLSTATE of a statement that the role may not run. */
 const INSUFFICIENT_PRIVILEGE = "42501";
 
 let system: SharedSystem;
@@ -212,7 +211,7 @@ test("the audit log names a changed key and pattern, and neither the domains nor
 test("a change that cannot be recorded fails with change_not_recorded, and the service logs the change", async () => {
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
-  const bots = createClient(BotAdminService, connect(conversation, token));
+  const bots = createClient(BotAdminService, createOpsTransport(conversation, token));
   const alter = (action: string) => queryFirstRow(system.database, `ALTER TABLE conversation.changes ${action}`);
   await alter(`ADD CONSTRAINT refused CHECK (workspace_id <> '${workspaceId}') NOT VALID`);
   try {

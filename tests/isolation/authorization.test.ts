@@ -21,10 +21,7 @@ import {
 
 type Access = "operator" | "viewer" | "owner";
 
-/**
- * The least privileged caller of each admin method. An owner may also call a viewer's methods, and the operator every method. A new method
- * needs a line here and the option admin_access in its proto.
- */
+/** The least privileged caller of each admin method. An owner may also call a viewer's methods, and the operator every method. */
 const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.BotAdminService/CreateBot": "owner",
   "parley.conversation.v1.BotAdminService/UpdateBot": "owner",
@@ -86,7 +83,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
 };
 
-/** Methods that remove data come last, so that every other call still finds the data. DeleteWorkspace hides all data, so it is the very last. */
+/** Sorts methods that remove data to the end, so that the other calls find the data. DeleteWorkspace hides all data, so it is the last. */
 const orderOf = ({ name }: { name: string }) =>
   name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
 const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));
@@ -263,7 +260,7 @@ describe("an owner", () => {
     expect((await bots.updateBot({ slug, changes: { model: "ollama:any" } })).bot?.model).toBe("ollama:any");
     expect((await bots.updateBot({ slug, changes: { model: "" } })).bot?.model).toBe("");
     await system.admin.bots.updateBot({ workspaceId, slug, changes: { model: "openai:large" } });
-    // The plan `free` includes no model, so the owner's choice of any model is refused. The bot keeps the model that the operator chose.
+    // The plan `free` includes no model. The bot keeps the model that the operator chose.
     await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
     await expect(bots.updateBot({ slug, changes: { model: "openai:default" } })).rejects.toMatchObject(refusal);
     expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");

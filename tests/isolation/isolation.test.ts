@@ -11,7 +11,7 @@ import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from "./tenant-data.ts";
 
-/** SQLSTATEs: the role may not run the statement; SET ROLE names a role that does not exist. */
+// SQLSTATEs. PostgreSQL returns the second if SET ROLE names an unknown role.
 const INSUFFICIENT_PRIVILEGE = "42501";
 const UNKNOWN_ROLE = "22023";
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Returns identifiers that do not exist, in the form of a tenant's. Those that a response may repeat also have the length of a tenant's. */
+/** Returns identifiers that no tenant has. Those that a response may repeat are as long as a tenant's. */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {
     botId: randomUUID(),
@@ -42,7 +42,7 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   };
 }
 
-/** Replaces identifiers from the request with their field names, so that responses are comparable. No response repeats a numeric identifier. */
+/** Replaces the request's identifiers with their field names, so that responses are comparable. Skips numbers, which no response repeats. */
 function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId: ___, ...ids }: Identifiers): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }

@@ -11,8 +11,7 @@ import { ChangeAdminService as QuotaChangeAdminService } from "@parley/rpc/quota
 import type { ServicePorts, SharedSystem } from "../system/shared-system.ts";
 import { createTenant } from "../system/system.ts";
 
-/** Returns a transport to a service's ops port, with an access token. */
-export function connect({ opsPort }: ServicePorts, token: string) {
+export function createOpsTransport({ opsPort }: ServicePorts, token: string) {
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${token}`);
     return next(request);
@@ -24,13 +23,13 @@ export function connect({ opsPort }: ServicePorts, token: string) {
   });
 }
 
-/** Creates a tenant, and clients with the access token of the tenant's owner `anna`. */
+/** Creates a tenant, and clients with its owner's access token. */
 export async function createOwner(system: Pick<SharedSystem, "admin" | "conversation" | "quota" | "sso">) {
   const tenant = await createTenant(system.admin);
   const claims = { iss: system.sso.issuer, aud: system.sso.audience, exp: Math.floor(Date.now() / 1_000) + 600 };
   const membership = { workspace_id: tenant.workspaceId, roles: ["parley-owner"] };
   const token = await system.sso.sign({ ...claims, ...membership, sub: "anna" });
-  const transport = connect(system.conversation, token);
+  const transport = createOpsTransport(system.conversation, token);
   return {
     ...tenant,
     token,
@@ -39,6 +38,6 @@ export async function createOwner(system: Pick<SharedSystem, "admin" | "conversa
     knowledge: createClient(KnowledgeAdminService, transport),
     sessions: createClient(SessionAdminService, transport),
     changes: createClient(ChangeAdminService, transport),
-    quotaChanges: createClient(QuotaChangeAdminService, connect(system.quota, token)),
+    quotaChanges: createClient(QuotaChangeAdminService, createOpsTransport(system.quota, token)),
   };
 }

@@ -9,7 +9,6 @@ import {
 import { createClient, GrpcTransport, openChannel, RpcError } from "@parley/rpc";
 import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 
-/** The fields of a request message. */
 export type Fields = Record<string, unknown>;
 
 /** Sends a request. Returns the whole response or the error as text, without the volatile fields. */
@@ -17,7 +16,6 @@ export type Call = (method: DescMethod, fields: Fields, volatile: readonly strin
 
 const OPTIONS = { timeoutMs: 20_000 };
 
-/** Opens a gRPC connection to a service's data plane on 127.0.0.1. */
 export function connectDataPlane(service: DescService, port: number): { call: Call; close(): void } {
   const channel = openChannel({ target: `127.0.0.1:${port}`, retryable: [] });
   const transport = new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`));

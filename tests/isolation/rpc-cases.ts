@@ -29,7 +29,7 @@ export type ForeignIdentifierCase = {
   creates?: true;
 };
 
-/** An RPC whose request identifies only a workspace. Unknown workspaces must all have the same response. */
+/** An RPC whose request identifies only a workspace. The response must be the same for every unknown workspace. */
 const workspaceOnly = (fields: Fields = {}) => ({
   workspace: (workspaceId: string): Fields => ({ workspaceId, ...fields }),
 });
@@ -52,7 +52,7 @@ const ofBot = (more: Fields = {}) => ({
 });
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
 
-/** The isolation test of every RPC of conversation, llm-proxy and quota. A new RPC needs a case here. */
+/** A case for each RPC of conversation, llm-proxy and quota. */
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ResolveKey": notTenantScoped("a public key is unique across tenants"),
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
@@ -252,7 +252,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   },
   "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
   "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
-  // EraseVisitor comes after the RPCs that need the caller's session, because it erases that session.
+  // Comes after the RPCs that need the caller's session, because it erases that session.
   "parley.conversation.v1.ConversationService/EraseVisitor": {
     workspace: (workspaceId) => ({
       workspaceId,
@@ -260,7 +260,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       visitorId: `visitor-of-${workspaceId.replaceAll("\0", "")}`,
     }),
   },
-  // The deletion comes last, because it hides the caller's workspace.
+  // DeleteWorkspace comes last, because it hides the caller's workspace.
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": workspaceOnly(),
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),
 };
@@ -269,7 +269,7 @@ function bySlug(more: Fields): ForeignIdentifierCase {
   return { requests: ({ workspaceId }, { botSlug }) => [{ workspaceId, slug: botSlug, ...more }] };
 }
 
-/** Returns an OpenTurn request in the caller's workspace. Generates the turn id and the session id that `ids` lacks. */
+/** Returns an OpenTurn request. Generates the turn id and the session id if `ids` lacks them. */
 function openTurnFields({ workspaceId }: TenantData, ids: Partial<Identifiers>, botId = ids.botId): Fields {
   return {
     workspaceId,

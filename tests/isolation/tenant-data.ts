@@ -8,7 +8,7 @@ import { ORDER_TOOL, type TenantData } from "./rpc-cases.ts";
 
 export type TenantDataWithKey = TenantData & { publicKey: string };
 
-/** Creates a tenant with one bot, session, turn, pattern, source, tool and evaluation case, and returns the identifiers of all of them. */
+/** Creates a tenant with one bot, session, turn, pattern, source, tool and evaluation case, and returns their identifiers. */
 export async function createTenantData(system: SharedSystem): Promise<TenantDataWithKey> {
   const tenant = await createTenant(system.admin, { model: "openai:default" });
   const { workspaceId, botSlug, publicKey } = tenant;
@@ -38,7 +38,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      FROM conversation.turns WHERE workspace_id = $1`,
     [workspaceId],
   );
-  // ListUsageByBot reads bot_reply_counts, which the conversation service updates once a minute. Stores the count here instead of waiting.
+  // ListUsageByBot reads bot_reply_counts, which the conversation service updates only once a minute.
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
@@ -46,7 +46,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // Rates the reply, so that GetStatistics is not empty. It counts ratings immediately, but replies (reply_counts) up to a minute later.
+  // GetStatistics counts ratings immediately, but replies up to a minute later. Without a rating it would be empty.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },
@@ -70,7 +70,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
   };
 }
 
-/** Waits until one reply of each tenant is settled and in the call log. Both happen shortly after the reply. */
+/** Waits until one reply of each tenant is settled and in the call log. */
 export async function waitUntilRepliesRecorded(
   database: SharedSystem["database"],
   tenants: Pick<Tenant, "workspaceId">[],

@@ -12,7 +12,6 @@ import { versionsOf } from "./next-version.ts";
 
 // These tests run the SQL of docs/install/database.md. Each suite starts its own server, because roles belong to the whole server.
 
-/** Each service and its schema. */
 const SERVICES = [
   ["conversation", "conversation"],
   ["quota", "quota"],
@@ -23,7 +22,7 @@ type Server = {
   /** URL of the database `postgres` for a superuser. */
   url: string;
   log(): Promise<string>;
-  /** Runs SQL with psql, which uses libpq. Undefined if the server has no psql. */
+  /** Undefined if the server has no psql. */
   psql?(url: string, sql: string): Promise<string>;
   stop(): Promise<void>;
 };
@@ -68,7 +67,7 @@ function defineTests(start: () => Promise<Server>): void {
     await runSql(server.url, "DROP ROLE IF EXISTS parley_conversation, parley_quota, parley_llm, parley_admin");
   });
 
-  /** Returns the SQL blocks of a section. Replaces the placeholder for passwords with the tests' password. */
+  /** Returns the SQL blocks of a section of the page, with the tests' password. */
   function sqlOf(heading: string): string[] {
     const [, section = ""] = page.split(new RegExp(`^## ${heading}$`, "m"));
     const blocks = [...(section.split(/^## /m)[0] ?? "").matchAll(/^ *```sql\n([\s\S]*?)^ *```$/gm)];
@@ -88,7 +87,7 @@ function defineTests(start: () => Promise<Server>): void {
     return Promise.all(SERVICES.map(([service]) => migrateAsProcess(service, url, rolePassword)));
   }
 
-  /** Migrates `times` times. The first time applies migrations, and each further time finds nothing to do. */
+  /** Migrates `times` times, and checks that only the first run applies migrations. */
   async function expectMigrated(url: string, rolePassword: string | undefined, times = 2): Promise<void> {
     for (let time = 1; time <= times; time++) {
       for (const { code, stdout, stderr } of await migrateAll(url, rolePassword)) {
@@ -202,7 +201,7 @@ function defineTests(start: () => Promise<Server>): void {
   });
 }
 
-/** Runs SQL and returns the rows of its last statement. Sends CREATE DATABASE separately, because it cannot run in a transaction. */
+/** Returns the rows of the last statement. Sends CREATE DATABASE separately, because it cannot run in a transaction. */
 async function runSql(url: string, sql: string): Promise<object[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

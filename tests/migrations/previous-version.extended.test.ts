@@ -6,8 +6,8 @@ import { migrateAsProcess, SERVICE_ROLE_PASSWORD, type ServiceWithDatabase } fro
 import { contractionMigration } from "./next-migrations.ts";
 import { versionsOf } from "./next-version.ts";
 
-// This version plays the previous version: the tests apply invented migrations of a next version (next-migrations.ts), then run the migrate
-// commands of this version on that schema.
+// The current code plays the previous version: the tests apply invented migrations of a next version (next-migrations.ts), then run the
+// current migrate commands on that schema.
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase(undefined, { template: inject("migratedDatabase") });

@@ -25,7 +25,6 @@ export type Fault = {
   waitUntilVisible?(): Promise<void>;
 };
 
-/** Returns the ten faults to inject into a healthy system. */
 export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
@@ -41,7 +40,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const replica = system.edges[1];
   if (replica === undefined) throw new Error("the system has no second edge");
 
-  /** Starts `visitors` visitors of a tenant that chat until `repaired` aborts. */
+  /** Starts visitors, who chat with the tenant's bot until `repaired` aborts. */
   function startChats(tenant: Tenant, visitors: number, repaired: AbortSignal): void {
     const sendMessages = async (number: number) => {
       await pause(number * 500, repaired);
@@ -154,7 +153,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   ];
 }
 
-/** Returns the fault of an nginx that buffers responses. Only `parley doctor` detects it, because only the doctor reads events through it. */
+/** An nginx that buffers responses. Only `parley doctor` detects this fault, because no visitor chats through that nginx. */
 function proxyBuffering({ system, tenants }: Fixture): Fault {
   let proxy: { url: string; stop(): Promise<void> } | undefined;
   return {
@@ -179,7 +178,6 @@ function proxyBuffering({ system, tenants }: Fixture): Fault {
   };
 }
 
-/** Returns whether a firing alert is the expected one. */
 export function matchesAlert({ alert, labels = {} }: ExpectedAlert, firing: FiringAlert): boolean {
   return firing.name === alert && Object.entries(labels).every(([label, value]) => firing.labels[label] === value);
 }

@@ -31,10 +31,6 @@ const MAX_STREAMS_PER_CLIENT = 3;
 /** The edge's rate limit for chats of one address. */
 const MAX_CHATS_PER_MINUTE = 60;
 
-/**
- * Starts Parley with two edges that share one Redis, and with several providers. Starts a proxy in front of PostgreSQL, a proxy between
- * conversation and quota, and Prometheus.
- */
 export async function startFixture(postgresUrl: string): Promise<Fixture> {
   let redis: TestRedis = await startRedis();
   const redisPort = Number(new URL(redis.url).port);
@@ -142,10 +138,10 @@ export function startVisitors(
       await sleep(pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
   };
-  const onBothEdges = (tenant: Tenant) =>
+  const visitBothEdges = (tenant: Tenant) =>
     [0, 1].map((edge) => repeatUntilStopped(() => visit(system.url(edge), tenant), 100));
   // Two visitors for each edge.
-  const succeeding = [...onBothEdges(tenants.main), ...onBothEdges(tenants.main)];
+  const succeeding = [...visitBothEdges(tenants.main), ...visitBothEdges(tenants.main)];
   const startOtherVisitors = () => [
     ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
       repeatUntilStopped(() => visit(system.url(), tenant), 200),
@@ -173,7 +169,7 @@ async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
     await reader?.read();
     await reader?.read();
   } catch {
-    // Ignored. An error would end this visitor's loop in `startVisitors`.
+    // An error would end this visitor's loop in `startVisitors`.
   } finally {
     abort.abort();
   }
@@ -181,7 +177,7 @@ async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
 
 /**
  * Sends requests that the edge refuses: wrong origin, invalid JSON, unknown route, and too many requests and streams from one address. Also
- * requests the widget's configuration, which the edge returns.
+ * sends a valid request for the widget's configuration.
  */
 async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void> {
   const headers = { "x-forwarded-for": newClientAddress() };
@@ -208,7 +204,7 @@ async function sendRefusedRequests(system: System, tenant: Tenant): Promise<void
   );
 }
 
-/** Exports a missing session with a valid token. */
+/** Requests the export of a session that does not exist, with a valid token. */
 async function exportMissingSession(system: System, { workspaceId }: Tenant): Promise<void> {
   const token = await system.sso.token({ workspaceId });
   const url = `${system.url()}/api/conversations/${randomUUID()}/export.json`;

@@ -22,17 +22,15 @@ export function readDashboards(): Record<string, Dashboard> {
   );
 }
 
-/** Returns a dashboard's panels without its rows, which have no expressions. */
+/** Leaves out rows, which have no expressions. */
 export function panelsOf(dashboard: Dashboard): Panel[] {
   return dashboard.panels.filter((panel) => panel.type !== "row");
 }
 
-/** Returns the groups of alerts and recording rules. */
 export function readRuleGroups(): RuleGroup[] {
   return (parse(readFileSync(ALERTS_FILE, "utf8")) as { groups: RuleGroup[] }).groups;
 }
 
-/** Replaces the dashboard variables in a panel's expression. */
 export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
@@ -49,12 +47,12 @@ export function withoutThreshold(expr: string): string {
   return bare;
 }
 
-/** The `for` of alerts about background work. Such work may fail for some minutes in normal operation. */
+/** The `for` of alerts about background work, which may fail for some minutes in normal operation. */
 const BACKGROUND_DELAY = "30m";
 
 /**
- * Returns a copy of the cause alerts that fires within seconds. It has short windows and a short `for`, but the real thresholds. In the
- * copy, alerts about background work keep their 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
+ * Returns a copy of the cause alerts that fires within seconds, with the real thresholds. Alerts about background work keep their 30 minutes,
+ * so they never fire in a test. The label `fast` identifies the copy.
  */
 export function fastCauseAlerts(): string {
   const causes = readRuleGroups().filter(({ name }) => name === "parley-causes");

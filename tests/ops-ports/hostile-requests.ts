@@ -1,6 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-/** A request to an ops port. */
 export type HostileRequest = {
   method: string;
   path: string;
@@ -43,7 +42,6 @@ const PATHS = [
   "/parley.conversation.v1.BotAdminService/ListBots/",
 ];
 
-/** Requests of every method to every path, without a token. */
 export function pathRequests(): HostileRequest[] {
   return METHODS.flatMap((method) => PATHS.map((path) => ({ method, path, headers: {} })));
 }
@@ -108,7 +106,6 @@ const encodingHeader = (contentType: string) => {
   return contentType.startsWith("application/grpc") ? "grpc-encoding" : "content-encoding";
 };
 
-/** Requests to one admin method, with each content type and each body. */
 export function bodyRequests(path: string, workspaceId: string, authorization: string | undefined): HostileRequest[] {
   return CONTENT_TYPES.flatMap((contentType) =>
     smallBodies(workspaceId).map(({ body, encoding }) => ({
@@ -124,13 +121,12 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
   );
 }
 
-/** The decompressed size of the bodies in LARGE_JSON and LARGE_BINARY. Slightly less than the largest body that a service accepts (24 MiB). */
+/** The decompressed size of LARGE_JSON and LARGE_BINARY: slightly less than the largest body that a service accepts (24 MiB). */
 const LARGE_BYTES = 23 * MIB;
-/** Returns a gzip body that decompresses to repeated bytes. */
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
 /** Parsing one of these bodies takes many times the memory of its decompressed size. */
 const LARGE_JSON = [bomb("["), bomb('{"a":'), bomb("[1,")];
-/** Protobuf bodies with the same effect: unknown fields, and empty texts of a repeated field. */
+/** Protobuf with the same effect: unknown fields, and empty texts of a repeated field. */
 const LARGE_BINARY = [bomb("\xf8\x07\x01"), bomb("\x1a\0")];
 const LARGE_BODIES = [
   { body: bomb("\0", 100 * MIB), encoding: "gzip" },
@@ -138,7 +134,6 @@ const LARGE_BODIES = [
   { body: Buffer.alloc(25 * MIB, "x"), encoding: undefined },
 ];
 
-/** Requests to one admin method with bodies that are large, or large after decompression. */
 export function largeRequests(path: string, authorization: string | undefined): HostileRequest[] {
   const contentTypes = ["application/json", "application/proto", "application/connect+json"];
   return contentTypes.flatMap((contentType) => {
@@ -161,7 +156,7 @@ export function largeRequests(path: string, authorization: string | undefined): 
   });
 }
 
-/** Requests to one admin method with odd headers. `token` is the operator's token. */
+/** `token` is the operator's token. */
 export function headerRequests(path: string, token: string): HostileRequest[] {
   const post = (headers: HostileRequest["headers"]): HostileRequest => ({
     method: "POST",

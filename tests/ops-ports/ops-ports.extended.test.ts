@@ -19,19 +19,18 @@ import {
   SLOW_REQUESTS,
 } from "./hostile-requests.ts";
 
-/** The callers of the admin services. */
 const CALLERS = ["nobody", "a wrong token", "an owner of another workspace", "the operator"] as const;
 type Caller = (typeof CALLERS)[number];
 
 type Target = { name: keyof typeof POD_MEMORY_MIB; opsPort: number; pid: () => number };
-/** A response: its status, and its headers, body and trailers as one text. */
+/** `text` contains the headers, the body and the trailers. */
 type ReceivedResponse = { status: number; text: string };
 
-/** The permitted statuses: 200, and those of HTTP's and Connect's errors. Connect returns 501 for an unknown compression. */
-const STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
+/** Connect returns 501 for an unknown compression. */
+const PERMITTED_STATUSES = [200, 400, 401, 403, 404, 405, 408, 415, 429, 501, 503];
 /**
- * Matches an error that the service did not expect. Exception: Connect's server returns `internal` for a compressed message in a stream that
- * names no compression, although this is the caller's mistake.
+ * Matches the codes of unexpected errors. Exception: Connect's server returns `internal` for a compressed message in a stream that names no
+ * compression, although this is the caller's mistake.
  */
 const UNEXPECTED = /"code":"(?:internal|unknown|data_loss)"(?!,"message":"received compressed envelope)/;
 /** Matches a stack trace, a path of the source or a database URL. */
@@ -82,8 +81,8 @@ afterAll(async () => {
 });
 
 /**
- * Sends a request. The status is 0 if the server closes the connection without a response, or sends nothing for 30 s. A server may close an
- * idle connection just when the client reuses it. So a request that failed on a reused connection is repeated on a new one.
+ * The status is 0 if the server closes the connection without a response, or sends nothing for 30 s. A request that fails on a reused connection
+ * is repeated on a new one, because the server may have closed the idle connection.
  */
 function send(port: number, hostile: HostileRequest, connections: Agent | false = agent): Promise<ReceivedResponse> {
   const { method, path, headers, body } = hostile;
@@ -115,14 +114,14 @@ function send(port: number, hostile: HostileRequest, connections: Agent | false 
   });
 }
 
-/** Returns what is wrong with a response, or undefined if nothing is. */
+/** Returns what is wrong with a response, if anything. */
 function findProblem(
   { status, text }: ReceivedResponse,
   { mayClose }: HostileRequest,
   caller: Caller,
 ): string | undefined {
   if (status === 0) return mayClose ? undefined : "no response";
-  if (!STATUSES.includes(status)) return `status ${status}`;
+  if (!PERMITTED_STATUSES.includes(status)) return `status ${status}`;
   if (UNEXPECTED.test(text)) return "an unexpected error";
   if (SECRETS.some((secret) => text.includes(secret))) return "a secret";
   if (INTERNALS.test(text)) return "internals";
@@ -157,7 +156,7 @@ async function expectHealthy(): Promise<void> {
   expect((await chat(system.url(), victim)).done).toMatchObject({ finish_reason: "stop" });
 }
 
-/** Returns the first unary method and the first stream of each process with admin services, and AddSource, which accepts the largest bodies. */
+/** Returns each process's first unary and first streaming admin method, and AddSource, which accepts the largest bodies. */
 function attackedMethods(): { target: Target; path: string }[] {
   const admin = METHODS.filter(isAdminMethod);
   return targets.flatMap((target) => {
@@ -168,7 +167,6 @@ function attackedMethods(): { target: Target; path: string }[] {
   });
 }
 
-/** Prints the number of responses with each status. Expects that there is no problem. */
 function expectNoProblems(
   attackName: string,
   results: readonly { counts: Record<string, number>; problems: string[] }[],

@@ -55,14 +55,14 @@ describe("a reply without readers", () => {
   test("is cancelled after DETACHED_REPLY_MS, and continues if a reader comes back before that", async () => {
     const edge = await system.startEdge({ DETACHED_REPLY_MS: "2000" });
     system.provider.script(() => SLOW_REPLY);
-    const left = newMessage();
-    await readPart(edge, left, 3);
-    const kept = newMessage();
-    const { id } = await readPart(edge, kept, 3);
-    // Waits until the edge has detected that the reader has left.
+    const abandoned = newMessage();
+    await readPart(edge, abandoned, 3);
+    const resumed = newMessage();
+    const { id } = await readPart(edge, resumed, 3);
+    // Long enough for the edge to detect that both readers have left.
     await sleep(700);
-    expect((await read(edge, kept, id)).done).toMatchObject({ finish_reason: "stop" });
-    await expect.poll(() => statusOf(left), { timeout: WAIT_MS }).toBe("cancelled");
+    expect((await read(edge, resumed, id)).done).toMatchObject({ finish_reason: "stop" });
+    await expect.poll(() => statusOf(abandoned), { timeout: WAIT_MS }).toBe("cancelled");
     for (const result of ["cancelled", "resumed"])
       await expect
         .poll(() => readMetric(edge, "parley_turns_detached_total", { result }), { timeout: WAIT_MS })

@@ -117,7 +117,7 @@ describe("the port between edges", () => {
     opener: { end: Promise<ChatResult> };
   };
 
-  /** Returns the newest lease of the edge `edgeId`. If `isOther` is true, returns the newest lease of any other edge. */
+  /** Returns the newest lease of the edge, or of any other edge if `isOther` is true. */
   const findLease = (edgeId: string, isOther: boolean) =>
     queryFirstRow<Lease>(
       system.database,
@@ -212,7 +212,7 @@ describe("a reply without readers", () => {
 
 test("erasing a session ends its running reply as cancelled", async () => {
   const message = newMessage();
-  // The reply must be slow. The edge renews its lease once a second, and only then learns that the erasure has closed the turn.
+  // Slow, because the edge learns of the closed turn only when it renews its lease, which it does once a second.
   system.provider.script(() => SLOW_REPLY);
   const opener = await open(edgeAt(0), message);
   const { session_id: sessionId } = message.fields;
@@ -224,7 +224,7 @@ test("erasing a session ends its running reply as cancelled", async () => {
   expect((await send(edgeAt(1), message)).status).toBe(404);
 });
 
-test("a turn that the database shows as streaming at an edge that does not run it is closed as an error", async () => {
+test("a streaming turn is closed as an error if its edge does not run it", async () => {
   const message = newMessage();
   await read(edgeAt(0), message);
   // Waits until the reply is counted, because the statement below deletes its outbox row.
@@ -239,10 +239,10 @@ test("a turn that the database shows as streaming at an edge that does not run i
      DELETE FROM conversation.outbox o USING turn WHERE o.turn_id = turn.turn_id`,
     [message.fields.session_id],
   );
-  const [there, here] = [await read(edgeAt(1), message), await read(edgeAt(0), message)];
-  expect(there).toMatchObject({ error: { code: "internal_error" }, done: { finish_reason: "error" } });
-  expect(here.events).toEqual(there.events);
-  // The first close counted the reply. The audit would report the difference, so this sets the turn's status to done again.
+  const [fromOtherEdge, fromItsEdge] = [await read(edgeAt(1), message), await read(edgeAt(0), message)];
+  expect(fromOtherEdge).toMatchObject({ error: { code: "internal_error" }, done: { finish_reason: "error" } });
+  expect(fromItsEdge.events).toEqual(fromOtherEdge.events);
+  // Restores the status: the reply was counted, so otherwise the usage would not balance.
   await queryFirstRow(
     system.database,
     "UPDATE conversation.turns SET status = 'done', month = date_trunc('month', now()) WHERE session_id = $1",

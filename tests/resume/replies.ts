@@ -13,7 +13,7 @@ export const MODEL = "openai:tokens-15-every-200";
 /** Streams TEXT in 6 s, for tests that end a reply early. */
 export const SLOW_REPLY: Reply = { tokens: TOKENS, everyMs: 400 };
 const LEASE_SECONDS = 3;
-/** A timeout long enough for a busy machine. */
+/** Long enough for a busy machine. */
 export const WAIT_MS = 20_000;
 
 type TwoEdges = { system: System; tenant: Tenant };

@@ -91,7 +91,7 @@ test("PostgreSQL can partition the distributed tables by workspace_id with all k
   }
 });
 
-/** Partitions the tables by workspace. Grants the services the privileges that they had on the replaced tables. */
+/** Partitions the tables by workspace. Restores the services' privileges, which the new tables lack. */
 async function partitionWithGrants(fresh: TestDatabase): Promise<void> {
   const { grants } = await queryFirstRow<{ grants: string }>(
     fresh,

@@ -35,7 +35,7 @@ export type AdminClients = {
 
 type OpsPorts = { conversation: number; quota: number; llm: number };
 
-/** Creates clients with the admin token, of all admin services except QuestionAdminService and ChangeAdminService. */
+/** Creates clients that send the admin token. */
 export function createAdminClients(ports: OpsPorts): AdminClients {
   const transport = (port: number) =>
     createConnectTransport({

@@ -5,7 +5,7 @@ import type { Tenant } from "./system.ts";
 
 export type ChatFields = Record<string, unknown>;
 
-/** Sends a chat request as a browser on the tenant's site does. */
+/** Sends a chat request with the origin of the tenant's site. */
 export function postChat(
   baseUrl: string,
   tenant: Tenant,
@@ -23,7 +23,6 @@ export function postChat(
 export type ChatResult = {
   status: number;
   headers: Headers;
-  /** All events in order, with parsed data. */
   events: { id?: string; event: string; data: Record<string, unknown> }[];
   meta: Record<string, unknown> | undefined;
   done: Record<string, unknown> | undefined;
@@ -37,7 +36,6 @@ export async function chat(baseUrl: string, tenant: Tenant, fields: ChatFields =
   return readChat(await postChat(baseUrl, tenant, fields));
 }
 
-/** Reads the whole stream of a chat response. */
 export async function readChat(response: Response): Promise<ChatResult> {
   const events = (await collectSse(response)).map(({ id, event, data }) => ({
     ...(id !== undefined && { id }),

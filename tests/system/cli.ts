@@ -8,7 +8,6 @@ import type { SharedSystem } from "./shared-system.ts";
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 
-/** Returns the environment variables with which the CLI reaches a system. */
 export function cliEnv({
   conversation,
   quota,
@@ -23,7 +22,6 @@ export function cliEnv({
   };
 }
 
-/** Runs a CLI command in a process of its own. */
 export async function runCliProcess(
   args: readonly string[],
   env: Record<string, string>,
@@ -40,7 +38,7 @@ export async function runCliProcess(
   return { code, stdout: parley.stdout(), stderr: parley.stderr() };
 }
 
-/** Runs a CLI command in this process, which uses much less CPU than `runCliProcess`. */
+/** Uses much less CPU than `runCliProcess`. */
 export async function runCliInProcess(
   args: readonly string[],
   env: Record<string, string>,
@@ -55,7 +53,7 @@ export async function runCliInProcess(
   return { code, stdout: out, stderr: err };
 }
 
-/** Runs a CLI command with `--json` in this process and returns its parsed output. Throws unless it exits 0. */
+/** Runs a CLI command with `--json` in this process. Throws unless it exits 0. */
 export async function runCliJson<T>(args: readonly string[], env: Record<string, string>): Promise<T> {
   const { code, stdout, stderr } = await runCliInProcess([...args, "--json"], env);
   if (code !== 0) throw new Error(`parley ${args.join(" ")} exited ${code}: ${stderr}`);

@@ -7,12 +7,11 @@ import { freePorts, nodeFlags, type RunningProcess, startProcess } from "@parley
 import { buildWidget } from "@parley/widget/build";
 import { returnsOk, root } from "./processes.ts";
 
-/** The development sign-in and the settings with which services accept its tokens. */
 export type DevelopmentSso = {
   issuer: string;
-  /** The origin of the only console to which it redirects after a sign-in. */
+  /** The origin of the console. The sign-in redirects to no other origin. */
   consoleUrl: string;
-  /** The environment of services that check tokens. */
+  /** The environment with which services accept the sign-in's tokens. */
   env: Record<string, string>;
   stop(): Promise<void>;
 };
@@ -59,7 +58,7 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
   };
 }
 
-/** Requests an owner's access token from the development sign-in, with the client that may request any token. */
+/** Requests an owner's access token, as the OAuth client that may request any token. */
 export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
   const response = await fetch(`${sso.issuer}/token`, {
     method: "POST",

@@ -6,17 +6,15 @@ import { queryRows, type TestDatabase } from "@parley/test-support";
 
 type Database = Pick<TestDatabase, "url">;
 
-/** Counts of one workspace or of all workspaces. They must reconcile. */
+/** Counts of one workspace or of all workspaces. Once all turns are settled, `done`, `used` and `ledger` must be equal. */
 export type Balance = {
   /** Turns with the status done, pruned ones included. */
   done: number;
-  /** Replies that the usage rows count. */
+  /** Counted replies in the usage rows. */
   used: number;
   /** Rows of the usage ledger, pruned ones included, plus adjustments. */
   ledger: number;
-  /** Holds that are not settled. */
   held: number;
-  /** Open turns. */
   streaming: number;
   /** Settlements that the conversation service has not sent yet. */
   outbox: number;
@@ -52,14 +50,13 @@ const BALANCE = `
          (count(*) FILTER (WHERE done <> used OR used <> ledger OR held <> 0))::integer AS unbalanced
   FROM counts`;
 
-/** Reads the balance of one workspace, or of all workspaces if `workspaceId` is undefined. */
 export async function readBalance(database: Database, workspaceId?: string): Promise<Balance> {
   return queryFirstRow<Balance>(database, BALANCE, [workspaceId ?? null]);
 }
 
 /**
- * Waits until one workspace, or all workspaces, have no holds, no open turns and no unsent settlements. Returns the balance after `timeoutMs`
- * even if some are left. Retries errors until then, because the database may be restarting.
+ * Waits until no holds, no open turns and no unsent settlements are left, and returns the balance. After `timeoutMs`, returns it even if some are
+ * left. Retries errors until then, because the database may be restarting.
  */
 export async function waitUntilSettled(database: Database, timeoutMs: number, workspaceId?: string): Promise<Balance> {
   const deadline = performance.now() + timeoutMs;
@@ -75,7 +72,6 @@ export async function waitUntilSettled(database: Database, timeoutMs: number, wo
   }
 }
 
-/** Runs SQL as `queryRows` does and returns the first row. */
 export async function queryFirstRow<T extends object>({ url }: Database, sql: string, values?: unknown[]): Promise<T> {
   const [row] = await queryRows<T>(url, sql, values);
   return row as T;
@@ -88,7 +84,7 @@ export type TableCopies = {
   restoreSql: string;
 };
 
-/** Copies tables of a schema from one snapshot. Copies only the rows that meet `condition`. */
+/** Copies the rows that meet `condition` from tables of a schema, in one snapshot. */
 export async function copyTables(
   database: TestDatabase,
   schema: string,

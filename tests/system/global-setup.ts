@@ -21,15 +21,15 @@ export type SharedServer = {
 type Server = Omit<SharedServer, "release"> & { stop(): Promise<void> };
 
 const SERVER = Symbol.for("parley.tests.server");
-/** Keeps the server for all projects: Vitest loads this module once for each project, but runs every setup in one process. */
+/** Vitest loads this module once for each project, but runs every setup in one process. So the global object keeps the server. */
 const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<Server>; users: number } };
 
-/** The setup of a project that needs only the run's server. Returns its teardown. */
+/** The global setup of a project that needs nothing but the server. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return (await provideServer(project)).release;
 }
 
-/** Provides a project with the run's PostgreSQL server and its migrated template database. The first call starts the server. */
+/** Provides a project with the server's URL and the migrated database. The first call starts the server. */
 export async function provideServer(project: TestProject): Promise<SharedServer> {
   shared[SERVER] ??= { server: start(project), users: 0 };
   const current = shared[SERVER];

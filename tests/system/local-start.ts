@@ -61,7 +61,6 @@ export function startInstance(instance: Instance, env: Record<string, string> = 
   });
 }
 
-/** Starts Parley and waits until it is ready. */
 export async function startInstanceAndWait(instance: Instance, env?: Record<string, string>): Promise<RunningProcess> {
   const parley = await startInstance(instance, env);
   await parley.waitReady();

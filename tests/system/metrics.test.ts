@@ -28,7 +28,7 @@ afterAll(() => void server.close());
 const read = (name: string, labels?: Record<string, string>) =>
   readMetric({ opsPort: (server.address() as AddressInfo).port }, name, labels);
 
-test("readMetric sums the series that have all labels", async () => {
+test("readMetric sums the series that have all given labels", async () => {
   expect(await read("refused_total")).toBe(5);
   expect(await read("refused_total", { code: "b" })).toBe(3);
   expect(await read("duration_seconds_count", { method: "m" })).toBe(4);

@@ -8,8 +8,8 @@ const CLIENTS = 4;
 const MAX_MATCHING_WAIT_MS = 5_000;
 
 /**
- * Stores fifty slow patterns. They are slow because their lazily built automata need new states for each new text. Inserts them with SQL,
- * because they exceed the limit for a bot. A bot may still have such patterns from a version without the limit.
+ * Stores fifty patterns whose lazily built automata need new states for each new text. Inserts them with SQL, because they exceed the limit
+ * for a bot. A bot may still have such patterns from a version without the limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
   await queryFirstRow(
@@ -38,11 +38,10 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
 }
 
 /**
- * Sends messages of the same kind to a tenant without patterns, as the baseline of `sendSlowMessages`. After each reply a client pauses for
- * about as long as a client of `sendSlowMessages` waits for the matching. So the clients of both functions send about as often, and another
- * tenant's latencies differ only because of the matching.
+ * Sends the same kind of messages to a tenant without patterns. After each reply a client pauses for about as long as a client of
+ * `sendSlowMessages` waits for the matching, so that both send about as often and differ only in the matching.
  */
-export function sendOrdinaryMessages(url: string, tenant: Tenant): Traffic {
+export function sendBaselineMessages(url: string, tenant: Tenant): Traffic {
   return sendRepeatedly(url, tenant, MAX_MATCHING_WAIT_MS);
 }
 

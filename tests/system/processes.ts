@@ -11,16 +11,16 @@ export const SERVICE_ROLE_PASSWORD = "password-of-the-tests";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A service that runs as a process. Each start uses the same ports and the same environment. */
+/** A service that runs as a process. Each start uses the same ports. */
 export type ServiceProcess = {
   name: ServiceName;
-  /** The environment variables with which it was created. */
+  /** The environment variables of each run. */
   env: Record<string, string>;
   /** The gRPC port, or the public port of an edge. */
   port: number;
   opsPort: number;
   process(): RunningProcess;
-  /** Returns the output of all its runs. */
+  /** Returns the output of all runs. */
   outputs(): string;
   /** Starts the service and waits until it is ready. `extra` has environment variables for this run only. */
   start(extra?: Record<string, string>): Promise<void>;
@@ -86,7 +86,6 @@ export async function returnsOk(url: string): Promise<boolean> {
   }
 }
 
-/** The services with migrations and a schema. */
 export const SERVICES_WITH_DATABASE = ["conversation", "quota", "llm-proxy"] as const satisfies ServiceName[];
 export type ServiceWithDatabase = (typeof SERVICES_WITH_DATABASE)[number];
 
@@ -103,7 +102,7 @@ export async function migrateAsProcess(name: ServiceWithDatabase, url: string, p
   return { code, stdout: migration.stdout(), stderr: migration.stderr() };
 }
 
-/** Runs a service's migrations in a process. Throws if they fail. */
+/** Throws if the migrations fail. */
 export async function runMigrations(name: ServiceWithDatabase, url: string, password: string): Promise<void> {
   const { code, stdout, stderr } = await migrateAsProcess(name, url, password);
   if (code !== 0) throw new Error(`migrations of ${name} failed: ${stdout}${stderr}`);

@@ -1,4 +1,4 @@
-/** Returns the item at `index`, counting from the start again after the last item. Throws if there are no items. */
+/** Returns the item at `index` modulo the number of items. Throws if there are none. */
 export function pick<T>(items: readonly T[], index: number): T {
   const item = items[index % items.length];
   if (item === undefined) throw new Error("nothing to pick from");

@@ -2,13 +2,12 @@ import { connect, type Socket } from "node:net";
 
 export type RawClient = {
   socket: Socket;
-  /** Returns the text received so far. */
   text(): string;
   /** Resolves with all received text when the server closes or resets the connection. */
   closed: Promise<string>;
 };
 
-/** Opens a TCP connection, for requests that no HTTP client sends. With `reads: false` it never reads the responses. */
+/** Opens a TCP connection, for requests that HTTP clients cannot send. With `reads: false`, never reads the responses. */
 export function openConnection(port: number, { reads = true } = {}): RawClient {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let text = "";
@@ -19,7 +18,6 @@ export function openConnection(port: number, { reads = true } = {}): RawClient {
   return { socket, text: () => text, closed };
 }
 
-/** Returns a chat request as HTTP/1.1 text. */
 export function formatChatRequest(fields: object, headers: Record<string, string>): string {
   const body = JSON.stringify(fields);
   const all = { host: "parley.test", "content-length": String(Buffer.byteLength(body)), ...headers };

@@ -26,8 +26,8 @@ export type ReleasedProtosProxy = {
 };
 
 /**
- * Starts a gRPC proxy that knows only the released protos. It removes newer fields from requests and responses, and refuses newer methods
- * with UNIMPLEMENTED. Its clients see a service of the last release, and the service behind it sees clients of the last release.
+ * Starts a gRPC proxy that knows only the released protos. Its clients see a service of the last release, and the service behind it sees clients
+ * of the last release. It removes newer fields from requests and responses, and refuses newer methods with UNIMPLEMENTED.
  */
 export async function startReleasedProtosProxy(serviceName: string, target: string): Promise<ReleasedProtosProxy> {
   const service = RELEASED.getService(serviceName);
@@ -96,7 +96,7 @@ function toPath(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-/** Returns the message without the fields that its released definition does not have. */
+/** Removes the fields that were added to the message after the release. */
 function keepReleasedFields(message: DescMessage, bytes: Buffer): Buffer {
   return Buffer.from(toBinary(message, fromBinary(message, bytes, { readUnknownFields: false })));
 }

@@ -21,8 +21,8 @@ export async function startSemanticSearchSystem(
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       embeddings: { model: EMBEDDING_MODEL },
     }),
-    // The pgvector server is PGlite, whose connections all share one session. So two connections of a pool would prepare statements of the
-    // same name, which fails. The service has two pools with different statement names. DATABASE_POOL=2 gives each pool one connection.
+    // The pgvector server is PGlite, whose connections all share one session. So two connections of one pool would prepare statements of the
+    // same name, which fails. DATABASE_POOL=2 gives each of the service's two pools one connection.
     env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
   });
   return {
@@ -34,7 +34,7 @@ export async function startSemanticSearchSystem(
   };
 }
 
-/** Waits until every chunk of the bot has an embedding. Returns at once if embeddings are off or the database has no pgvector. */
+/** Waits until every chunk of the bot has an embedding. Returns immediately if embeddings are off or the database has no pgvector. */
 export async function waitUntilEmbedded(
   { admin }: System,
   bot: { workspaceId: string; botSlug: string },

@@ -4,8 +4,8 @@ import type { ServiceProcess } from "./processes.ts";
 const MAX_ATTEMPTS = 10;
 
 /**
- * Runs `work`, and repeats it if an edge decided a rate limit without Redis meanwhile. Runs it at most MAX_ATTEMPTS times. On an overloaded
- * machine Redis may miss its deadline of 50 ms. An edge then decides alone.
+ * Runs `work` up to MAX_ATTEMPTS times, until no edge decides a rate limit alone during a run. On an overloaded machine, an edge does so when
+ * Redis misses its deadline of 50 ms.
  */
 export async function repeatUntilRedisDecides<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -7,7 +7,6 @@ import type { ServiceProcess } from "./processes.ts";
 import { connectSso, type Sso, type SsoClient } from "./servers/sso.ts";
 import { createReplicas, type Replicas, type ServiceEnvironments, type System, startSystem } from "./system.ts";
 
-/** The ports of a running service. */
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
 
 /**
@@ -56,8 +55,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 /**
- * Returns the run's shared system, without an edge. A test file must not stop the shared services or depend on other files'
- * workspaces. `stop` stops only the edges and replicas that the file itself started.
+ * Returns the run's shared system, without an edge. A test file must not stop the shared services, or depend on the workspaces of other
+ * files. `stop` stops the edges and replicas that this file started.
  */
 export async function joinSharedSystem(): Promise<SharedSystem> {
   const { env, sso, ...system } = inject("sharedSystem");

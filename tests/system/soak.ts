@@ -13,7 +13,7 @@ export type SoakOptions = { minutes: number; visitors: number; progress: (line: 
 export type SoakResult = {
   /** Number of visits by outcome, without those in `disconnected`. The key `undefined` counts streams without a finish reason. */
   outcomes: Record<string, number>;
-  /** Number of visits of visitors who do not read a reply to its end. */
+  /** Number of visits whose visitor disconnected during the reply. */
   disconnected: number;
   /** Number of visits that took longer than two minutes. */
   hangs: number;
@@ -79,15 +79,15 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   const isOver = () => performance.now() - startedAt > totalMs;
   const services: ServiceProcess[] = [...system.edges, system.conversation, system.quota, system.llm];
   const samples = services.map((): [number, number][] => []);
-  // Keeps counts instead of the results, because the results of half an hour would fill this process's memory.
+  // Counts instead of results, because the results of half an hour would fill this process's memory.
   const outcomes: Record<string, number> = {};
   let visits = 0;
   let incomplete = 0;
   let disconnected = 0;
   let hangs = 0;
 
-  async function sendMessages(number: number): Promise<void> {
-    for (let visitNumber = number; !isOver(); visitNumber++) {
+  async function sendMessages(visitor: number): Promise<void> {
+    for (let visitNumber = visitor; !isOver(); visitNumber++) {
       const url = system.url(visitNumber % system.edges.length);
       const tenant = setup.tenants[visitNumber % setup.tenants.length] as Tenant;
       // One visit of seven disconnects early.
@@ -138,7 +138,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
       const at = performance.now() - startedAt;
       const resident = await Promise.all(services.map(readResidentBytes));
       for (const [index, bytes] of resident.entries()) samples[index]?.push([at, bytes]);
-      // Deletes the requests that the fake provider has recorded, because they would fill this process's memory.
+      // The fake provider's recorded requests would fill this process's memory.
       system.provider.requests.length = 0;
       // Every minute.
       if (sample % 30 === 0)
@@ -146,7 +146,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
     }
   }
 
-  const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
+  const visitors = Array.from({ length: options.visitors }, (_, visitor) => sendMessages(visitor));
   await Promise.all([injectFaults(), sampleMemory(), ...visitors]);
   options.progress(`${visits} visits; waiting for settlement`);
   const balance = await waitUntilSettled(system.database, SETTLE_TIMEOUT_MS);
@@ -167,7 +167,6 @@ async function requestWidgetConfig(url: string, { publicKey, origin }: Tenant): 
   await response.text();
 }
 
-/** Sends a message, reads up to four events of the reply and disconnects. */
 async function disconnectEarly(url: string, tenant: Tenant): Promise<void> {
   const init = { headers: { "x-forwarded-for": newClientAddress() } };
   const response = await postChat(url, tenant, {}, init).catch(() => undefined);

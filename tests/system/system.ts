@@ -44,10 +44,8 @@ export type SystemOptions = {
   env?: Partial<Record<"edge" | "conversation" | "quota" | "llm-proxy", Record<string, string>>>;
 };
 
-/** The environment variables of each service. */
 export type ServiceEnvironments = Record<ServiceName, Record<string, string>>;
 
-/** The edges of a system, and functions that start more edges and replicas of the other services. */
 export type Replicas = {
   edges: ServiceProcess[];
   /** Returns the public origin of an edge, by default the first. */
@@ -160,7 +158,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** Returns functions that start edges and replicas with these environments, and a function that stops all started ones. */
+/** Starts nothing yet. `env` holds the environment variables of the edges and replicas that the functions start. */
 export function createReplicas(env: ServiceEnvironments): Replicas {
   const edges: ServiceProcess[] = [];
   const replicas: ServiceProcess[] = [];
@@ -229,7 +227,7 @@ export function serviceDatabaseUrl(adminUrl: string, service: ServiceWithDatabas
 
 export type Tenant = { workspaceId: string; botSlug: string; publicKey: string; origin: string };
 
-/** Creates a workspace with a bot and a public key for `origin`. */
+/** Creates a workspace with a bot and a public key for `domain`. */
 export async function createTenant(
   admin: AdminClients,
   {

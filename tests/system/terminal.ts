@@ -9,7 +9,6 @@ export type Terminal = {
   /** Returns everything written to the terminal, with control sequences. */
   screen(): string;
   waitFor(text: string, timeoutMs: number): Promise<void>;
-  /** Sends keys to the command. */
   type(keys: string): void;
   /** Resolves with the command's exit code. */
   exited: Promise<number | null>;

@@ -10,7 +10,7 @@ import { TRUST_FORWARDED_FOR } from "./visitors.ts";
 
 export const COLLECTOR_TOKEN = "collector-token-of-the-tests";
 const CONVERSATION = "parley.conversation.v1.ConversationService";
-/** The spans of every completed turn: service, name and parent's name. */
+/** The spans of every completed turn, in the format of describeSpans. */
 export const TURN_SPANS = [
   "edge POST /api/chat/ < ",
   `edge ${CONVERSATION}/OpenTurn < POST /api/chat/`,
@@ -30,9 +30,8 @@ export const TURN_SPANS = [
 
 type TracedSystem = {
   system: System;
-  /** The file from which the edge reads the headers of its exports. */
+  /** The file from which the edge reads the HTTP headers that it sends to the collector. */
   headersFile: string;
-  /** Stops the system and its Redis. */
   stop(): Promise<void>;
 };
 
@@ -66,12 +65,8 @@ export async function startTracedSystem(collectorUrl: string): Promise<TracedSys
   };
 }
 
-/** Returns functions that run turns and wait for their traces. */
-export function createTracer(get: () => { system: System; collector: Collector }) {
-  /**
-   * Creates a tenant and runs its first turn. That turn fills caches, which adds spans to its trace. Turns of the next 4 s use the caches, so
-   * their traces have no such spans.
-   */
+export function createTraceHelpers(get: () => { system: System; collector: Collector }) {
+  /** Creates a tenant and runs a turn that fills the caches. For the next 4 s, traces of the tenant's turns have no spans of cache misses. */
   async function createTenantWithFilledCaches(): Promise<Tenant> {
     const { system } = get();
     const tenant = await createTenant(system.admin);
@@ -79,7 +74,7 @@ export function createTracer(get: () => { system: System; collector: Collector }
     return tenant;
   }
 
-  /** Sends a message and waits until its trace is complete. */
+  /** Runs a turn and waits until its trace is complete. */
   async function traceTurn(tracedTenant: Tenant, fields: ChatFields = {}, headers: Record<string, string> = {}) {
     const { system, collector } = get();
     const result = await readChat(await postChat(system.url(), tracedTenant, fields, { headers }));
@@ -97,7 +92,7 @@ export function createTracer(get: () => { system: System; collector: Collector }
   return { createTenantWithFilledCaches, traceTurn };
 }
 
-/** Formats each span as its service, its name and its parent's name. */
+/** Formats each span as `service name < parent's name`. */
 export function describeSpans(spans: readonly CollectedSpan[]): string[] {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
   return spans.map(({ service, name, parentId }) => {

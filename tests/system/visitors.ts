@@ -30,18 +30,16 @@ export async function visit(baseUrl: string, tenant: Tenant, fields: ChatFields 
   }
 }
 
-/** Returns the finish reason of a stream, the status of another response, or "broken". */
 export function outcomeOf(result: VisitResult): string {
   if (result.kind === "stream") return result.finishReason;
   return result.kind === "plain" ? String(result.status) : "broken";
 }
 
-/** Counts visits by outcome. */
 export function countOutcomes(results: readonly VisitResult[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const outcome of results.map(outcomeOf)) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }
 
-/** Environment of an edge that trusts X-Forwarded-For from the tests, so that each visitor can have an address of their own. */
+/** Environment of an edge that trusts the tests' X-Forwarded-For, so that visitors can have different addresses. */
 export const TRUST_FORWARDED_FOR = { TRUSTED_PROXIES: "127.0.0.0/8" };

@@ -15,7 +15,7 @@ const TABLES = {
   quota: ["usage", "reservations", "ledger", "adjustments"],
 };
 
-/** Starts a system that reconciles every second, and closes the turns of a killed edge after 3 s. */
+/** The system reconciles every second and closes the turns of a killed edge after 3 s. */
 export function startReconcilingSystem(): Promise<System> {
   return startSystem({
     env: {
@@ -25,7 +25,6 @@ export function startReconcilingSystem(): Promise<System> {
   });
 }
 
-/** Returns functions that complete a tenant's turns, restore its tables, and compare its turns with its usage. */
 export function createAccounting(get: () => { system: System; tenant: Tenant }) {
   async function completeTurns(turns: number): Promise<void> {
     for (let turn = 0; turn < turns; turn++)
@@ -42,7 +41,7 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   const auditExitCode = async () =>
     (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
 
-  /** Waits until the tenant has `done` done turns and the same usage, and nothing is pending. Expects that the audit finds no difference. */
+  /** Waits until the tenant has `done` done turns, the same usage and nothing pending. Expects that the audit finds no difference. */
   async function expectNoDifferences(done: number): Promise<void> {
     await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
     expect(await auditExitCode()).toBe(0);

@@ -10,10 +10,7 @@ const SETTLE_TIMEOUT_MS = 20_000;
 let system: System;
 afterEach(() => system?.stop());
 
-/**
- * Replaces now() for the quota service's database role with a function that adds the interval in clock.shift. The quota service's SQL
- * determines the month with now().
- */
+/** Replaces now(), with which the quota service determines the month, by a function that adds the interval in clock.shift. */
 async function installClock(database: TestDatabase): Promise<void> {
   await queryFirstRow(
     database,
@@ -51,7 +48,7 @@ test("a reply that spans the end of a month is counted once, in the old month", 
   const { month, next } = await setTimeToMonthEnd(system.database, "1 minute");
 
   const pending = chat(system.url(), tenant);
-  // The reply takes 3 s after its message is held.
+  // The reply then takes another 3 s.
   await expect.poll(() => readBalance(system.database), { timeout: SETTLE_TIMEOUT_MS }).toMatchObject({ held: 1 });
   await setTimeToMonthEnd(system.database, "-1 second");
   const reply = await pending;

@@ -14,8 +14,6 @@ import {
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 
-// These tests start their own system, because they kill its database server and break the connections to it.
-
 const VISITORS = 8;
 const RECOVERY_SECONDS = 30;
 const LEASE_SECONDS = 5;
@@ -43,10 +41,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-/**
- * Injects a fault while visitors chat. Expects a whole reply within 30 s of the fault's end, and that usage reconciles with what visitors
- * received.
- */
+/** Injects a fault while visitors chat. Expects whole replies again within RECOVERY_SECONDS of the fault's end, and that usage reconciles. */
 async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   const tenant = await createTenant(system.admin);
   const visits: VisitResult[] = [];

@@ -7,7 +7,7 @@ import { outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 
 type Victim = "edge" | "conversation" | "quota" | "llm";
 
-/** The failpoints at which the test kills each service: one at each step of a turn, and one in RenewEdge, which renews an edge's lease. */
+/** The failpoints at which the test kills each service: the steps of a turn, and RenewEdge, which renews an edge's lease. */
 const FAILPOINTS: Record<Victim, string[]> = {
   edge: ["edge.opened", "edge.reserved", "edge.token", "edge.answered", "edge.closed"],
   conversation: [
@@ -58,7 +58,7 @@ async function killAtEach(victim: Victim): Promise<string[]> {
   const survived: string[] = [];
   for (const failpoint of FAILPOINTS[victim]) {
     await service.kill9();
-    // The visitors' load may trigger the failpoint before the service is ready. Then `start` rejects.
+    // If the visitors reach the failpoint before the service is ready, `start` rejects.
     await service.start({ PARLEY_FAILPOINTS: `${failpoint}=kill@4` }).catch((error: unknown) => {
       if (service.process().isRunning()) throw error;
     });

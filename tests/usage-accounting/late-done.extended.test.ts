@@ -49,8 +49,7 @@ async function countDoneAfterError(system: System): Promise<number | undefined> 
   return edge && readMetric(edge, "parley_turns_done_after_error_total");
 }
 
-// The tests of a locked turn mostly wait, so they run concurrently. Each has its own workspace, and the one with the longer statement timeout has
-// its own system.
+// The tests of a locked turn mostly wait, so they run concurrently. The test with the longer statement timeout has its own system.
 let system: System;
 let slowSystem: System;
 beforeAll(async () => {
@@ -81,8 +80,8 @@ describe.concurrent("a reply whose turn is locked", () => {
 
 describe.concurrent("with a statement timeout longer than the edge assumes", () => {
   test("a metric counts each turn that is stored as done after its visitor was sent an error", async () => {
-    // The turn's outbox row has the time at which its CloseTurn began, up to 18 s before the commit. The settler reads rows of the last 15 s
-    // only, except once a minute: then it reads the whole outbox and finds this row.
+    // The turn's outbox row has the time at which its CloseTurn began, up to 18 s before the commit. The settler reads only
+    // rows of the last 15 s, except once a minute: then it reads the whole outbox and finds this row.
     const result = await chatWithLockedTurn(slowSystem, 18_000, 80_000);
     expect(result).toEqual({ finishReason: "error", status: "done", used: 1 });
     await vi.waitFor(async () => expect(await countDoneAfterError(slowSystem)).toBe(1), 10_000);
@@ -134,7 +133,7 @@ async function addUnsettledTurns(workspaceId: string, turns: number, ageSeconds:
   );
 }
 
-test("a locked workspace that fills a whole batch with unsettled turns does not delay another workspace's settlement", async () => {
+test("a workspace whose usage is locked and whose unsettled turns fill a batch does not delay another workspace's settlement", async () => {
   const locked = await createTenant(system.admin);
   const other = await createTenant(system.admin);
   const readLocked = () => readBalance(system.database, locked.workspaceId);

@@ -6,8 +6,8 @@ import { cliEnv, runCliInProcess, runCliJson } from "../system/cli.ts";
 import { copyTables, queryFirstRow, readBalance, waitUntilSettled } from "../system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 
-// The tests build on one another: a month is closed, then pruned, then restored. They need a system of their own, because a closed month is
-// closed for all workspaces and the services are restarted.
+// The tests depend on their order. They need a system of their own, because a closed month is closed for all workspaces and the tests restart
+// the services.
 
 const MONTH = "2024-03";
 const TURNS = 3;
@@ -17,8 +17,8 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
-    // The conversation service tries to close months every 5 s. The minimum age keeps the reconciler from correcting the late turns that the
-    // tests add.
+    // An interval of 1 s makes the conversation service try to close months every 5 s. The minimum age keeps the reconciler from correcting
+    // the unknown turns that the tests add.
     env: { conversation: { LOG_LEVEL: "error", RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "3600" } },
   });
   tenant = await createTenant(system.admin);
@@ -57,14 +57,14 @@ async function expectAudited(): Promise<void> {
   expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
-/** Compares all turns with usage, including the month's turns, and repairs the differences. Returns the repairs. */
+/** Repairs the differences between turns and usage, including those of the month. Returns the repairs. */
 async function repairAll(): Promise<unknown[]> {
   const args = ["audit", "--repair", "--since", "2024-01-01"];
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
 }
 
-/** Puts the outcome of an unknown turn of the month into the outbox, which can contain such rows after a restore. */
-async function enqueueLateTurn(): Promise<void> {
+/** Puts the outcome of a turn that is not in conversation.turns into the outbox. After a restore, the outbox can contain such rows. */
+async function enqueueUnknownTurn(): Promise<void> {
   await queryFirstRow(
     system.database,
     "INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at) VALUES ($1, $2, 'done', '2024-03-01', now())",
@@ -73,8 +73,8 @@ async function enqueueLateTurn(): Promise<void> {
 }
 
 test("an old month is closed once its turns are settled and its usage equals its done turns", async () => {
-  // The late turn is counted but missing from the turns table, so the month stays open until its usage is corrected below.
-  await enqueueLateTurn();
+  // Quota counts the turn, which conversation.turns lacks. So the month stays open until the SQL below corrects the usage.
+  await enqueueUnknownTurn();
   await expect.poll(balance, { timeout: 20_000 }).toMatchObject({ used: TURNS + 1, outbox: 0 });
   await system.quota.stop();
   await system.quota.start();
@@ -93,7 +93,7 @@ test("an old month is closed once its turns are settled and its usage equals its
 }, 90_000);
 
 test("a settlement that comes after the close counts nothing, and is deleted from the outbox", async () => {
-  await enqueueLateTurn();
+  await enqueueUnknownTurn();
   await expect.poll(async () => (await balance()).outbox, { timeout: 20_000 }).toBe(0);
   expect(await balance()).toMatchObject(BALANCED);
   await expectAudited();
@@ -105,7 +105,7 @@ const TABLES = {
 };
 let restore: Record<keyof typeof TABLES, () => Promise<unknown>>;
 
-/** Copies the rows of a schema. Returns a function that restores them. */
+/** Returns a function that restores the present rows of the schema. */
 async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
   const { restoreSql } = await copyTables(system.database, schema, TABLES[schema]);
   return () => runSql(`BEGIN; ${restoreSql} COMMIT`);
@@ -123,7 +123,7 @@ async function prune(): Promise<void> {
   await Promise.all([system.conversation.stop(), system.quota.stop()]);
   await Promise.all([system.conversation.start(), system.quota.start()]);
   await expect.poll(countRows, { timeout: CLOSE_TIMEOUT_MS }).toEqual({ turns: 0, ledger: 0, reservations: 0 });
-  // Until the pruning task has recorded its end, it would also prune turns that a restore brings back.
+  // Waits for the end of the pruning task, which would otherwise also prune the turns that a test restores.
   const countPruned = async () =>
     (await runSql("SELECT FROM conversation.closed_months WHERE pruned_at IS NOT NULL")).length;
   await expect.poll(countPruned, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
@@ -143,7 +143,7 @@ test("after a restore of either database to a time before its prune, the reconci
   expect(await countRows()).toEqual({ turns: 0, ledger: TURNS, reservations: TURNS });
   expect(await repairAll()).toEqual([]);
   expect(await balance()).toMatchObject(BALANCED);
-  // Reopens the month, as a restore to a time before its close would. The services then close it again.
+  // Reopens the month, as a restore to a time before its close would.
   await runSql("UPDATE quota.months SET closed_at = NULL, created_at = now() - interval '2 minutes'");
   expect(await repairAll()).toEqual([]);
   await expect.poll(readMonth, { timeout: CLOSE_TIMEOUT_MS }).toMatchObject({ state: "closed", used: TURNS });

@@ -22,7 +22,7 @@ async function startTenant(turns: number): Promise<void> {
   await completeTurns(turns);
 }
 
-test("the reconciler counts the lost replies again after a restore of quota to 5 turns earlier", async () => {
+test("the reconciler counts the lost replies again after a restore of quota loses 5 turns", async () => {
   await startTenant(2);
   const restore = await backUp("quota");
   await completeTurns(5);
@@ -31,7 +31,7 @@ test("the reconciler counts the lost replies again after a restore of quota to 5
   expect(await countRepairs("reply_not_counted")).toBe(5);
 }, 60_000);
 
-test("the reconciler subtracts the lost replies after a restore of conversation to 5 turns earlier", async () => {
+test("the reconciler subtracts the lost replies after a restore of conversation loses 5 turns", async () => {
   await startTenant(2);
   const restoreOld = await backUp("conversation");
   await completeTurns(5);
@@ -59,8 +59,8 @@ test("the reconciler settles the hold of a closed turn whose settlement was lost
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A reconciliation compares the holds first, and then the turns that were closed at least 1 s ago. The turn's close is set to now. Otherwise a
-  // reconciliation that has already compared the holds could find the turn first.
+  // A reconciliation compares first the holds, then the turns that were closed at least 1 s ago. The new closed_at keeps the turn out of
+  // the second comparison of a reconciliation that compared the holds before the restore.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
   expect(await countRepairs("hold_not_settled")).toBe(1);

@@ -16,7 +16,6 @@ const NOT_FOUND = { kind: "Status", apiVersion: "v1", status: "Failure", reason:
 
 export type ApiServer = {
   url: string;
-  /** The paths that clients have requested so far. */
   requestedPaths: string[];
   stop(): Promise<void>;
 };

@@ -2,8 +2,6 @@ import { expect, it } from "vitest";
 import { type Manifest, ofKind } from "./manifest.ts";
 import { renderChart, runHelmTemplate } from "./render.ts";
 
-// Tests the autoscalers. replicas.chart.test.ts tests which replica count an upgrade sends.
-
 /** Arguments of `--set` that give the edge a KEDA trigger. */
 const KEDA_TRIGGER = ["type=prometheus", "metadata.threshold=100", "metadata.query=sum(parley_streams_open)"]
   .map((each) => `edge.autoscaling.kedaTriggers[0].${each}`)

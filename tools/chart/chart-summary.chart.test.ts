@@ -11,7 +11,6 @@ import { CHART, listValuesNames, renderChart } from "./render.ts";
 
 const { appVersion } = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { appVersion: string };
 
-/** Returns the summary of these components' images. */
 function images(components: readonly string[], registry = ""): string {
   return components.map((name) => `${registry}parley/${name}:${appVersion}`).join(", ");
 }
@@ -115,16 +114,16 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   },
 };
 
-/** Variables of the console and of each service. */
+/** Environment variables of the console and of each service. */
 const SERVER = ["HOST", "LOG_LEVEL", "DRAIN_MS"];
-/** Variables of each service, but not of the console. */
+/** Environment variables of each service, but not of the console. */
 const RPC = ["INTERNAL_TOKEN_FILE"];
 const ADMIN = ["ADMIN_TOKEN_FILE"];
 const DATABASE = ["DATABASE_URL", "PGPASSWORD", "DATABASE_POOL"];
 const ACCESS_TOKENS = ["JWT_ISSUER", "JWT_AUDIENCE", "JWKS_URL", "JWT_WORKSPACE_CLAIM"];
 const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "EDGE_RPC_ADDRESS"];
 
-/** The variables that each component has with every values file, except for DIFFERENCES. */
+/** The environment variables that each component has with every values file, except for DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   edge: [...SERVER, ...RPC, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
   conversation: [...SERVER, ...RPC, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],

@@ -12,7 +12,6 @@ import {
 
 export type ChartSummary = ReturnType<typeof summarizeChart>;
 
-/** Summarizes a rendered chart: one comma-separated list for each aspect. */
 export function summarizeChart(manifests: readonly Manifest[]) {
   const pods = workloads(manifests).map(({ pod }) => pod);
   const containers = pods.flatMap((pod) => pod.containers);
@@ -21,15 +20,15 @@ export function summarizeChart(manifests: readonly Manifest[]) {
     deployments: formatList(
       ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas ?? "autoscaled"}`),
     ),
-    /** Jobs and single pods, with their Helm hooks. */
+    /** With their Helm hooks. */
     jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeJobOrPod)),
     images: formatList(containers.map(({ image }) => image)),
     pods: formatList(pods.map(describePod)),
-    /** Targets of the startup, readiness and liveness probes. */
+    /** In the order startup, readiness, liveness. */
     probes: formatList(containers.flatMap(describeProbes)),
     services: formatList(ofKind(manifests, "Service").map(describeService)),
     hosts: formatList(manifests.flatMap(listHosts)),
-    /** Components with a policy, and the ports outside the release that it opens. */
+    /** Components with a policy, and the ports that it lets them reach outside the release. */
     networkPolicies: formatList(
       ofKind(manifests, "NetworkPolicy").map((policy) =>
         [component(policy), ...[...externalEgressPorts(manifests, component(policy))].sort(byNumber)].join(" "),
@@ -45,7 +44,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   };
 }
 
-/** Kinds that `otherObjects` omits. The rest of the summary lists them, except ServiceAccounts, which `referenceProblems` checks. */
+/** Not in `otherObjects`, because the rest of the summary lists them. `referenceProblems` checks the ServiceAccounts. */
 const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
@@ -62,7 +61,7 @@ function component({ metadata }: Manifest): string {
   return componentOf(metadata.labels ?? {});
 }
 
-/** Returns the kind, name and Helm hook of a Job or Pod. Replaces the hash in a Job's name, because it changes with every version. */
+/** Replaces the hash in a Job's name, because it changes with every version. */
 function describeJobOrPod({ kind, metadata }: Manifest): string {
   const name = metadata.name.replace(/-[0-9a-f]{8}$/, "-HASH");
   return [kind, name, metadata.annotations?.["helm.sh/hook"] ?? "without hook"].join(" ");

@@ -4,8 +4,6 @@ import { parse } from "yaml";
 import { type Manifest, workloads } from "./manifest.ts";
 import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 
-// Tests how the services and the migrations connect to their databases.
-
 /** Returns a variable's value in each container that has it, for example "Deployment quota off". */
 function variableByContainer(manifests: readonly Manifest[], variable: string): string[] {
   return workloads(manifests).flatMap(({ manifest, pod }) =>

@@ -6,8 +6,6 @@ import { runHelm } from "./helm.ts";
 import { withValuesTable } from "./readme.ts";
 import { CHART } from "./render.ts";
 
-// Tests the table of values in the chart's README, and renders the chart with the complete values files of docs/install.
-
 async function readValues(page: string, heading: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/install/${page}`, import.meta.url), "utf8");
   const section = text.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";

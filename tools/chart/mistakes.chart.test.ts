@@ -12,7 +12,7 @@ import { renderChart, valuesFile } from "./render.ts";
 import { unknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-// Makes a mistake in the rendered chart for each check, and expects the check to report it. A check that cannot fail proves nothing.
+// Tests the checks of the other chart tests: each must report a mistake that is made in the rendered chart.
 
 let validManifests: Manifest[];
 let consoleManifests: Manifest[];
@@ -104,7 +104,7 @@ describe("checks of rendered documents", () => {
     expect(portProblems(documents)).toEqual(["Service parley: no container has the port web"]);
   });
 
-  it("report a port that no pod has, in a network policy and in a monitor", () => {
+  it("report a port that no pod has, in a NetworkPolicy and in a PodMonitor", () => {
     const policy = withMistake("NetworkPolicy", "parley-quota", (manifest) => {
       manifest.spec.ingress[0].ports[0].port = "rpcs";
     });
@@ -181,7 +181,7 @@ describe("checks of rendered documents", () => {
     expect(portProblems(documents)).toEqual(["Ingress parley: there is no Service edge with the port http"]);
   });
 
-  it("report a selector that matches no pods or another component's", () => {
+  it("report a selector that matches no pods, or the pods of another component", () => {
     const noPod = withMistake("Service", "parley-quota", (manifest) => {
       manifest.spec.selector["app.kubernetes.io/component"] = "quotas";
     });

@@ -7,9 +7,7 @@ import { componentOf, type Manifest, ofKind, parseManifests, workloads } from ".
 import { dashboardFiles, type RuleGroup, ruleGroups } from "./monitoring.ts";
 import { CHART, renderChart, runHelmTemplate } from "./render.ts";
 
-// Tests the alerts, the dashboards and the scrape targets.
-
-/** Returns helm's flags that set an alert's threshold. `--set` would turn a fraction into a string. */
+/** Not `--set`, which would turn a fraction into a string. */
 function thresholdFlags(alert: string, threshold: number): string[] {
   return ["--set-json", `prometheusRule.alerts.${alert}.threshold=${threshold}`];
 }

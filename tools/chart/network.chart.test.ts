@@ -11,8 +11,6 @@ import {
 import { componentOf, type Manifest, ofKind, workloads } from "./manifest.ts";
 import { listValuesNames, renderChart } from "./render.ts";
 
-// Tests the network policies, and the load balancer and the route through which visitors reach the edge.
-
 const names = await listValuesNames();
 
 /** Returns the variables of a component's containers. */
@@ -23,7 +21,7 @@ function environmentOf(manifests: readonly Manifest[], component: string): Recor
 }
 
 it.each(names.filter((name) => name !== "everything-off"))(
-  "allows exactly the calls of the call graph, and has an egress rule for 0.0.0.0/0 only in conversation and llm-proxy, with %s values",
+  "with %s values, allows exactly the calls of the call graph, and only conversation and llm-proxy have an egress rule for 0.0.0.0/0",
   async (name) => {
     const { manifests } = await renderChart(name);
     const additional: Record<string, readonly string[]> = { console: CONSOLE_CALLS, trial: TRIAL_CALLS };

@@ -69,7 +69,7 @@ describe("the cli pod", () => {
 });
 
 describe("network policies", () => {
-  it("open the ports of the values' DNS servers in every policy", async () => {
+  it("open the ports of the configured DNS servers in every policy", async () => {
     const { manifests } = await renderChart("openshift");
     const policies = ofKind(manifests, "NetworkPolicy");
     expect(policies).toHaveLength(6);
@@ -112,7 +112,7 @@ describe("network policies", () => {
       providerProxy: ["llm-proxy"],
     },
   ])(
-    "open the ports of the proxies, and the internet only to components without a proxy, with $set",
+    "open the proxies' ports, and the internet only to components that call it without a proxy, with $set",
     async (expected) => {
       const { manifests } = await renderChart("minimal", [expected.set]);
       const components = [...podsOf(manifests).keys()];
@@ -218,7 +218,7 @@ describe("network policies", () => {
 });
 
 describe("every container of the chart", () => {
-  it("trusts the values' authorities", async () => {
+  it("trusts the configured authorities", async () => {
     const sets = ["existingConfigMap=authorities", "key=bundle.pem", "containsOpsAuthority=true"].map(
       (set) => `caBundle.${set}`,
     );

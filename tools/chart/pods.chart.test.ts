@@ -8,8 +8,6 @@ import { variablesOf } from "./chart-summary.ts";
 import { nameOf, ofKind, workloads } from "./manifest.ts";
 import { CHART, renderChart } from "./render.ts";
 
-// Tests the pods: their Secrets, configuration, drain and probes, and the pod of the Helm test.
-
 it("mounts a ConfigMap's trusted authorities in the same volume as cert-manager's certificates", async () => {
   const { manifests } = await renderChart("production", ["mtls.trustedAuthorities.existingConfigMap=authorities"]);
   const volumes = workloads(manifests).flatMap(({ pod }) => (pod.volumes ?? []).filter(({ name }) => name === "tls"));
@@ -30,11 +28,11 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
     "console.existingSecret=console",
   ]);
   const variables = variablesOf(manifests);
-  const fromSecrets = [...variables].filter(([name, value]) => /^[\w-]+ \w+_FILE$/.test(name) && value.includes("/"));
+  const fileVariables = [...variables].filter(([name, value]) => /^[\w-]+ \w+_FILE$/.test(name) && value.includes("/"));
   const headers = "OTEL_EXPORTER_OTLP_HEADERS_FILE=tracing/OTEL_EXPORTER_OTLP_HEADERS";
   const internal = "INTERNAL_TOKEN_FILE=parley/INTERNAL_TOKEN";
   const admin = "ADMIN_TOKEN_FILE=parley/ADMIN_TOKEN";
-  expect(new Set(fromSecrets.map((entry) => entry.join("=")))).toEqual(
+  expect(new Set(fileVariables.map((entry) => entry.join("=")))).toEqual(
     new Set([
       `cli ${admin}`,
       ...[internal, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
@@ -46,12 +44,12 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
       `console ${headers}`,
     ]),
   );
-  const passed = workloads(manifests).flatMap(({ pod }) =>
+  const secretVariables = workloads(manifests).flatMap(({ pod }) =>
     pod.containers.flatMap(({ env = [] }) =>
       env.flatMap(({ name, valueFrom }) => (valueFrom?.secretKeyRef ? name : [])),
     ),
   );
-  expect(new Set(passed)).toEqual(new Set(["PGPASSWORD", "DATABASE_ADMIN_USERNAME", "DATABASE_PASSWORD"]));
+  expect(new Set(secretVariables)).toEqual(new Set(["PGPASSWORD", "DATABASE_ADMIN_USERNAME", "DATABASE_PASSWORD"]));
 });
 
 it("renders an llm.yaml that matches llm-proxy's schema", async () => {
@@ -86,7 +84,7 @@ it("drains edge and llm-proxy for longer than the longest reply", async () => {
   expect(drainMsOf("edge")).toEqual([expect.toSatisfy((ms) => ms >= MAX_GENERATION_MS + 40_000)]);
 });
 
-it("gives the HTTP probes, which replace the gRPC probes if mTLS is enabled, the same timings", async () => {
+it("HTTP probes, which replace gRPC probes if mTLS is enabled, have the timings of the gRPC probes", async () => {
   const timings = async (name: string) =>
     workloads((await renderChart(name)).manifests).flatMap(({ pod }) =>
       pod.containers.flatMap(({ name: container, readinessProbe, livenessProbe }) =>
@@ -118,8 +116,8 @@ it("renders a Helm test that runs `parley doctor` with the public URL, if doctor
   expect(await doctorOf("minimal", [...key, "doctor.url=https://b.example"])).toEqual(test("https://b.example"));
 });
 
-// For each test hook, `helm test --logs` prints the log of the pod that has the hook's name, even if the hook itself is not a pod. If another hook,
-// such as a ConfigMap, had the pod's name, the log would be printed twice.
+// For each test hook, `helm test --logs` prints the log of the pod with the hook's name, even if the hook is a ConfigMap. A second hook with the
+// pod's name would print the log twice.
 it("renders only one test hook, the doctor's pod", async () => {
   const { manifests } = await renderChart("production");
   const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");

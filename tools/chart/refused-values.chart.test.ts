@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runHelmTemplate } from "./render.ts";
 
-// Tests that helm refuses to render the chart with mistakes in the values.
-
 describe("values schema", () => {
   it.each([
     ["an unknown key", "edge.replica=3", "'replica' not allowed"],
@@ -17,7 +15,7 @@ describe("values schema", () => {
   });
 });
 
-// The JSON schema cannot express that values depend on each other, so the templates check it.
+// The templates check values that depend on each other, because the JSON schema cannot express such dependencies.
 it.each([
   ["console", "console.url=", "console.url is empty"],
   ["console", "console.edgeUrl=", "console.edgeUrl is empty"],

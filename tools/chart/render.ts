@@ -16,7 +16,6 @@ export function valuesFile(name: string): string {
   return join(CHART, "ci", `${name}-values.yaml`);
 }
 
-/** Renders the chart as release `parley` in the namespace `chat`, with a values file of ci/, `--set` arguments and further flags. */
 export function runHelmTemplate(
   valuesName: string,
   sets: readonly string[] = [],
@@ -40,8 +39,7 @@ export type Rendered = { manifests: Manifest[] };
 const cache = new Map<string, Promise<Rendered>>();
 
 /**
- * Renders the chart like `runHelmTemplate`. Caches the result for each combination of arguments. If helm fails, throws its output and caches
- * nothing.
+ * Renders the chart, with a cache for each combination of arguments. If helm fails, throws its output and caches nothing.
  */
 export function renderChart(valuesName: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [valuesName, ...sets].join(" ");

@@ -6,8 +6,8 @@ import { type Manifest, parseManifests } from "./manifest.ts";
 import { runHelmTemplate } from "./render.ts";
 
 /**
- * The Deployment parley-edge by state. Each value is the output of `kubectl get --show-managed-fields` from Kubernetes 1.34.4, reduced to the fields
- * that the chart reads. The states:
+ * The Deployment parley-edge by state, as `kubectl get --show-managed-fields` of Kubernetes 1.34.4 returned it, reduced to the fields that the
+ * chart reads. The states:
  * - "fixed": the values set the replicas;
  * - "autoscaled": an upgrade turned autoscaling on;
  * - "autoscaled from the start": autoscaling was on in the first installation;
@@ -21,7 +21,7 @@ const live = JSON.parse(await readFile(new URL("./live-deployments.json", import
 
 const HPA = { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler", metadata: { name: "parley-edge" } };
 
-/** Renders a release's upgrade in a cluster with these objects. Returns the edge's replicas, if rendered, and the paths that helm requested. */
+/** Renders an upgrade in a cluster with these objects. Returns the edge's rendered replicas, if any, and the paths that helm requested. */
 async function upgrade(objects: readonly Manifest[], sets: readonly string[]) {
   const server = await startApiServer("chat", objects);
   onTestFinished(() => server.stop());

@@ -6,7 +6,6 @@ import { runHelm } from "./helm.ts";
 import { type Manifest, ofKind, parseManifests } from "./manifest.ts";
 import { CHART, renderChart, valuesFile } from "./render.ts";
 
-/** Renders the trial's setup Job. */
 async function renderSetup(...sets: string[]) {
   return findSetup((await renderChart("trial", sets)).manifests);
 }
@@ -22,7 +21,7 @@ it.each([
   "image.pullSecrets[0]=registry",
   "trial.setup.resources.limits.memory=200Mi",
 ])(
-  "gives the trial's setup Job another name with %s, because Kubernetes does not permit changes of a Job",
+  "gives the trial's setup Job a new name if %s is set, because Kubernetes does not permit changes of a Job",
   async (set) => {
     const [before, after] = [await renderSetup(), await renderSetup(set)];
     expect(after.spec).not.toEqual(before.spec);
@@ -30,12 +29,12 @@ it.each([
   },
 );
 
-it("renders the same setup Job for the trial when a changed value does not affect the Job", async () => {
+it("gives the trial's setup Job the same name and spec if a changed value does not affect it", async () => {
   expect(await renderSetup("edge.replicas=3")).toEqual(await renderSetup());
 });
 
 it.each(["setup.mjs", "parley.md"])(
-  "gives the trial's setup Job another name with another %s, because the Job must run again",
+  "gives the trial's setup Job a new name if the file %s changes, because the Job must run again",
   async (file) => {
     const folder = await mkdtemp(join(tmpdir(), "parley-chart-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -7,11 +7,11 @@ import { KNOWN_KINDS } from "./models.ts";
 const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
- * Reports each key that Kubernetes does not know and would silently drop. Declares each manifest as a TypeScript constant of its kind's type,
- * and type-checks all constants in one run.
+ * Returns an error for each key that Kubernetes does not know and would silently drop. Declares each manifest as a TypeScript constant of its
+ * kind's type, and type-checks all constants in one run.
  */
 export async function unknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
-  // The folder is inside node_modules, so that tsc resolves the types.
+  // Inside node_modules, so that tsc resolves the types.
   const folder = await mkdtemp(join(NODE_MODULES, ".manifests-"));
   try {
     const file = join(folder, "manifests.ts");

@@ -1,10 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/**
- * Reports each manifest of an unknown kind. Validates the others against Kubernetes' schemas: reports wrong types, wrong enum values and missing
- * fields. `unknownKeys` reports unknown keys.
- */
+/** Reports unknown kinds, and wrong types, wrong enum values and missing fields by Kubernetes' schemas. Does not report unknown keys. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

@@ -12,7 +12,6 @@ export type Rule = {
   annotations?: { summary: string; runbook_url: string };
 };
 
-/** Returns the alerts and recording rules of all groups. */
 export function rulesOf(alertsYaml: string): Rule[] {
   return (parse(alertsYaml) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
@@ -42,7 +41,6 @@ function panelTables({ title, description, rows }: Dashboard): string {
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");
 }
 
-/** Turns the names of alerts in a text into links to their runbooks. */
 function linkAlerts(text: string): string {
   return text.replaceAll(/\bParley[A-Z]\w+/g, "[$&](runbooks/$&.md)");
 }

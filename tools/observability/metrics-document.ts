@@ -37,7 +37,7 @@ import {
 import { createReservationCounter, registerUsageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
 
 const log = createLogger("metrics", "silent");
-/** Placeholder for the objects that gauges read when they are collected. Nothing collects the metrics here. */
+/** Stands for the objects that gauges read when they are collected, which does not happen here. */
 const unused = {} as never;
 const database = unused as Database;
 
@@ -45,7 +45,7 @@ function registerReloadMetrics(registry: Registry): void {
   watchCertificates({ registry, reloadRefusals: createReloadRefusalCounter(registry) }, log, unused);
 }
 
-/** The metrics that each service registers when it starts. tests/observability compares docs/metrics.md with the running services. */
+/** Must match what each service registers when it starts: tests/observability compares docs/metrics.md with the running services. */
 const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   edge: (registry) => {
     edgeMetrics(registry, { jwksAgeSeconds: () => 0 });
@@ -134,7 +134,6 @@ function typeOf(metric: object): string {
   throw new Error("unknown metric type");
 }
 
-/** Returns docs/metrics.md. */
 export function metricsDocument(): string {
   const metrics = documentedMetrics();
   const rows = metrics.map(({ name, type, labels, services, help }) => {

@@ -9,12 +9,7 @@ import { metricsDocument } from "./metrics-document.ts";
 
 const DOCUMENT = "docs/operations/dashboards.md";
 
-/**
- * Returns the generated files by repository path:
- * - docs/metrics.md, from the metric definitions;
- * - Grafana's JSON, from the dashboards;
- * - the dashboards document, with tables from the dashboards and the alerts.
- */
+/** Returns the texts of the generated files by repository path. */
 export async function observabilityOutputs(): Promise<Map<string, string>> {
   const read = (path: string) => readFile(join(ROOT, path), "utf8");
   const outputs = new Map([
@@ -31,7 +26,6 @@ export async function observabilityOutputs(): Promise<Map<string, string>> {
   return outputs;
 }
 
-/** Reports the generated files that are stale. */
 export async function observabilityProblems(): Promise<Problems> {
   const outputs = [...(await observabilityOutputs())];
   const problems = outputs.map(async ([path, text]) => {

@@ -8,7 +8,7 @@ import { type Digests, IMAGES } from "./images.ts";
 
 const CHART = "charts/parley";
 
-/** Sets the registry, and the digest of every image, in the text of a values file. Returns the new text. Keeps the comments. */
+/** Returns a values file's text with the registry and each image's digest set. Keeps the comments. */
 export function pinImages(values: string, registry: string, digests: Digests): string {
   const document = parseDocument(values);
   document.setIn(["image", "registry"], registry);
@@ -20,7 +20,7 @@ export function pinImages(values: string, registry: string, digests: Digests): s
   return document.toString({ lineWidth: 0 });
 }
 
-/** Packages the chart with pinned images into `folder`, and returns the path of the package. */
+/** Writes a package of the chart with pinned images into `folder`. Returns the package's path. */
 export async function packageChart(folder: string, registry: string, digests: Digests): Promise<string> {
   const chartCopy = await mkdtemp(join(tmpdir(), "parley-release-"));
   try {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runTool } from "../run-tool.ts";
 
-test("the dry run pins every container, and writes bills of materials and checksums", {
+test("the dry run pins each container's image to a digest, and writes bills of materials and checksums", {
   timeout: 120_000,
 }, async () => {
   const args = ["--experimental-strip-types", "tools/release/main.ts", "dry-run"];

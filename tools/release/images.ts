@@ -10,8 +10,8 @@ export type Image = (typeof IMAGES)[number];
 export type Digests = Readonly<Record<Image, string>>;
 
 /**
- * Reads the digests from a folder with one file per image. The file has the image's name and contains its digest. Throws if a file is missing,
- * malformed or of an unknown image.
+ * Reads the digests from a folder with one file per image, named after the image. Throws if a file is missing, malformed or of an unknown
+ * image.
  */
 export async function readDigests(folder: string): Promise<Digests> {
   const unknown = (await readdir(folder)).filter((name) => !IMAGES.includes(name as Image));

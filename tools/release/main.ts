@@ -45,7 +45,7 @@ async function chart(registry: string, digestsFolder: string, folder: string): P
   console.log(await packageChart(folder, registry, await readDigests(digestsFolder)));
 }
 
-/** Writes the software bill of materials in CycloneDX and in SPDX: the production dependencies of all packages. */
+/** The software bill of materials lists the production dependencies of all packages. */
 async function sbom(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const format of ["cyclonedx", "spdx"]) {
@@ -68,7 +68,7 @@ async function checksums(folder: string): Promise<void> {
   console.log(join(folder, "SHA256SUMS"));
 }
 
-/** Runs the steps chart, sbom and checksums with made-up digests, and checks that the packaged chart uses the digests. */
+/** Also checks that the packaged chart uses the made-up digests. */
 async function dryRun(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-release-"));
   try {

@@ -1,4 +1,4 @@
-// The bare relay: the minimal service that a developer would write instead of Parley, without authentication, quota, limits and storage.
+// The minimal service that a developer would write instead of Parley, without authentication, quota, limits and storage.
 import fastify from "fastify";
 import OpenAI from "openai";
 

@@ -11,7 +11,6 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
 const MAX_GROWTH_MB = 32;
-/** Maximum number of times that `downloadInParts` cuts its connection. */
 const MAX_CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
@@ -20,8 +19,8 @@ const LINE_FEED = 10;
 export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
 /**
- * Measures an export of every conversation of the owner's workspace, compared with psql. Also counts the lines that an export loses or repeats
- * when it is cut and continued.
+ * Measures an export of every conversation of the owner's workspace, compared with psql. Also counts the lines that are lost or doubled when an
+ * export is cut and continued.
  */
 export async function measureBulkExport(
   bench: OwnersTestbed,
@@ -72,7 +71,7 @@ export async function measureBulkExport(
 
 const describe = ({ bytes, seconds }: Transfer) => `${(bytes / MB).toFixed(0)} MB in ${seconds.toFixed(1)} s`;
 
-/** Downloads an export, from a cursor if given, and passes each chunk to `onChunk`. Stops early when `onChunk` returns false. */
+/** Downloads an export. Stops early when `onChunk` returns false. */
 async function download(
   { testbed, sso }: OwnersTestbed,
   { cursor = "", onChunk }: { cursor?: string; onChunk?: (chunk: Buffer) => boolean } = {},
@@ -81,7 +80,7 @@ async function download(
   if (cursor !== "") url.searchParams.set("cursor", cursor);
   const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "accept-encoding": "identity" };
   const started = performance.now();
-  // Not fetch, which takes more CPU per byte and would slow the services on the same cores.
+  // fetch takes more CPU time per byte, which would slow the services on the same cores.
   const [response] = (await once(get(url, { headers }), "response")) as [IncomingMessage];
   if (response.statusCode !== 200) throw new Error(`the export returned status ${response.statusCode}`);
   let [bytes, lines] = [0, 0];
@@ -93,10 +92,7 @@ async function download(
   return { bytes, lines, seconds: (performance.now() - started) / 1_000 };
 }
 
-/**
- * Downloads an export whose connection is cut at random, and continues from the last complete line. Returns the number of parts, and of the
- * lines that were lost or doubled.
- */
+/** Downloads an export in parts: cuts the connection after a random number of lines, and continues from the last complete line. */
 async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   const sessions = new Set<string>();
   let [parts, doubled, cursor] = [0, 0, ""];
@@ -127,7 +123,6 @@ async function downloadInParts(bench: OwnersTestbed, expectedLines: number) {
   return { parts, doubled, lost: expectedLines - sessions.size };
 }
 
-/** Reads the same messages as JSON with psql. */
 function copyMessages({ testbed }: OwnersTestbed): Promise<Transfer> {
   return copyWithPsql(
     testbed.system.database.url,

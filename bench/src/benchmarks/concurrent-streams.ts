@@ -11,7 +11,6 @@ const STREAMS = 5_000;
 const GOAL_KB = 40;
 const SAMPLE_INTERVAL_MS = 250;
 
-/** Memory of many concurrent streams with slow replies. */
 export const concurrentStreams: Benchmark = {
   // bench/results and the documents use this name.
   name: "held",
@@ -38,7 +37,7 @@ export const concurrentStreams: Benchmark = {
   },
 };
 
-/** Measures the streams on new processes, because a process does not return the memory of an earlier round. */
+/** Starts new processes, because a process does not return the memory of an earlier round. */
 async function runRound(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
   const testbed = await startTestbed(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },
@@ -70,7 +69,7 @@ async function runRound(streams: number, tokens: number): Promise<{ lost: number
   }
 }
 
-/** Runs some turns, so that the memory of compiled code and caches does not count as memory of the streams. */
+/** Runs some turns, so that compiled code and caches do not count as memory of the streams. */
 async function warmUp(testbed: Testbed): Promise<void> {
   const tenant = await createTenant(testbed.system.admin, { model: "openai:tokens-100" });
   const load = startLoad(parleyLoad({ ...testbed, tenant }, { callers: 16, turns: 400, warmUpTurns: 0 }));

@@ -7,14 +7,13 @@ import { startTestbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
 
 const CONNECTIONS = 32;
-/** Duration of a measurement. */
-const SECONDS = 5;
-/** Goal for the edge's throughput ÷ the bare route's. */
+const MEASUREMENT_SECONDS = 5;
+/** The least acceptable ratio of the edge's throughput to the bare route's. */
 const GOAL = 0.8;
 
 const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));
 
-/** Throughput of the config endpoint, compared with a route without any checks. The widget of every visitor requests this endpoint first. */
+/** Compares the throughput of the config endpoint, which every visitor's widget requests first, with a route without any checks. */
 export const config: Benchmark = {
   name: "config",
   description: "requests per second: config endpoint ÷ bare Fastify route with the same JSON",
@@ -35,15 +34,15 @@ export const config: Benchmark = {
     });
     await bare.waitReady();
     try {
-      const seconds = Math.max(1, SECONDS * scale);
+      const seconds = Math.max(1, MEASUREMENT_SECONDS * scale);
       const [edge = 0] = testbed.servicePids();
       const bareUrl = `http://127.0.0.1:${port}/config`;
       for (const warmUpUrl of [url, bareUrl]) await sendRequests(warmUpUrl, origin, seconds);
       const ratios: number[] = [];
       const cpu: { edge: number; bare: number }[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const bareResult = await measureCost(bare.pid, () => sendRequests(bareUrl, origin, seconds));
-        const edgeResult = await measureCost(edge, () => sendRequests(url, origin, seconds));
+        const bareResult = await measure(bare.pid, () => sendRequests(bareUrl, origin, seconds));
+        const edgeResult = await measure(edge, () => sendRequests(url, origin, seconds));
         ratios.push(edgeResult.perSecond / bareResult.perSecond);
         cpu.push({ edge: edgeResult.cpuMicroseconds, bare: bareResult.cpuMicroseconds });
         progress(
@@ -68,8 +67,8 @@ async function sendRequests(url: string, origin: string, seconds: number): Promi
   return result["2xx"];
 }
 
-/** Returns the throughput of `run`, which resolves to its number of requests, and the CPU time that the process uses per request. */
-async function measureCost(pid: number, run: () => Promise<number>) {
+/** Measures the requests per second and the process's CPU time per request. `run` resolves to the number of requests it sent. */
+async function measure(pid: number, run: () => Promise<number>) {
   const before = cpuMs(pid);
   const started = performance.now();
   const requests = await run();

@@ -6,7 +6,6 @@ import { percentile } from "../support/statistics.ts";
 import type { Testbed } from "../support/testbed.ts";
 import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
-/** The path of each screen. The conversations also appear with filters, with searches and with a transcript. */
 const screensOf = (sessionId: string) => [
   "/bots",
   `/bots/${BOT}`,
@@ -29,7 +28,7 @@ const screensOf = (sessionId: string) => [
   `/playground?bot=${BOT}`,
   "/usage",
   "/audit-log",
-  // Screens of one bot, without a bot in the address. No bot is stored as the last choice either.
+  // Screens of one bot, without a bot in the URL. localStorage is empty, so no earlier choice is stored either.
   "/knowledge",
   "/questions",
   "/evaluation",
@@ -37,11 +36,10 @@ const screensOf = (sessionId: string) => [
   "/tools",
   "/playground",
 ];
-/** Matches the paths of the page's requests to the console's backend. */
 const BACKEND = /^\/(?:api|auth)\//;
 const LOADS_PER_ROUND = 10;
 const MAX_REQUESTS_PER_SCREEN = 2;
-/** Goal for the slowest screen: the p95 of the durations of its requests. */
+/** Limit for the p95 of the request durations of the slowest screen. */
 const MAX_REQUEST_P95_MS = 100;
 
 /** Opens each screen of the console in a browser, and measures its requests. */
@@ -81,7 +79,7 @@ export async function measureScreens(
     // The first load of each screen is not measured: the browser compiles the page's scripts, and PostgreSQL parses the SQL statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
-        // Removes the last chosen bot.
+        // Removes the stored bot choice.
         await page.evaluate("localStorage.clear()");
         requests = 0;
         await page.goto(running.url + path);
@@ -114,7 +112,6 @@ export async function measureScreens(
   }
 }
 
-/** Returns the id of the workspace's latest session. */
 async function findSession({ system }: Testbed): Promise<string> {
   const [session] = await queryRows<{ id: string }>(
     system.database.url,

@@ -6,11 +6,11 @@ import { visit } from "../../../tests/system/visitors.ts";
 import { familyCpuMs } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";
 import { median, percentile } from "../support/statistics.ts";
-import { readServerPid } from "../support/testbed.ts";
+import { readPostmasterPid } from "../support/testbed.ts";
 import { atMost, type Figure, type RunOptions } from "./benchmark.ts";
 import { PAUSE_BETWEEN_EXPORTS_MS } from "./bulk-export.ts";
 
-/** Goal for the chat p99 during an export ÷ without one. */
+/** The goal: during an export, the p99 of chats is at most this many times the p99 without one. */
 const MAX_RATIO = 1.2;
 const CHATS = 400;
 /** With fewer chats, the p99 would be the duration of the slowest chat. */
@@ -18,10 +18,10 @@ const MIN_CHATS = 100;
 const MIN_ALTERNATIONS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 
-/** Percentiles of the durations of consecutive chats, and the CPU time per chat of each process by its name. All in milliseconds. */
+/** Percentiles of the durations of chats, and the CPU time per chat by process name. All in milliseconds. */
 type ChatTimes = { p50: number; p99: number; cpuMsPerChat: Record<string, number> };
 
-/** Compares the durations of another workspace's chats during an export and without one. Alternates the two measurements. */
+/** Measures how much an export slows the chats of another workspace. */
 export async function measureExportNeighbour(
   bench: OwnersTestbed,
   { rounds, scale }: RunOptions,
@@ -29,15 +29,15 @@ export async function measureExportNeighbour(
 ): Promise<Figure[]> {
   const chats = Math.max(MIN_CHATS, Math.ceil(CHATS * scale));
   const samples: { without: ChatTimes; during: ChatTimes }[] = [];
-  // The first chats warm up the services' code and connections.
+  // Warm-up.
   await measureChats(bench, chats);
   for (let alternation = 1; alternation <= Math.max(rounds, MIN_ALTERNATIONS); alternation++) {
     await postponePeriodicTasks(bench);
     const without = await measureChats(bench, chats);
-    const exporting = await startExport(bench);
+    const downloader = await startExport(bench);
     const during = await measureChats(bench, chats);
-    if (!exporting.isRunning()) throw new Error("the export failed");
-    await exporting.kill9();
+    if (!downloader.isRunning()) throw new Error("the export failed");
+    await downloader.kill9();
     samples.push({ without, during });
     progress(`chats ${alternation}: ${describe(without)}; during an export ${describe(during)}`);
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
@@ -54,10 +54,9 @@ export async function measureExportNeighbour(
   ];
 }
 
-/** Sends chats one after the other. Measures their durations and the CPU time of each process. */
 async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTimes> {
   const { system, tenant } = bench.testbed;
-  const pids = await processesOf(bench);
+  const pids = await findPids(bench);
   const before = Object.values(pids).map(familyCpuMs);
   const times: number[] = [];
   while (times.length < chats) {
@@ -73,9 +72,9 @@ async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTi
   return { p50: percentile(times, 50), p99: percentile(times, 99), cpuMsPerChat: Object.fromEntries(cpuMsPerChat) };
 }
 
-async function processesOf({ testbed }: OwnersTestbed): Promise<Record<string, number>> {
+async function findPids({ testbed }: OwnersTestbed): Promise<Record<string, number>> {
   const [edge = 0, conversation = 0, quota = 0, llm = 0] = testbed.servicePids();
-  const postgres = await readServerPid(testbed.system.database.url);
+  const postgres = await readPostmasterPid(testbed.system.database.url);
   return { edge, conversation, quota, "llm-proxy": llm, PostgreSQL: postgres };
 }
 
@@ -84,12 +83,9 @@ function describe({ p50, p99, cpuMsPerChat }: ChatTimes): string {
   return `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, CPU per chat ${cpu.join(", ")} ms`;
 }
 
-/**
- * Starts an export in a separate process, so that reading the export does not delay the chats of this process. Resolves when the export's
- * first byte has arrived.
- */
+/** Exports in a separate process, because reading the export would delay the chats of this process. Resolves at the first byte. */
 async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProcess> {
-  const exporting = await startProcess({
+  const downloader = await startProcess({
     name: "export",
     command: process.execPath,
     args: [...nodeFlags, downloaderPath],
@@ -99,14 +95,11 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
     },
     ready: /exporting/,
   });
-  await exporting.waitReady();
-  return exporting;
+  await downloader.waitReady();
+  return downloader;
 }
 
-/**
- * Postpones these tasks by five minutes: the audit, the reconciliation of usage and of the call log, and the closing of months. Takes over their
- * leases, as another replica would, so that a running task stops after the page of turns that it is reading.
- */
+/** Postpones tasks that would disturb the measurement. Takes over their leases, so that a running task stops after its current page. */
 async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(
     testbed.system.database.url,

@@ -15,7 +15,6 @@ const MAX_GROWTH_MB = 32;
 const MB = 1024 * 1024;
 const SAMPLE_INTERVAL_MS = 20;
 
-/** Speed of exporting a long session through the edge, compared with psql. */
 export const exportSession: Benchmark = {
   name: "export",
   description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
@@ -87,7 +86,6 @@ async function download({ system, tenant }: Testbed, sessionId: string): Promise
   return { bytes, seconds: (performance.now() - started) / 1_000 };
 }
 
-/** Reads the same rows as JSON with psql. */
 function copyMessages({ system, tenant }: Testbed, sessionId: string): Promise<Transfer> {
   const where = `workspace_id = '${tenant.workspaceId}' AND session_id = '${sessionId}'`;
   return copyWithPsql(
@@ -96,7 +94,7 @@ function copyMessages({ system, tenant }: Testbed, sessionId: string): Promise<T
   );
 }
 
-/** Runs a transfer. Measures how much the memory of edge and conversation grows meanwhile. */
+/** Measures how much the memory of edge and conversation grows during a transfer. */
 async function measureGrowth(
   testbed: Testbed,
   run: () => Promise<Transfer>,

@@ -13,10 +13,9 @@ const VARIANTS: Variant[] = [
     shape: { callers: 200, turns: 400, warmUpTurns: 200, rampMs: 4_000 },
   },
 ];
-/** Goal for Parley's time ÷ the bare relay's. */
+/** The largest accepted ratio of Parley's time to the bare relay's. */
 const GOAL = 2;
 
-/** Time to the first token, compared with the bare relay. */
 export const firstToken: Benchmark = {
   name: "first-token",
   description:

@@ -4,10 +4,10 @@ import { startTestbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const MODEL = "tokens-100-every-50";
-/** Goal for Parley's p99 − the bare relay's. */
+/** Upper bound for Parley's p99 minus that of the bare relay. */
 const GOAL_MS = 20;
 
-/** Time between tokens, compared with the bare relay. */
+/** Compares the time between tokens with that of a bare relay, which forwards the same provider's stream. */
 export const gap: Benchmark = {
   name: "gap",
   description:

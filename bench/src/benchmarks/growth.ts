@@ -9,30 +9,23 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
-/**
- * Each turn has two messages. So the tables of turns, reservations, ledger entries and logged calls have 5 million rows each. With the messages,
- * that is 30 million rows.
- */
+/** Each turn has two messages, so the tables of turns, reservations, ledger entries and logged calls have 5 million rows each. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 /** Goal for a turn's CPU time with the large database ÷ with the small one. */
-const GOAL = 1.1;
-/** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds GOAL, because reading a larger index is slower. */
+const CPU_GOAL = 1.1;
+/** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
 const DURATION_GOAL = 1.5;
-/** Turns that warm up each of the two testbeds. */
 const WARM_UP_TURNS = 2_000;
-/** Number of alternations in a round. */
+/** Per round. */
 const ALTERNATIONS = 4;
-/** Turns of the audited workspace, in each database. */
 const AUDITED_TURNS = 5_000;
-/** Measurements per round and testbed. A measurement is an audit, or a batch of SWEEPS_PER_MEASUREMENT sweeps. */
+/** Per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
 const MEASUREMENTS = 10;
 const SWEEPS_PER_MEASUREMENT = 50;
 
-/** One side of the comparison: a testbed with a workspace that is audited, and a connection for sweeps. */
 type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database };
 
-/** Cost of a turn, of an audit and of a sweep with a large database, compared with a database of 10,000 messages. */
 export const growth: Benchmark = {
   name: "growth",
   description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with 10,000`,
@@ -72,7 +65,7 @@ async function startSide(scale: number): Promise<Side> {
   }
 }
 
-/** Stores MESSAGES messages. Returns how many seconds it took. */
+/** Stores MESSAGES messages. Returns the seconds that this took, without the vacuum. */
 async function fill({ system, tenant }: Testbed, scale: number, progress: (line: string) => void): Promise<number> {
   const { url } = system.database;
   const started = performance.now();
@@ -110,10 +103,10 @@ async function compareTurns(
   }
   const value = median(costs.map((each) => each.large / each.small));
   const detail = `${median(costs.map((each) => each.large)).toFixed(2)} ms, small database ${median(costs.map((each) => each.small)).toFixed(2)} ms`;
-  return atMost(GOAL, { what: "CPU per turn", value, unit: "×", detail });
+  return atMost(CPU_GOAL, { what: "CPU per turn", value, unit: "×", detail });
 }
 
-/** Compares the durations of a measured operation. The first measurement of each side warms up its caches. */
+/** Compares the durations of an operation. Discards the first measurement of each side, which warms up the caches. */
 async function compareDurations(
   what: string,
   { small, large }: { small: Side; large: Side },
@@ -132,14 +125,14 @@ async function compareDurations(
   return atMost(DURATION_GOAL, { what, value: median(largeMs) / median(smallMs), unit: "×", detail });
 }
 
-/** Returns how many milliseconds the CLI takes to audit the workspace's current month. */
+/** Returns the milliseconds that the CLI takes to audit the current month. */
 async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<number> {
   const started = performance.now();
   await runCliJson(["audit", "--workspace", auditedWorkspaceId], cliEnv(testbed.system));
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds of a sweep: `readSweepMark`, then `sweep`. Without `openedSince`, neither skips old turns. */
+/** Returns the mean milliseconds per sweep. Passes no `openedSince`, so old turns are not skipped. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {

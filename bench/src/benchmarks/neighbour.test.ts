@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { atEdge, ofChats } from "./neighbour.ts";
+import { chatFigure, healthFigure } from "./neighbour.ts";
 
 const quiet = { chatMs: 100, healthMs: 2 };
 const attacked = { chatMs: 110, healthMs: 30 };
 
-test("the figure at the edge describes the health checks, whose p99 it compares with the goal", () => {
-  expect(atEdge("attack", quiet, attacked)).toMatchObject({
+test("healthFigure reports the health checks' p99 during the attack", () => {
+  expect(healthFigure("attack", quiet, attacked)).toMatchObject({
     value: 30,
     detail: "health check p99 2 ms without, 30 ms with",
   });
 });
 
-test("the figure of the chats describes the chats, whose ratio it compares with the goal", () => {
-  expect(ofChats("attack", quiet, attacked)).toMatchObject({
+test("chatFigure reports the chats' p99 during the attack divided by the p99 without it", () => {
+  expect(chatFigure("attack", quiet, attacked)).toMatchObject({
     value: 1.1,
     detail: "chat p99 100 ms without, 110 ms with",
   });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { nodeFlags, startProcess } from "@parley/test-support";
 import { pdfBombs, slowPdf } from "../../../services/conversation/src/testing/document-bombs.ts";
-import { sendOrdinaryMessages, sendSlowMessages, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
+import { sendBaselineMessages, sendSlowMessages, storeSlowPatterns } from "../../../tests/system/pattern-attack.ts";
 import { POD_HEAPS, POD_MEMORY_MIB } from "../../../tests/system/pods.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
@@ -14,7 +14,7 @@ const FLOOD_SCRIPT = fileURLToPath(new URL("../../../tests/edge/flood.ts", impor
 const CHATS = 600;
 const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
-/** Goal for the neighbour's chat p99 with ÷ without the attack. */
+/** Goal for the neighbour's chat p99 during the attack, divided by the p99 without it. */
 const MAX_RATIO = 1.2;
 /** Goal for the p99 of another client's health checks while a client sends bodies that are costly to parse. */
 const MAX_EDGE_MS = 50;
@@ -23,21 +23,19 @@ const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;
 const MAX_CONVERSATION_MIB = (POD_MEMORY_MIB.conversation * 8) / 10;
 const SAMPLE_INTERVAL_MS = 20;
 
-/** Running traffic. `stop` ends it and resolves when no request is running. */
+/** `stop` ends the traffic and resolves when no request is running. */
 type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
-  /** Starts harmless traffic of the same kind during the measurements without the attack; absent: no traffic. */
+  /** Starts the traffic of the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
-/** The p99 duration of the neighbour's chats and of another client's health checks. */
 type Latencies = { chatMs: number; healthMs: number };
-/** A kind of attack. `pidOf` returns the pid of the process whose memory the attack may exhaust. `maxMiB` is the goal for that memory. */
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
-  /** Returns the figure of the latency that the attack may increase. */
   latency: (attack: string, quiet: Latencies, attacked: Latencies) => Figure;
+  /** Returns the process whose memory the attack may exhaust. `maxMiB` is the goal for its memory. */
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
 };
@@ -45,14 +43,12 @@ type AttackKind = {
 const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
-/** Returns the figure of the health checks' p99 during the attack. `quiet` was measured without it. */
-export function atEdge(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+export function healthFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("health check", quiet.healthMs, attacked.healthMs);
   return atMost(MAX_EDGE_MS, { what: `${attack}: another client's p99`, value: attacked.healthMs, unit: "ms", detail });
 }
 
-/** Returns the figure of the chats' p99 with ÷ without the attack. */
-export function ofChats(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+export function chatFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("chat", quiet.chatMs, attacked.chatMs);
   const value = attacked.chatMs / quiet.chatMs;
   return atMost(MAX_RATIO, { what: `${attack}: neighbour's chat p99`, value, unit: "×", detail });
@@ -62,10 +58,10 @@ function compareMs(request: string, quietMs: number, attackedMs: number): string
   return `${request} p99 ${quietMs.toFixed(0)} ms without, ${attackedMs.toFixed(0)} ms with`;
 }
 
-const onConversation = { latency: ofChats, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
+const onConversation = { latency: chatFigure, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
 
 const ATTACK_KINDS: AttackKind[] = [
-  { name: "costly bodies", prepare: prepareCostlyBodies, latency: atEdge, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
+  { name: "costly bodies", prepare: prepareCostlyBodies, latency: healthFigure, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
   { name: "slow patterns", prepare: prepareSlowPatterns, ...onConversation },
   { name: "PDF bombs", prepare: preparePdfBombs, ...onConversation },
 ];
@@ -125,7 +121,6 @@ async function measureAttack(
   }
 }
 
-/** Returns the median of each latency over the rounds. */
 function medianOf(rounds: readonly Latencies[]): Latencies {
   return {
     chatMs: median(rounds.map(({ chatMs }) => chatMs)),
@@ -133,13 +128,12 @@ function medianOf(rounds: readonly Latencies[]): Latencies {
   };
 }
 
-/** Sends chats one after the other and, at the same time, health checks one after the other. Returns the p99 of each. */
+/** Sends chats one after the other and health checks beside them. Returns the p99 of each. */
 async function measureNeighbour(testbed: Testbed, count: number): Promise<Latencies> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
 }
 
-/** Sends the neighbour's chats one after the other and returns their durations. */
 async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let chat = 0; chat < count; chat++) {
@@ -179,7 +173,7 @@ async function prepareSlowPatterns({ system }: Testbed): Promise<Attack> {
   const ordinary = await createTenant(system.admin, { plan: "scale" });
   return {
     begin: async () => sendSlowMessages(system.url(), attacker),
-    beginHarmless: async () => sendOrdinaryMessages(system.url(), ordinary),
+    beginHarmless: async () => sendBaselineMessages(system.url(), ordinary),
   };
 }
 
@@ -191,7 +185,7 @@ async function preparePdfBombs({ system }: Testbed): Promise<Attack> {
     begin: async () =>
       sendRepeatedly(async () => {
         const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
-        // The service refuses a bomb; the attacker continues.
+        // The service refuses a bomb.
         await system.admin.knowledge
           .addSource({ workspaceId, botSlug, name, format: "pdf", content })
           .catch(() => undefined);
@@ -199,7 +193,6 @@ async function preparePdfBombs({ system }: Testbed): Promise<Attack> {
   };
 }
 
-/** Repeats a request from several concurrent clients until it is stopped. */
 function sendRepeatedly(request: () => Promise<unknown>): Traffic {
   let isOver = false;
   const clients = Array.from({ length: ATTACKERS }, async () => {

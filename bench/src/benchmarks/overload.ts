@@ -9,13 +9,12 @@ import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
 
 const generator = fileURLToPath(new URL("../load/overload-load-generator.ts", import.meta.url));
-/** Numbers of callers and turns that measure the peak. The peak is the throughput of callers that each wait for their reply. */
+/** The peak is the throughput of this many callers, each of which waits for its reply before it sends the next message. */
 const CALLERS = 32;
 const PEAK_TURNS = 4_000;
 const OVERLOAD_MS = 30_000;
-/** Duration of the normal load after the overload. */
 const NORMAL_MS = 15_000;
-/** The rates of the overload and of the normal load, as multiples of the peak. */
+/** The rates of the overload and of the normal load after it, as multiples of the peak. */
 const OVERLOAD_FACTOR = 3;
 const NORMAL_FACTOR = 0.5;
 
@@ -57,7 +56,7 @@ export const overload: Benchmark = {
   },
 };
 
-/** Returns the turns per second of callers that each wait for their reply. */
+/** Returns the peak in turns per second. */
 async function measurePeak(testbed: Testbed, turns: number): Promise<number> {
   const load = startLoad(parleyLoad(testbed, { callers: CALLERS, turns, warmUpTurns: turns }));
   await load.warm;

@@ -3,7 +3,7 @@ import { familyCpuMs } from "../support/cpu.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns, vacuumDatabase } from "../support/messages.ts";
 import { median, medianInterval } from "../support/statistics.ts";
-import { readServerPid, startTestbed, type Testbed } from "../support/testbed.ts";
+import { readPostmasterPid, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 /**
@@ -24,19 +24,17 @@ const OWNER_INDEXES = [
 ];
 const MESSAGES = 1_000_000;
 const WORKSPACES = 1_000;
-/** Goal for the CPU time with ÷ without the indexes. */
+/** Maximum of the CPU time with the indexes ÷ without them. */
 const GOAL = 1.03;
 const WARM_UP_TURNS = 2_000;
 const TURNS = 600;
-/** Pairs of measurements in a round. Their ratios differ by several percent, so the median needs many. */
+/** The ratios of the pairs differ by several percent, so the median needs many. */
 const PAIRS_PER_ROUND = 8;
 
-/** CPU time of a turn with the owners' indexes, compared with a database without these indexes. */
 export const ownerIndexes: Benchmark = {
   name: "owner-indexes",
-  description: `CPU of a turn, of the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,
-  hintIfMissed:
-    "more turns than necessary add entries to an index, or the interval includes the goal: repeat with more rounds",
+  description: `CPU of a turn in the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,
+  hintIfMissed: "too many turns add entries to an index, or the interval includes the goal: repeat with more rounds",
   async run({ rounds, scale }, progress) {
     const sides: Testbed[] = [];
     try {
@@ -51,7 +49,7 @@ export const ownerIndexes: Benchmark = {
       const costs: { indexed: number; unindexed: number }[] = [];
       for (let pair = 1; pair <= rounds * PAIRS_PER_ROUND; pair++) {
         const cost = new Map<Testbed, number>();
-        // Alternates the order, because the background work of the first measurement may slow the second.
+        // Alternates the order, because background work after the first measurement may slow the second.
         for (const side of pair % 2 === 0 ? [indexed, unindexed] : [unindexed, indexed])
           cost.set(side, await measureCost(side, turns));
         const [indexedMs = Number.NaN, unindexedMs = Number.NaN] = [cost.get(indexed), cost.get(unindexed)];
@@ -69,7 +67,6 @@ export const ownerIndexes: Benchmark = {
   },
 };
 
-/** Stores MESSAGES messages. Drops the owners' indexes unless `isIndexed`. */
 async function fill({ system, tenant }: Testbed, scale: number, isIndexed: boolean): Promise<void> {
   const { url } = system.database;
   await storeTurns(url, {
@@ -82,11 +79,11 @@ async function fill({ system, tenant }: Testbed, scale: number, isIndexed: boole
   await vacuumDatabase(url);
 }
 
-/** Runs `turns` turns, each in a new session of a new visitor. Returns the mean CPU time of a turn. */
+/** Returns the mean CPU time of a turn in ms. Each turn is in a new session of a new visitor. */
 async function measureCost(testbed: Testbed, turns: number): Promise<number> {
   const load = parleyLoad(testbed, { callers: 16, turns, warmUpTurns: 0 });
   const body = JSON.stringify({ ...(JSON.parse(load.body) as object), visitor_id: "$uuid" });
-  const server = await readServerPid(testbed.system.database.url);
+  const server = await readPostmasterPid(testbed.system.database.url);
   const before = familyCpuMs(server);
   const { cpuMsPerTurn } = await measureLoad({ ...load, body }, testbed.servicePids());
   return cpuMsPerTurn + (familyCpuMs(server) - before) / turns;

@@ -4,7 +4,6 @@ import { measureBulkExport } from "./bulk-export.ts";
 import { measureScreens } from "./console-screens.ts";
 import { measureExportNeighbour } from "./export-neighbour.ts";
 
-/** Measures the console's screens, a bulk export, and another workspace's chats during an export, all with a large database. */
 export const owners: Benchmark = {
   name: "owners",
   description: `with ${MESSAGES.toLocaleString("en")} stored messages: the console's screens, an export of ${OWN_MESSAGES.toLocaleString("en")} messages, and another workspace's chats during an export`,

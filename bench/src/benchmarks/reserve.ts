@@ -9,7 +9,7 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atLeast, type Benchmark } from "./benchmark.ts";
 
-/** The throughput by RPC must be at least this part of the throughput by SQL. */
+/** Smallest accepted ratio of the throughput by RPC to the throughput by SQL. */
 const GOAL = 0.5;
 const CALLERS = 32;
 const POOL_SIZE = 10;
@@ -21,7 +21,6 @@ const VARIANTS = [
 
 const loadGenerator = fileURLToPath(new URL("../load/quota-load-generator.ts", import.meta.url));
 
-/** Throughput of the quota service, compared with running its two statements directly. */
 export const reserve: Benchmark = {
   name: "reserve",
   description: "turns (a Reserve and a Settle) per second by RPC ÷ by the same SQL statements in one process",

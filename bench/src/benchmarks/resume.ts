@@ -20,12 +20,9 @@ const SETTLE_TIMEOUT_MS = 30_000;
 
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
-/**
- * Number of turns with an idempotency key that run before the first round. The same number without a key run too. The new processes compile their
- * code during these turns. Each measurement also has a short warm-up.
- */
+/** Turns of each kind, with and without an idempotency key, that run before the first round, while the new processes compile their code. */
 const FIRST_WARM_UP_TURNS = 4_000;
-/** Number of alternations in a round. Each measures turns without a key, then turns with one. */
+/** Alternations in a round. Each measures turns without a key, then turns with one. */
 const ALTERNATIONS = 8;
 
 /** Measures replies with an idempotency key: how many the reconnections lose, duplicate or charge wrongly, and the CPU time that a key costs. */
@@ -64,7 +61,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
   }
 }
 
-/** Reads a reply. Reconnects RECONNECTS times, each time to the next edge and after at most three pieces of text. */
+/** Reads a reply. Reconnects RECONNECTS times, each time to the next edge. */
 async function readReply({ system, tenant }: Testbed, number: number, attachMs: number[]): Promise<ReplyEnd> {
   let requests = 0;
   const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };

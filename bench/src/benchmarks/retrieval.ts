@@ -5,20 +5,19 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-/** Copies of the documents that are searched. Together they have about 10,000 chunks. */
+/** A search measurement uses this many copies of the documents, with about 10,000 chunks together. */
 const COPIES = 13;
-/** Approximate number of chunks of one copy. */
+/** Approximate. */
 const CHUNKS_PER_COPY = 770;
 const CHUNKS_FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
-/** The name of each part, in the order of the report. */
+/** In the order of the report. */
 const PARTS: Record<Part, string> = {
   dev: "development half",
   holdout: "holdout half",
   all: "whole set",
 };
 
-/** Quality of search and of the built-in model's answers on the relevance set, and the latency of a search. */
 export const retrieval: Benchmark = {
   name: "retrieval",
   description:
@@ -61,10 +60,7 @@ export const retrieval: Benchmark = {
   },
 };
 
-/**
- * Asks the same questions with hybrid search. The fake provider computes embeddings from hashes of words and trigrams, without semantic
- * quality. So the figures show only that hybrid search works and that its hit rate and refusals meet the goals.
- */
+/** The fake provider's embeddings are hashes of words and trigrams, so the scores say nothing about the semantic quality of a real model. */
 async function measureHybrid(databaseServerUrl: string, progress: (line: string) => void): Promise<RelevanceScores> {
   const system = await startSemanticSearchSystem({ databaseServerUrl });
   try {

@@ -4,7 +4,6 @@ import { atMost, type Benchmark } from "./benchmark.ts";
 
 const GOAL_MS = 1_000;
 
-/** Time from the start of a service until it is ready. */
 export const start: Benchmark = {
   name: "start",
   description: "time from start to ready of each service, started one after the other",

@@ -12,9 +12,9 @@ type Variant = {
   name: string;
   model: string;
   shape: LoadShape;
-  /** Number of turns of each side before the first round. The new processes compile their code during these turns, not during a round. */
+  /** Number of turns that Parley and the relay each run before the first round, while the new processes compile their code. */
   initialTurns: number;
-  /** Number of alternations in a round. */
+  /** How often a round measures the relay and then Parley. */
   alternations: number;
 };
 
@@ -38,7 +38,7 @@ const VARIANTS: Variant[] = [
 /** Number of turns of the run that is profiled. */
 const PROFILED_TURNS = 1_600;
 
-/** Total CPU time of the four services for a 100-token turn, compared with the bare relay's. */
+/** Compares Parley with the bare relay: a minimal service without authentication, quota, limits and storage. */
 export const turnCost: Benchmark = {
   name: "turn-cost",
   description: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
@@ -64,8 +64,8 @@ async function compare(
   try {
     const parley: number[] = [];
     const relay: number[] = [];
-    /** The CPU time of each service, by round. */
-    const byService: number[][] = [];
+    /** For each round, the CPU time of each service. */
+    const serviceCpuByRound: number[][] = [];
     const measureRelay = (each: LoadShape) => measureLoad(relayLoad(testbed, model, each), [testbed.relay.pid]);
     const measureParley = (each: LoadShape) => measureLoad(parleyLoad(testbed, each), testbed.servicePids());
 
@@ -81,13 +81,13 @@ async function compare(
       ]);
       relay.push(sum(relayCpu));
       parley.push(sum(parleyCpu));
-      byService.push(parleyCpu);
+      serviceCpuByRound.push(parleyCpu);
       progress(
         `${name}, round ${round}: Parley ${parley.at(-1)?.toFixed(2)} ms, bare relay ${relay.at(-1)?.toFixed(2)} ms`,
       );
     }
     const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
-    const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(byService).map(median);
+    const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(serviceCpuByRound).map(median);
     const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${initialShape.turns} turns of new processes: ${initialCost.parley.cpuMsPerTurn.toFixed(2)} and ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`;
     return atMost(1, { what: name, value, unit: "×", detail });
   } finally {

@@ -1,5 +1,5 @@
-// The load generator of the overload benchmark. Sends chats at a fixed rate, even if earlier chats have not ended. Runs in its own process, so
-// that the benchmark's work does not delay the chats. Prints the result as JSON.
+// Sends chats at a fixed rate, even if earlier chats have not ended. Runs in its own process, so that the benchmark's work does not delay the
+// chats. Prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ const options = JSON.parse(process.argv[2] ?? "{}") as OverloadOptions;
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 /** Part of the last event of a complete reply. */
 const COMPLETE_MARKER = '"finish_reason":"stop"';
-/** Length of the end of a response in which to look for the last event. */
+/** How many characters at the end of a response are kept. They include the last event. */
 const TAIL_CHARACTERS = 500;
 const REQUEST_TIMEOUT_MS = 60_000;
 const SEND_INTERVAL_MS = 10;
@@ -26,13 +26,11 @@ let nextAddressIndex = 0;
 
 type Outcome = "completed" | "refused" | "failed";
 
-/** Counts a failure by its cause. Returns the outcome "failed". */
 function recordFailure(cause: string): Outcome {
   result.failures[cause] = (result.failures[cause] ?? 0) + 1;
   return "failed";
 }
 
-/** Sends a chat. Returns how it ended. */
 function chat(): Promise<Outcome> {
   const n = nextAddressIndex++;
   const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
@@ -60,10 +58,7 @@ function chat(): Promise<Outcome> {
   });
 }
 
-/**
- * Sends `rate` chats a second for `ms` milliseconds. Calls `onEnd` with the outcome of each chat. Returns one promise per chat, which resolves
- * when the chat has ended.
- */
+/** Sends `rate` chats a second for `ms` milliseconds. Returns one promise per chat, which resolves when the chat has ended. */
 async function sendAt(rate: number, ms: number, onEnd: (outcome: Outcome) => void) {
   const startedAt = performance.now();
   const pending: Promise<void>[] = [];
@@ -79,7 +74,7 @@ const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome
   result.sent++;
 });
 
-// The load after the overload is below the capacity. The system has recovered once every chat of this load completes.
+// `normalRate` is below the capacity. The system has recovered after the last chat of this load that does not complete.
 const overloadEndedAt = performance.now();
 let lastProblemAt = overloadEndedAt;
 const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {

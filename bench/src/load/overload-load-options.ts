@@ -6,34 +6,32 @@ export type OverloadOptions = {
   headers: Record<string, string>;
   /** Chats sent per second during the overload. */
   overloadRate: number;
-  /** Duration of the overload. */
   overloadMs: number;
   /** Chats sent per second after the overload. */
   normalRate: number;
-  /** How long chats are sent after the overload. */
   normalMs: number;
 };
 
 /**
- * Result that overload-load-generator.ts prints as JSON. `sent`, `completed`, `refused` and `failed` count the chats of the overload.
- * `failures` counts the failed chats of the overload and of the time after it.
+ * Result that overload-load-generator.ts prints as JSON. `sent`, `completed`, `refused` and `failed` count the chats sent during the overload.
+ * `failures` also counts the failed chats sent after the overload.
  */
 export type OverloadResult = {
   sent: number;
-  /** Chats whose reply was complete. */
   completed: number;
   /** Chats that got 503 with Retry-After. */
   refused: number;
   failed: number;
   /**
-   * The number of failures by cause. If the request failed, the cause is the error's code or message, such as `ECONNRESET` or `timeout`. If the
-   * response failed after its headers, the cause is `after the headers: ` and the error. If the response ended
-   * but was not a complete reply, the cause is its status and error code.
+   * The number of failures by cause:
+   * - the code or message of the request's error, such as `ECONNRESET` or `timeout`,
+   * - `after the headers: ` and the error, if the response failed after its headers,
+   * - the status and error code of a response that ended without a complete reply.
    */
   failures: Record<string, number>;
   /**
-   * Seconds from the end of the overload until the last refused or failed chat ended. Considers only the chats that were sent after the overload:
-   * 0 if they were all completed.
+   * Seconds from the end of the overload until the last refused or failed chat ended. Ignores the chats sent during the overload. 0 if all chats
+   * sent afterwards were completed.
    */
   secondsUntilRecovered: number;
 };

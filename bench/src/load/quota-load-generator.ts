@@ -1,5 +1,4 @@
-// Load generator for the quota service. Runs in its own process. Reserves and settles turns, either by RPC or by running the service's SQL
-// statements directly on the database. Prints the throughput as JSON.
+// Load generator for the quota service: reserves and settles turns, by RPC or with the service's SQL statements, and prints the throughput as JSON.
 import { randomUUID } from "node:crypto";
 import { QuotaService, SettleOutcome } from "@parley/rpc/quota";
 import { connectPeer, createLogger, fixedTokens, Lifecycle, openDatabase } from "@parley/service-kit";
@@ -7,12 +6,11 @@ import { reserve } from "../../../services/quota/src/usage/reservations.store.ts
 import { settle } from "../../../services/quota/src/usage/settlements.store.ts";
 import type { QuotaLoadOptions, QuotaLoadResult } from "./quota-load-options.ts";
 
-/** Reserves and settles one turn. */
 type RunTurn = (workspaceId: string, turnId: string) => Promise<void>;
 
 const loadOptions = JSON.parse(process.argv[2] ?? "{}") as QuotaLoadOptions;
 
-function createGrpcTurn(): RunTurn {
+function createGrpcRunTurn(): RunTurn {
   const { target, internalToken } = loadOptions;
   const client = connectPeer(
     QuotaService,
@@ -26,7 +24,7 @@ function createGrpcTurn(): RunTurn {
   };
 }
 
-function createSqlTurn(): RunTurn {
+function createSqlRunTurn(): RunTurn {
   const { databaseUrl: url, databasePoolSize: maxConnections } = loadOptions;
   const database = openDatabase({ url, applicationName: "bench", maxConnections }, createLogger("bench", "warn"));
   return async (workspaceId, turnId) => {
@@ -36,7 +34,7 @@ function createSqlTurn(): RunTurn {
   };
 }
 
-const runTurn = loadOptions.transport === "grpc" ? createGrpcTurn() : createSqlTurn();
+const runTurn = loadOptions.transport === "grpc" ? createGrpcRunTurn() : createSqlRunTurn();
 
 async function measureThroughput(turns: number): Promise<number> {
   let remaining = turns;

@@ -10,7 +10,6 @@ export type QuotaLoadOptions = {
   /** Maximum database connections with `sql`; the same as the service's pool. */
   databasePoolSize: number;
   workspaceIds: string[];
-  /** Number of concurrent callers. */
   callers: number;
   /** Number of turns to reserve and settle. */
   turns: number;

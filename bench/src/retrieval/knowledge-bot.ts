@@ -12,17 +12,14 @@ import type { QuestionResult } from "./score.ts";
 export type KnowledgeBot = {
   /** Returns the passages that the search finds for a question, and the model's answer. */
   ask(question: string): Promise<QuestionResult>;
-  /** Opens a turn for a question and returns how long the turn's search took. */
+  /** Opens a turn and returns how long its search took. */
   measureSearchMs(question: string): Promise<number>;
   close(): void;
 };
 
 const TIMEOUT_MS = 30_000;
 
-/**
- * Creates a bot that uses the built-in model and has these documents. The methods of the result call the services as the edge does: conversation
- * searches and returns the prompt, and llm-proxy generates the answer.
- */
+/** Creates a bot that answers from these documents with the built-in model. Its methods call conversation and llm-proxy as the edge does. */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";
   const { workspaceId, botSlug, publicKey } = await createTenant(system.admin, { model });

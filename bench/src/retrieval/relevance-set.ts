@@ -4,9 +4,8 @@ import { dirname, join } from "node:path";
 
 /** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
-/** A question, and quotations from the documents. Each quotation answers the question. `file` contains at least one of the quotations. */
+/** Each of `quotations` is a passage of the documents that answers the question. `file` contains at least one of them. */
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; quotations: string[] };
-/** A question that the documents do not answer. */
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
 /** The relevance set; bench/relevance/README.md describes its files. */

@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-test("every quotation occurs in a document, and at least one quotation of each question in the file that the question names", () => {
+test("every quotation occurs in a document, and each question's file contains at least one of the question's quotations", () => {
   const { documents, questions } = readRelevanceSet();
   const plain = new Map(documents.map(({ name, text }) => [name, plainText(text)]));
   const all = [...plain.values()].join("\n");
@@ -31,7 +31,7 @@ test("every quotation occurs in a document, and at least one quotation of each q
   expect(questions.length).toBeGreaterThanOrEqual(60);
 });
 
-// The bot is asked more than 60 questions one after the other, which can take more than two minutes on a busy machine.
+// More than 60 sequential questions can take more than two minutes on a busy machine.
 test("search and the built-in model meet the goals for hit rate, quoted answers and refusals", async () => {
   const { all, dev, holdout } = await measureRelevance(system);
   const figures = JSON.stringify({ all, dev, holdout });

@@ -1,8 +1,8 @@
 import { mean } from "./statistics.ts";
 
 /**
- * Measures the variants alternately, `alternations` times each, so that changes in the machine's speed affect all of them. A measurement returns
- * a list of numbers, such as the CPU time of each process. Returns the means of these numbers for each variant.
+ * Measures the variants in turn, `alternations` times each, so that changes in the machine's speed affect all of them. A variant returns a
+ * list of numbers, such as the CPU time of each process. Returns for each variant the mean of each number.
  */
 export async function alternate(
   alternations: number,
@@ -14,7 +14,7 @@ export async function alternate(
   return results.map(transpose).map((columns) => columns.map(mean));
 }
 
-/** Transposes lists of equal length: returns the list of all first results, the list of all second results, and so on. */
+/** Transposes lists of equal length. */
 export function transpose(lists: readonly (readonly number[])[]): number[][] {
   return (lists[0] ?? []).map((_, column) => lists.map((list) => list[column] ?? Number.NaN));
 }

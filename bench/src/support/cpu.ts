@@ -19,13 +19,11 @@ export function familyCpuMs(pid: number): number {
   );
 }
 
-/** Returns the running children of a process. */
 function childrenOf(pid: number) {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.flatMap((each) => statIfRunning(Number(each)) ?? []).filter(({ parent }) => parent === pid);
 }
 
-/** Returns the statistics of a process, or undefined if it has ended. */
 function statIfRunning(pid: number) {
   try {
     return { pid, ...readStat(pid) };
@@ -36,19 +34,18 @@ function statIfRunning(pid: number) {
 
 function readStat(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field. proc(5) has the numbers.
+  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field. proc(5) lists the field numbers.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };
 }
 
-/** Returns the resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? 0) * 1024;
 }
 
-/** Returns the resident memory of a process and its children in bytes. Shared memory counts once for each process. */
+/** Includes the process's children. Shared memory counts once for each process. */
 export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }
@@ -71,7 +68,7 @@ export async function measurePeak<T>(
   }
 }
 
-/** Like `residentBytes`, but returns 0 for a process that has ended. */
+/** Returns 0 for a process that has ended. */
 function residentOrZero(pid: number): number {
   try {
     return residentBytes(pid);

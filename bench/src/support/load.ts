@@ -11,20 +11,18 @@ import type { Testbed } from "./testbed.ts";
 export type LoadMeasurement = LoadResult & {
   /** CPU time per turn, summed over all measured processes. */
   cpuMsPerTurn: number;
-  /** CPU time per turn of each process. */
   cpuMsPerTurnByProcess: number[];
 };
 
 const generatorPath = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
 
 export type Load = {
-  /** Resolves when the warm-up is over. */
   warm: Promise<void>;
   /** Runs the measured turns. Throws if one fails. */
   run(): Promise<LoadResult>;
 };
 
-/** Starts a load generator in a process of its own. It begins with the warm-up turns. */
+/** Starts a load generator in a process of its own, which begins with the warm-up turns. */
 export function startLoad(options: LoadOptions): Load {
   const child = spawn(process.execPath, [...nodeFlags, generatorPath, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -47,7 +45,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** Runs a load. Measures the CPU time that the processes `pids` use after the warm-up. */
+/** Runs a load, and measures the CPU time that the processes `pids` use after the warm-up. */
 export async function measureLoad(options: LoadOptions, pids: readonly number[]): Promise<LoadMeasurement> {
   const load = startLoad(options);
   await load.warm;
@@ -59,7 +57,6 @@ export async function measureLoad(options: LoadOptions, pids: readonly number[])
 
 export type LoadShape = { callers: number; turns: number; warmUpTurns: number; rampMs?: number };
 
-/** Returns the options of a load that sends visitors' messages to Parley. */
 export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadOptions {
   const { publicKey, origin } = tenant;
   return {
@@ -71,7 +68,7 @@ export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadO
   };
 }
 
-/** Returns the options of a load that sends the same messages to the bare relay: a minimal service, which Parley is compared with. */
+/** The same load for the bare relay, a minimal service with which Parley is compared. */
 export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape): LoadOptions {
   return {
     url: relayUrl,

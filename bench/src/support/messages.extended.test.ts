@@ -6,7 +6,7 @@ import { createWorkspaceDatabase } from "./testing/workspace-database.ts";
 it("gives each workspace the same numbers of ratings, reviews and ungrounded replies", async () => {
   const workspaceId = "first";
   const url = await createWorkspaceDatabase(workspaceId);
-  // A multiple of 20, 40 and 3, the intervals of the ratings, the reviews and the ungrounded replies.
+  // A multiple of 20, 40 and 3, the periods of the ratings, the reviews and the ungrounded replies.
   const workspaces = 120;
   await storeTurns(url, { workspaceId, turns: workspaces * 40, workspaces });
   const rows = await queryRows(

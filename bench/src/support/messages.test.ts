@@ -6,7 +6,7 @@ test.each([
   [1_000_000, 10],
   [5_000_000, 9_990],
   [600_000, 500_000],
-])("splits %i turns only between groups of %i turns", (turns, turnsPerGroup) => {
+])("splits %i turns into batches without splitting a group of %i turns", (turns, turnsPerGroup) => {
   const batches = splitIntoBatches(turns, turnsPerGroup);
   expect(batches[0]?.from).toBe(0);
   expect(batches.at(-1)?.to).toBe(turns);
@@ -17,7 +17,7 @@ test.each([
   }
 });
 
-test("returns one batch if it can hold all turns, and no batch for 0 turns", () => {
+test("returns one batch if all turns fit into it, and no batch for 0 turns", () => {
   expect(splitIntoBatches(50, 7)).toEqual([{ from: 0, to: 50 }]);
   expect(splitIntoBatches(0, 7)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { queryRows } from "@parley/test-support";
 
-/** Maximum number of turns that one transaction stores. A larger group of turns is an exception, because a group must not be split. */
+/** Maximum number of turns that one transaction stores, unless a single group of turns is larger (see storeTurns). */
 const MAX_BATCH_TURNS = 250_000;
 
 export type StoreTurnsOptions = {
@@ -14,12 +14,9 @@ export type StoreTurnsOptions = {
   turnsPerSession?: number;
 };
 
-/** Returns an SQL expression for the month of a time, by UTC. */
 const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
 
-// Inserts the rows that finished turns store: a session with its counts, a turn, two messages with consecutive ids, the usage and the call log.
-// Spreads the turns over the last 30 days. A batch contains whole sessions. Each visitor has about 20 sessions. Visitors rate a fifth of the
-// replies, and owners review a twentieth. "turn" is the number of a turn in its workspace.
+// Inserts the rows of finished turns, spread over the last 30 days. "n" is a turn's number among all turns, "turn" its number in its workspace.
 //
 // Parameters:
 // - $1: the first workspace; $4: the number of workspaces
@@ -89,7 +86,7 @@ const INSERT_BATCH = `
          1500, 'done', rating, review, at, at + interval '2 s'
   FROM numbered`;
 
-/** Splits the turns 0 to `turns` - 1 into batches of whole groups. The last group may be smaller. `to` is exclusive. */
+/** Splits `turns` turns into batches of whole groups. The last group may be smaller. `to` is exclusive. */
 export function splitIntoBatches(turns: number, turnsPerGroup: number): { from: number; to: number }[] {
   const batchTurns = Math.max(1, Math.floor(MAX_BATCH_TURNS / turnsPerGroup)) * turnsPerGroup;
   return Array.from({ length: Math.ceil(turns / batchTurns) }, (_, index) => ({
@@ -98,13 +95,13 @@ export function splitIntoBatches(turns: number, turnsPerGroup: number): { from: 
   }));
 }
 
-/** Inserts finished turns with SQL, without running them. Calls `progress` with the number of stored turns after each batch. */
+/** Inserts finished turns with SQL. Calls `progress` with the number of stored turns after each batch. */
 export async function storeTurns(
   url: string,
-  stored: StoreTurnsOptions,
+  options: StoreTurnsOptions,
   progress?: (turns: number) => void,
 ): Promise<void> {
-  const { workspaceId, sessionId = null, turns, workspaces = 1, turnsPerSession = 10 } = stored;
+  const { workspaceId, sessionId = null, turns, workspaces = 1, turnsPerSession = 10 } = options;
   const [bot] = await queryRows<{ bot_id: string }>(
     url,
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",

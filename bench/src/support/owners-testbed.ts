@@ -20,8 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, a replica would not
-      // wait for a due_at so far in the future, because it would conclude that the database's clock was set back.
+      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, a replica would
+      // conclude that the database's clock was set back, and start the reconciliations early.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },
@@ -63,7 +63,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     report,
   );
   await vacuumDatabase(database.url);
-  // The conversation service counts replies by the hour. It counted the past days before the turns were stored, so it must count these days again.
+  // The conversation service counted the replies of the past days before the turns were stored. Without its leases, it counts these days again.
   await queryRows(
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",

@@ -39,14 +39,14 @@ function hottestFunctions(profile: Profile, count: number): HotFunction[] {
     });
 }
 
-/** Returns a location relative to the repository or the npm package, without the machine's paths. */
+/** Returns a location relative to the repository or the npm package. */
 function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): string {
   if (url === "") return "";
   const path = url.replace(/^.*\/node_modules\//, "").replace(/^file:.*?\/((?:services|packages)\/)/, "$1");
   return `${path}:${lineNumber + 1}`;
 }
 
-/** Saves the profile of the folder `from` as `name`.cpuprofile.gz in `to`, without this machine's paths. Returns its 10 hottest functions. */
+/** Saves the CPU profile in the folder `from` as `name`.cpuprofile.gz in `to`, without this machine's paths. Returns its 10 hottest functions. */
 export async function saveProfile(from: string, to: string, name: string): Promise<HotFunction[]> {
   const [file] = (await readdir(from)).filter((each) => each.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`${name} wrote no profile`);

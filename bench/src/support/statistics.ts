@@ -12,8 +12,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Returns a confidence interval of the median, for values of any distribution: the values whose ranks are 1.96 standard deviations of the
- * binomial distribution (√n ÷ 2) below and above the middle. The confidence level is approximately 95 %, and at least 92 % with 5 or more values.
+ * Returns a confidence interval of the median, for values of any distribution: the values whose ranks are 1.96 × √n ÷ 2 below and above the
+ * middle rank. The confidence level is approximately 95 %, and at least 92 % with 5 or more values.
  */
 export function medianInterval(values: readonly number[]): [low: number, high: number] {
   const sorted = [...values].sort((a, b) => a - b);

@@ -24,7 +24,6 @@ export type Testbed = {
   relay: RunningProcess;
   relayUrl: string;
   redisUrl: string;
-  /** Returns the pids of Parley's services: edges, conversation, quota, llm-proxy. */
   servicePids(): number[];
   stop(): Promise<void>;
 };
@@ -39,7 +38,6 @@ type TestbedOptions = Pick<SystemOptions, "edges" | "env" | "llmConfig">;
  * Starts Redis, PostgreSQL, Parley and the bare relay.
  *
  * @param model name of a model of the fake provider, e.g. `tokens-100` (replies with 100 tokens) or `tokens-100-every-50` (one token every 50 ms)
- * @param options number of edges, and additional environment and provider settings for the services
  */
 export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
   const redis = await startRedis();
@@ -52,7 +50,6 @@ export async function startTestbed(model: string, options: TestbedOptions = {}):
   }
 }
 
-/** Starts everything except Redis. */
 async function startTestbedOn(redisUrl: string, model: string, options: TestbedOptions): Promise<Testbed> {
   const postgres = await startTestPostgres();
   const system = await startSystem({
@@ -100,18 +97,15 @@ async function addBenchPlan(url: string): Promise<void> {
 
 const STATISTICS_TURNS = 100;
 
-/**
- * Stores some turns and collects the planner's statistics, as in an installation that is in use. Otherwise PostgreSQL would use query plans
- * for empty tables for up to a minute, and these query plans read all turns of the workspace.
- */
+/** Without statistics, PostgreSQL would use query plans for empty tables for up to a minute. These plans read all turns of a workspace. */
 async function collectStatistics(system: System): Promise<void> {
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: "openai:tokens-1" });
   await Promise.all(Array.from({ length: STATISTICS_TURNS }, () => visit(system.url(), tenant)));
   await queryRows(system.database.url, "ANALYZE");
 }
 
-/** Returns the pid of the PostgreSQL server, whose children are all its processes. */
-export async function readServerPid(url: string): Promise<number> {
+/** Returns the pid of the parent of all processes of the PostgreSQL server. */
+export async function readPostmasterPid(url: string): Promise<number> {
   const [file] = await queryRows<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
   return Number(file?.text.split("\n")[0]);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { readConfig } from "./config.ts";
 
 describe("the development sign-in", () => {
-  it("does not start beside a real identity provider", () => {
+  it("refuses to start if JWT_ISSUER names another identity provider", () => {
     expect(() => readConfig({ JWT_ISSUER: "https://sso.example" })).toThrow(
       "JWT_ISSUER names another identity provider",
     );
@@ -17,7 +17,7 @@ describe("the development sign-in", () => {
     expect(readConfig({ ISSUER: "http://sso.localhost:8094" }).issuer).toBe("http://sso.localhost:8094");
   });
 
-  it("does not let clients request tokens of arbitrary workspaces by default", () => {
+  it("does not let clients request tokens for arbitrary workspaces by default", () => {
     expect(readConfig({}).issuesAnyToken).toBe(false);
   });
 });

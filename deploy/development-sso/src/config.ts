@@ -2,14 +2,14 @@ import { ConfigError, Environment } from "@parley/service-kit/environment";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads the environment of the development sign-in. Throws ConfigError that lists every problem. */
+/** Throws ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const issuer = environment.text("ISSUER", "http://localhost:8094");
   const servicesIssuer = environment.optionalText("JWT_ISSUER");
   if (!URL.canParse(issuer) || !isLoopback(new URL(issuer).hostname))
     environment.addProblem("ISSUER must be an address of this machine: anyone who reaches it can sign in");
-  // The services accept the tokens of one issuer. With a real identity provider, they would refuse the tokens of the development sign-in.
+  // The services accept tokens of one issuer only.
   if (servicesIssuer !== undefined && servicesIssuer !== issuer)
     environment.addProblem("JWT_ISSUER names another identity provider: do not run the development sign-in beside it");
   return environment.finish({
@@ -17,7 +17,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     host: environment.text("HOST", "127.0.0.1"),
     port: environment.port("PORT", 8094),
     audience: environment.text("AUDIENCE", "parley"),
-    /** The path of a file with a private JWK. Without it, each start generates a new key. */
+    /** Path of a private JWK. Without it, each start generates a key. */
     keyFile: environment.optionalText("KEY_FILE"),
     tokenTtlSeconds: environment.integer("TOKEN_TTL_SECONDS", 3_600, { min: 1 }),
     workspaceClaim: environment.text("WORKSPACE_CLAIM", "workspace_id"),

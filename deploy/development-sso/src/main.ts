@@ -11,7 +11,7 @@ const config = readConfigOrExit();
 const server = createServer(createProvider(config, await readKey(config.keyFile)).callback());
 server.listen(config.port, config.host);
 for (const event of ["SIGTERM", "SIGINT", "disconnect"]) process.once(event, close);
-// Stops when the parent process is gone. `connected` is false when the parent exited before this line.
+// The parent process may have exited before these handlers were set.
 if (process.connected === false) close();
 
 function close(): void {

@@ -6,12 +6,12 @@ export const CONSOLE_CLIENT = "parley-console";
 
 const SESSION_TTL_SECONDS = 12 * 3_600;
 
-/** An account with the role `viewer`. Accounts other than this one and the owner have no role. */
+/** The account with the role `viewer`. */
 const VIEWER = "demo-viewer";
 
 /**
- * Creates an identity provider for development. It asks for no password. The authorization request may name an account in `login_hint`;
- * the default is `config.owner`. If `issuesAnyToken` is set, the provider also issues tokens for any workspace:
+ * Creates an identity provider for development, which asks for no password. It signs in the account that the authorization request names
+ * in `login_hint`, by default `config.owner`. If `issuesAnyToken` is set, the provider also issues tokens for any workspace:
  *
  *   curl -u parley:parley -d grant_type=client_credentials -d workspace=ws_… -d role=owner http://localhost:8094/token
  */
@@ -56,7 +56,7 @@ export function createProvider(config: Config, key: JWK): Provider {
     issueRefreshToken: async () => true,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
-    // Asks for no consent: the owner has already clicked "Sign in" in the console.
+    // Shows no consent page: the owner has already clicked "Sign in" in the console.
     async loadExistingGrant(ctx) {
       const { session, client } = ctx.oidc;
       if (session?.accountId === undefined || client === undefined) return undefined;

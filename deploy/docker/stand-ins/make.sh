@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the base images of docker-compose.yml and the Dockerfile without an image registry. node:24-bookworm-slim is Debian (debootstrap)
-# with the given node binary and this machine's npm. The PostgreSQL and Redis images add Debian 12's packages to this image. The packages
-# are older than the tags say: postgres:17-bookworm contains PostgreSQL 15. Needs root and debootstrap.
+# Builds the base images of docker-compose.yml and the Dockerfile without an image registry. node:24-bookworm-slim is Debian 12 with the given
+# node binary and this machine's npm. The PostgreSQL and Redis images add Debian's packages to it, which are older than the tags say:
+# postgres:17-bookworm contains PostgreSQL 15. Needs root and debootstrap.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
 set -euo pipefail

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openExternalDatabase } from "./database.ts";
 
 describe("openExternalDatabase", () => {
-  it("describes the server without its password and does not stop it", async () => {
+  it("returns a description without the password, and a stop() that leaves the server running", async () => {
     const database = await createDatabase();
     const { description, stop } = await openExternalDatabase(database.url);
     const { port, password } = new URL(database.url);

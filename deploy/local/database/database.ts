@@ -15,8 +15,8 @@ export type Database = {
 };
 
 /**
- * Limit of a connection attempt and of a statement. This process also builds the console. On a busy machine, the build blocks the event
- * loop for several seconds. Meanwhile this process reads no reply of the server.
+ * Limit of a connection attempt and of a statement. It is long because this process also builds the console, which blocks the event loop for
+ * several seconds on a busy machine.
  */
 const TIMEOUT_MS = 30_000;
 
@@ -49,7 +49,6 @@ export async function readVersion(client: Client): Promise<string> {
   return rows[0]?.server_version.split(" ")[0] ?? "";
 }
 
-/** Runs `work` with a connection and then closes it. */
 export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({
     connectionString: url,

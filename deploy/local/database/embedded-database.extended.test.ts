@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { StartError } from "../errors.ts";
 import { type EmbeddedDatabaseOptions, startEmbeddedDatabase } from "./embedded-database.ts";
 
-/** Creates the options of a new embedded database, whose data the test's end removes, and the list of the notices that it sends. */
+/** Returns the options of a new database and the list to which its notices are added. The end of the test removes the data. */
 async function createOptions(): Promise<{ options: EmbeddedDatabaseOptions; notices: string[] }> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
   onTestFinished(async () => {
@@ -20,7 +20,6 @@ async function createOptions(): Promise<{ options: EmbeddedDatabaseOptions; noti
   return { options: { dataDir, port: await freePort(), password: "password-of-the-tests", notify }, notices };
 }
 
-/** Reads the PID of the server that uses a data directory. */
 async function readPid(postgresDir: string): Promise<number> {
   return Number((await readFile(join(postgresDir, "postmaster.pid"), "utf8")).split("\n")[0]);
 }
@@ -59,7 +58,7 @@ test("sends no signal to the PID of a server that has exited and could not be re
   expect(kill.mock.calls).not.toContainEqual([pid, "SIGINT"]);
 });
 
-test("doubles the time between restarts while they fail, and restarts when the cause is gone", async () => {
+test("doubles the delay between restarts while they fail, and restarts when the cause is gone", async () => {
   const { options, notices } = await createOptions();
   const database = await startEmbeddedDatabase(options);
   onTestFinished(() => database.stop());

@@ -16,7 +16,7 @@ export type EmbeddedDatabaseOptions = {
 
 const DATABASE_NAME = "parley";
 const CHECK_INTERVAL_MS = 1_000;
-/** The delay after the first failed restart. Each further failure doubles it. */
+/** The delay after the first failed restart. */
 const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 30_000;
 

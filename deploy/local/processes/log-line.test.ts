@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { parseLogLine } from "./log-line.ts";
 
 describe("parseLogLine", () => {
-  it("reads level, message and error reason of a JSON line", () => {
+  it("reads the level, message and error reason of a JSON line", () => {
     const line = JSON.stringify({ level: "error", message: "settling failed", error: { message: "no such host" } });
     expect(parseLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });
   });
 
-  it("does not repeat a reason that the message contains", () => {
+  it("does not repeat an error reason that the message already contains", () => {
     const line = JSON.stringify({ level: "fatal", message: "cannot start: taken", error: { message: "taken" } });
     expect(parseLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });
   });

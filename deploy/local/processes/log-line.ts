@@ -1,17 +1,13 @@
 export type LogLine = {
-  /** A `fatal` line explains why the process exits. The supervisor shows it with the exit, not on its own. */
+  /** A `fatal` line explains why the process exits. */
   level: "info" | "warn" | "error" | "fatal";
-  /** The text for the user. */
   text: string;
 };
 
 const LEVELS = ["warn", "error", "fatal"] as const;
 const MAX_TEXT_CHARACTERS = 300;
 
-/**
- * Parses a line of a process's output: a JSON log line, or the message line of an uncaught error or a
- * configuration error. Returns undefined for other lines, such as those of a stack trace.
- */
+/** Parses a JSON log line or an error's message line. Returns undefined for other lines, such as those of a stack trace. */
 export function parseLogLine(line: string): LogLine | undefined {
   const entry = parseJsonLine(line);
   if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_TEXT_CHARACTERS) } : undefined;

@@ -30,10 +30,10 @@ export function assignPorts(firstPort: number) {
   };
 }
 
-/** The values of PUBLIC_HOST with which the public port listens on LOOPBACK. */
+/** If PUBLIC_HOST has one of these values, the edge can be reached at LOOPBACK. */
 const HOSTS_WITH_LOOPBACK = ["0.0.0.0", "::", LOOPBACK];
 
-/** Returns the URL by which this machine reaches the edge. If the edge listens on LOOPBACK, the URL's host is `loopbackHost`. */
+/** Returns the URL by which this machine reaches the edge. */
 export function buildEdgeUrl(
   { publicHost, port }: { publicHost: string; port: number },
   loopbackHost = "localhost",
@@ -59,8 +59,8 @@ const PURPOSES: Readonly<Record<keyof Ports, string>> = {
 };
 
 /**
- * Throws StartError when a port cannot be opened. Waits at most `timeoutMs` in total for a previous run to release its ports. Checks the
- * public port on `publicHost`. Skips the database's port, because this start reuses a database that is still running.
+ * Throws StartError if a port cannot be opened. Waits at most `timeoutMs` in total for a previous run to release its ports. Does not check the
+ * database's port: if the database is still running, the start reuses it.
  */
 export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
@@ -76,7 +76,7 @@ export async function assertPortsFree(ports: Ports, publicHost: string, timeoutM
   }
 }
 
-/** Tries to listen on the port. Returns the system error code if this fails; undefined if the port is free. */
+/** Returns the system error code if the port cannot be opened; undefined if it can. */
 async function probePort(host: string, port: number): Promise<string | undefined> {
   const probe = createServer();
   try {

@@ -15,16 +15,13 @@ export type ProcessSpec = {
   /** Returns 200 when the process is ready. */
   readyUrl: string;
   logPath: string;
-  /** How long the process may take to stop. */
   stopTimeoutMs: number;
 };
 
-/** One run of a process, from start to exit. */
 export type ProcessRun = {
   /** Resolves to true when the process is ready, or to false if it exits first. */
   ready: Promise<boolean>;
   exited: Promise<ProcessExit>;
-  /** Sends SIGTERM. */
   terminate: () => void;
   /** Sends SIGKILL to the process group. */
   kill: () => void;
@@ -33,13 +30,12 @@ export type ProcessRun = {
 export type ProcessExit = {
   /** `exit 1`, the name of the signal, or the error code if the process could not be started. */
   status: string;
-  /** The last error that the process printed. */
   lastError: string | undefined;
 };
 
 /**
  * Starts a child process in its own process group, so that it does not receive the terminal's signals. An IPC channel lets the child
- * notice when this process is gone. The child's output goes to `log`, and its parsed lines to `onLine`.
+ * notice when this process is gone.
  */
 export function startProcess(spec: ProcessSpec, log: Writable, onLine: (line: LogLine) => void): ProcessRun {
   const child = spawn(process.execPath, spec.args, {

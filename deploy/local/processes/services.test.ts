@@ -91,7 +91,7 @@ describe("buildServiceSpecs", () => {
     expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
   });
 
-  it("passes a provider key to llm-proxy only, and only if LLM_CONFIG names its variable", async () => {
+  it("with LLM_CONFIG, passes only the provider keys that it names, and only to llm-proxy", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await environments({
       LLM_CONFIG: "llm.yaml",
@@ -109,7 +109,7 @@ describe("buildServiceSpecs", () => {
     );
   });
 
-  it("prefers the identity provider from the environment to the development issuer", async () => {
+  it("uses the environment's identity provider instead of the development issuer", async () => {
     const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
     expect((await environments(sso)).edge).toMatchObject(sso);
   });

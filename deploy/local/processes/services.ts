@@ -19,9 +19,8 @@ export type ServiceInputs = {
   secrets: Secrets;
   /** An administrator's URL. */
   databaseUrl: string;
-  /** Describes the issuer of owners' access tokens. The internal and the admin token are in `secrets`. */
+  /** Describes the issuer of owners' access tokens. */
   tokenIssuer: TokenIssuer;
-  /** The directory of the built widget. */
   widgetDir: string;
   /** The directory of the console's built page. */
   consoleDir: string;
@@ -45,7 +44,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
     name,
     args: [...NODE_FLAGS, scriptPath(name)],
     env: {
-      // Such as PATH and HOME.
+      // For example PATH and HOME.
       ...config.machineVariables,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
@@ -53,7 +52,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
       ...tokenIssuer.serviceVariables,
       ...own,
-      // The variables that the service inherits from `start`; they override the ones above.
+      // Variables from the environment of `start`. They override the ones above.
       ...config.inheritedVariables[name],
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
@@ -86,7 +85,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       WIDGET_DIR: widgetDir,
       ...targets,
     }),
-    // The console listens for browsers on PUBLIC_HOST, which is loopback because owners use a browser on this machine. Its ops port listens on HOST.
+    // The console's public port listens on PUBLIC_HOST, its ops port on HOST.
     console: spec("console", ports.consoleOps, {
       PUBLIC_HOST: LOOPBACK,
       PORT: String(ports.console),
@@ -103,7 +102,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   };
 }
 
-/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as those that hold the API keys of providers. */
+/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as OPENAI_API_KEY in `api_key_env: OPENAI_API_KEY`. */
 async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;

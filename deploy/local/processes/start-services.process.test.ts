@@ -10,7 +10,7 @@ import { startServices } from "./start-services.ts";
 
 const SERVICES: readonly ServiceName[] = ["edge", "conversation", "quota", "llm-proxy", "console"];
 
-/** The code of a server that needs 100 ms to stop, and appends a line to `stopsPath` at the begin and the end of its stop. */
+/** The code of a server that takes 100 ms to stop. It appends a line to `stopsPath` when it begins to stop, and another when it has stopped. */
 const serverScript = (name: string, port: number, stopsPath: string) => `
   const { createServer } = require("node:http");
   const { appendFileSync } = require("node:fs");

@@ -9,8 +9,8 @@ const STOP_ORDER: readonly ServiceName[] = ["console", "edge", "conversation", "
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
 /**
- * Starts the services, except those in `except`, and waits until all are ready. They start concurrently. If one fails, throws StartError and
- * drops the notices of the other services, which only report that the failed service is missing.
+ * Starts the services concurrently, and waits until all are ready. If one fails, throws StartError and drops the notices of the other services,
+ * which only report that the failed service is missing.
  */
 export async function startServices(
   specs: Record<ServiceName, ProcessSpec>,
@@ -42,7 +42,7 @@ function addCleanup({ stop, kill }: SupervisedProcess, cleanups: CleanupStack): 
   cleanups.add(stop, kill);
 }
 
-/** Resolves when all are ready. Rejects with the first failure, or when `stopSignal` aborts. */
+/** Rejects with the first failure, or when `stopSignal` aborts. */
 async function waitUntilAllReady(started: readonly SupervisedProcess[], stopSignal: AbortSignal): Promise<void> {
   const stopped = Promise.withResolvers<never>();
   const onAbort = () => stopped.reject(stopSignal.reason);

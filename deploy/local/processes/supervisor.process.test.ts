@@ -136,7 +136,7 @@ describe("supervise", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("logs the output and reports warnings and errors", async () => {
+  it("writes the output to the log file and reports warnings", async () => {
     const talking = `${serverScript(port)}
       setInterval(() => {
         console.log(JSON.stringify({ level: "info", message: "all is well" }));

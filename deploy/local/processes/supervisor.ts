@@ -9,14 +9,12 @@ export type Notice = { name: string; level: "info" | "warn" | "error"; text: str
 export type SupervisedProcess = {
   /** Resolves when the process is first ready. Rejects with StartError when the start fails. */
   ready: Promise<void>;
-  /** Stops the process without a restart. Kills it when it takes too long. */
+  /** Stops the process without a restart. Kills it after the spec's `stopTimeoutMs`. */
   stop: () => Promise<void>;
-  /** Kills the process immediately. */
   kill: () => void;
 };
 
 export type RestartPolicy = {
-  /** The time limit for the first readiness. */
   readyTimeoutMs: number;
   /** Delay before the first restart. Each further restart doubles it. */
   firstDelayMs: number;

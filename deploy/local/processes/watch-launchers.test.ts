@@ -20,7 +20,7 @@ describe("findLaunchers", () => {
     expect(pidsOf(await findLaunchers(24, reader([SHELL, ...NPX, ...PNPM])))).toEqual([24, 23, 22, 21, 20]);
   });
 
-  it("finds the processes up to pnpm when the user runs pnpm", async () => {
+  it("finds the processes up to pnpm when the user runs pnpm without npx", async () => {
     const [pnpm, ...below] = PNPM;
     const direct = [SHELL, { ...pnpm, pid: 22, parentPid: 10, command: "pnpm start" }, ...below];
     expect(pidsOf(await findLaunchers(24, reader(direct)))).toEqual([24, 23, 22]);
@@ -40,7 +40,7 @@ describe("findLaunchers", () => {
     expect(await findLaunchers(24, reader([tool, ...below]))).toEqual([]);
   });
 
-  it("returns none without a package manager or without process information", async () => {
+  it("returns an empty list if there is no package manager or no process information", async () => {
     expect(await findLaunchers(24, reader([SHELL, { pid: 24, parentPid: 10, command: "node launch.js" }]))).toEqual([]);
     expect(await findLaunchers(24, reader([]))).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe("areAllRunning", () => {
     expect(await areAllRunning(launchers, reader(adopted))).toBe(false);
   });
 
-  it("returns true without launchers", async () => {
+  it("returns true for an empty list of launchers", async () => {
     expect(await areAllRunning([], reader([]))).toBe(true);
   });
 });

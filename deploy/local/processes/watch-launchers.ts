@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 
-/** A process in the process table. */
 export type ProcessEntry = { pid: number; parentPid: number; command: string };
 
 export type ReadProcess = (pid: number) => Promise<ProcessEntry | undefined>;
@@ -26,8 +25,8 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 }
 
 /**
- * Returns this process and its ancestors up to the package manager: the script's shell, pnpm, and npx with its shell if npx started
- * pnpm. The ancestors above them may exit.
+ * Returns a process and its ancestors up to the package manager: the script's shell, pnpm, and npx with its shell if npx started
+ * pnpm. Returns nothing if pnpm did not start the process.
  */
 export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const chain: ProcessEntry[] = [];

@@ -84,7 +84,7 @@ describe("a usage error", () => {
     ],
     ["migrate edge", /conversation, quota, llm-proxy; run parley migrate --help$/],
     ["workspace list extra", /^parley: too many arguments.*; run parley workspace list --help$/],
-  ])("exits 2 with one line that names the problem and the help: %s", async (line, expected) => {
+  ])("exits 2 with one line that names the problem and the help command: %s", async (line, expected) => {
     const { code, stdout, stderr } = await run(line.split(" "));
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr.trimEnd()).toEqual(typeof expected === "string" ? expected : expect.stringMatching(expected));
@@ -114,18 +114,18 @@ describe("the version", () => {
 });
 
 describe("the installation on this machine", () => {
-  const start = /: start it with npx --yes pnpm@12 start, or select another installation with DATA_DIR/;
+  const startHint = /: start it with npx --yes pnpm@12 start, or select another installation with DATA_DIR/;
 
   it("is reported as not running when DATA_DIR has no instance file", async () => {
     const { code, stdout, stderr } = await run(["workspace", "list", "--json"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(start);
+    expect(stderr).toMatch(startHint);
   });
 
   it("is reported as not running when its process is gone", async () => {
     // No process has this PID: the maximum on Linux is 4,194,304.
     await writeInstance(dataDir, { ...INSTANCE, pid: 4_194_305 });
-    expect((await run(["workspace", "list"])).stderr).toMatch(start);
+    expect((await run(["workspace", "list"])).stderr).toMatch(startHint);
   });
 
   it("suggests a retry and the log when a service is unreachable", async () => {

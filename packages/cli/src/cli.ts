@@ -122,7 +122,7 @@ function formatUsageProblem(error: CommanderError): string {
   );
 }
 
-/** Returns the help command that fits the arguments, for example `parley key create --help`. */
+/** Returns the help command for the arguments, such as `parley key create --help`. */
 function findHelpCommand(program: Pick<Command, "commands">, args: readonly string[]): string {
   const path: string[] = [];
   let commands = program.commands;

@@ -10,7 +10,7 @@ describe("readConfig", () => {
     expect(readConfig(values, "/clone")).toMatchObject({ filesDir: "/home/ada/docs", dataDir: "/clone/.parley" });
   });
 
-  it("ignores the directory in which another package script was run", () => {
+  it("ignores INIT_CWD in a package script other than parley", () => {
     expect(readConfig({ npm_lifecycle_event: "test", INIT_CWD: "/clone" }, "/tmp/x").filesDir).toBe("/tmp/x");
   });
 
@@ -37,7 +37,7 @@ describe("readConfig", () => {
     expect(() => readConfig({ ADMIN_TOKEN_FILE: file }, "/")).toThrow("ADMIN_TOKEN: ENOENT");
   });
 
-  it("reports only once that ADMIN_TOKEN contains no token", () => {
+  it("reports a blank ADMIN_TOKEN as one problem, not as two", () => {
     expect(() => readConfig({ ADMIN_TOKEN: " " }, "/")).toThrow(/^ADMIN_TOKEN contains no token$/);
   });
 
@@ -47,7 +47,7 @@ describe("readConfig", () => {
 });
 
 describe("pickMachineVariables", () => {
-  it("keeps only the listed machine variables that are set", () => {
+  it("returns the machine variables that are set, and no other variables", () => {
     const values = { PATH: "/bin", HOME: "/root", ADMIN_TOKEN: "t", OPENAI_API_KEY: "k", SECRET: "s", TZ: "" };
     expect(pickMachineVariables(values)).toEqual({ PATH: "/bin", HOME: "/root" });
   });

@@ -30,7 +30,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const configDir = environment.text("XDG_CONFIG_HOME", join(environment.text("HOME", homedir()), ".config"));
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
-    /** Relative FILE arguments are resolved against it. */
+    /** The directory for relative FILE arguments of commands. */
     filesDir: (isScript && environment.optionalText("INIT_CWD")) || workingDir,
     adminUrls,
     replicaUrls,
@@ -71,7 +71,6 @@ function readAdminToken(environment: Environment): string | undefined {
   }
 }
 
-/** Returns the variables that every child process inherits. */
 export function pickMachineVariables(values: NodeJS.ProcessEnv): Record<string, string> {
   const set = MACHINE_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
   return Object.fromEntries(set);

@@ -6,9 +6,9 @@ import type { Result } from "./output/result.ts";
 /** The dependencies of every command. */
 export type Context = {
   config: Config;
-  /** Calls the admin services of the target. */
+  /** Calls the admin services of `target`. */
   callAdmin: CallAdmin;
-  /** Returns the installation whose URLs are set in the environment. If none is set, returns the installation on this machine. */
+  /** Returns the installation whose URLs the environment sets. If it sets none, returns the installation on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;
@@ -18,7 +18,7 @@ export type Context = {
   notice: (line: string) => void;
   /** Writes an error to stderr, with the prefix `parley: `. The command may continue. */
   printError: (message: string) => void;
-  /** Whether --json is set. */
+  /** Returns whether --json is set. */
   isJsonOutput: () => boolean;
   stdout: NodeJS.WritableStream;
   stdin: NodeJS.ReadableStream | undefined;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { NODE_FLAGS } from "./local/migrate-service.ts";
 
-// Linux has this device, on which every write fails as on a full disk.
+// On this Linux device, every write fails with ENOSPC.
 const FULL_DISK = "/dev/full";
 
 test.runIf(existsSync(FULL_DISK))("a command that cannot write its output prints an error and exits 1", () => {

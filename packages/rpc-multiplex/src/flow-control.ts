@@ -6,7 +6,7 @@ export class SendWindow {
   #unreadBytes = 0;
   #opened: PromiseWithResolvers<void> | undefined;
 
-  /** Counts sent bytes. Returns a promise if the window is full: the next response must wait for it. */
+  /** Returns a promise if the window is full: the next response must wait for it. */
   addSent(bytes: number): Promise<void> | undefined {
     this.#unreadBytes += bytes;
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) return undefined;
@@ -14,7 +14,6 @@ export class SendWindow {
     return this.#opened.promise;
   }
 
-  /** Counts bytes that the caller has read. */
   addRead(bytes: number): void {
     this.#unreadBytes -= bytes;
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) this.open();

@@ -3,7 +3,7 @@ import { setImmediate as nextIteration } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/** A stream that accepts `capacity` messages before it reports backpressure. */
+/** A stream that reports backpressure from its `capacity`-th message on. */
 class TestStream extends EventEmitter {
   readonly messages: string[][] = [];
   capacity: number;

@@ -1,4 +1,4 @@
-/** The largest message that several frames share. A larger frame gets a message of its own. */
+/** Limit of a message with several frames. A larger frame gets a message of its own. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 
 type MessageStream<Message> = {
@@ -7,8 +7,8 @@ type MessageStream<Message> = {
 };
 
 /**
- * Writes the frames of one iteration of the event loop as one message, or as several messages if they exceed MAX_MESSAGE_BYTES together. Under
- * backpressure, writes nothing until the stream has drained. The caller must limit how many frames it adds during that time.
+ * Writes the frames of one iteration of the event loop in as few messages as MAX_MESSAGE_BYTES allows. Under backpressure, writes nothing until
+ * the stream has drained: the caller must limit how many frames it adds meanwhile.
  */
 export class FrameBatcher<Frame, Message> {
   readonly #stream: MessageStream<Message>;
@@ -22,12 +22,11 @@ export class FrameBatcher<Frame, Message> {
     this.#toMessage = toMessage;
   }
 
-  /** Whether the stream is under backpressure. */
   get isBlocked(): boolean {
     return this.#isBlocked;
   }
 
-  /** Adds a frame to the next message. `bytes` is the frame's approximate size. */
+  /** `bytes` is the frame's approximate size. */
   add(frame: Frame, bytes: number): void {
     this.#pending.push({ frame, bytes });
     if (this.#isScheduled || this.#isBlocked) return;

@@ -8,7 +8,7 @@ import { RetryBudget } from "./retry-budget.ts";
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** How often the streams are replaced, so that a new replica soon gets its share of calls and a stopping replica soon loses its streams. */
 const RENEW_AFTER_MS = 500;
-/** If a peer responds with UNIMPLEMENTED to Carry, the RPC of a multiplexed stream, the client opens no streams for this long. */
+/** How long the client opens no streams after a peer has responded to one with UNIMPLEMENTED. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
 
 export type MultiplexOptions = {
@@ -16,18 +16,16 @@ export type MultiplexOptions = {
   fallback: CallTransport;
   /** Adds the credentials to the metadata of each stream. The stream's metadata applies to all its calls. */
   writeMetadata: MetadataWriter;
-  /** Whether server-streaming calls are multiplexed too. For services whose streamed responses are small. */
+  /** Whether server-streaming calls are multiplexed too. Only for services whose streamed responses are small. */
   multiplexesStreams: boolean;
   /** Paths of methods that are retried without a budget, such as `/parley.quota.v1.QuotaService/Settle`. */
   alwaysRetried: ReadonlySet<string>;
 };
 
 /**
- * Sends many calls on one gRPC stream per replica. A multiplexed call costs a fraction of a gRPC call. If no stream is open, or a call
- * cannot be multiplexed, the fallback sends the call: no call waits for a stream. The fallback also retries a unary call whose stream is
- * lost or whose peer is unavailable, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls. The
- * methods in `alwaysRetried` are retried once without a budget. If the retry is refused with RESOURCE_EXHAUSTED, the call fails with the first
- * attempt's UNAVAILABLE. That attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
+ * Sends many calls on one gRPC stream per replica, because a multiplexed call costs a fraction of a gRPC call. If no stream is open, or if a
+ * call cannot be multiplexed, `fallback` sends the call. It also retries a unary call once if its stream is lost or its peer is unavailable, so
+ * every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except for the methods in `alwaysRetried`.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;
@@ -63,6 +61,7 @@ export class MultiplexClient implements CallTransport {
     try {
       return await sendPlainCall();
     } catch (error) {
+      // The first attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
       throw hasStatus(error, status.RESOURCE_EXHAUSTED) ? firstError : error;
     }
   }
@@ -80,7 +79,6 @@ export class MultiplexClient implements CallTransport {
     if (performance.now() > this.#renewAtMs) void this.#renewStreams();
     if (request.length > MAX_REQUEST_BYTES || deadlineMs - Date.now() > MAX_CALL_MS || signal?.aborted)
       return undefined;
-    // Tries each stream once.
     for (const _ of this.#streams) {
       const stream = this.#streams[this.#nextStreamIndex++ % this.#streams.length];
       if (stream?.acceptsCalls) return stream;
@@ -89,9 +87,9 @@ export class MultiplexClient implements CallTransport {
   }
 
   /**
-   * Opens a stream to each replica that answers, and retires the previous streams. grpc-js does not list a channel's replicas. But its round
-   * robin gives consecutive streams to consecutive replicas, unless another call comes between. So streams are opened until two in a row
-   * reach no new replica.
+   * Replaces the streams with one new stream to each replica that answers. grpc-js does not list a channel's replicas, but its round robin
+   * gives consecutive streams to consecutive replicas, unless another call comes between. So it opens streams until two in a row reach no new
+   * replica.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;

@@ -20,7 +20,7 @@ import { GetUsageRequestSchema, QuotaService } from "@parley/rpc/quota";
 import { afterEach, expect, test } from "vitest";
 import { serveMultiplexed } from "./multiplex-server.ts";
 
-// These tests send frames that no client of this version sends.
+// These tests send frames that the current client does not send.
 
 type Frame = MessageInitShape<typeof CallFrameSchema>;
 
@@ -30,10 +30,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/**
- * Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". Returns the contexts of the calls that it
- * received, and a function that opens a stream to it.
- */
+/** Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". `calls` are the calls that it received. */
 async function startServer({ plan = "" } = {}) {
   const calls: CallContext[] = [];
   const record: Interceptor = (context, next) => {
@@ -88,7 +85,7 @@ test.each([
   ["a name that no header may have", { "bad key": "x" }],
   ["a value that no header may have", { trace: "\u0100" }],
   ["a text value for a binary header", { "trace-bin": "x" }],
-])("metadata with %s fails its own call only", async (_, metadata) => {
+])("metadata with %s fails only its own call", async (_, metadata) => {
   const stream = (await startServer()).open();
   stream.send(begin(1, { metadata }), begin(2));
   await expect.poll(() => stream.received.length).toBe(2);
@@ -97,7 +94,7 @@ test.each([
   expect(good?.end).toMatchObject({ status: status.OK });
 });
 
-test("an unknown method fails its own call only", async () => {
+test("an unknown method fails only its own call", async () => {
   const stream = (await startServer()).open();
   stream.send(begin(1, { method: "parley.quota.v1.QuotaService/Nothing" }), begin(2));
   await expect.poll(() => stream.received.length).toBe(2);
@@ -130,7 +127,7 @@ test("ignores unknown steps, and steps of calls that do not exist", async () => 
   expect(await stream.ended).toBe(status.OK);
 });
 
-test("a response above the size limit fails its own call only", async () => {
+test("a response above the size limit fails only its own call", async () => {
   const stream = (await startServer({ plan: "x".repeat(16 * 1024 * 1024) })).open();
   stream.send(begin(1));
   await expect.poll(() => stream.received.length, { timeout: 5_000 }).toBe(1);

@@ -18,7 +18,7 @@ const MAX_RESPONSE_BYTES = 15 * 1024 * 1024;
 
 /**
  * Serves `methods` to multiplexed calls.
- * @param isAuthorized decides by the metadata of a stream. A refused stream is closed before any of its calls is read.
+ * @param isAuthorized checks a stream's metadata. A refused stream is closed before any of its calls is read.
  */
 export function serveMultiplexed(
   server: Server,
@@ -39,7 +39,7 @@ type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
 
-/** The server side of one stream, with the calls on the stream. */
+/** Serves the calls of one stream. */
 class MultiplexedStreamHandler {
   readonly #stream: CarryStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
@@ -51,7 +51,7 @@ class MultiplexedStreamHandler {
     this.#stream = stream;
     this.#methods = methods;
     this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
-    // Sends the headers immediately: when they arrive, the client reads the replica's address from the connection (getPeer).
+    // Sends the headers immediately, because the client reads the replica's address (getPeer) when they arrive.
     stream.sendMetadata(new Metadata());
     stream.on("data", ({ frames }: CarryRequest) => {
       for (const frame of frames) this.#receive(frame);
@@ -135,7 +135,7 @@ class MultiplexedStreamHandler {
     }
   }
 
-  /** Aborts the handler of a call whose caller no longer waits. Removes the call at once, even if the handler is still running. */
+  /** Aborts a call's handler. Removes the call immediately, even if the handler is still running. */
   #abort(callId: number): void {
     const call = this.#pendingCalls.get(callId);
     if (call === undefined) return;
@@ -160,7 +160,7 @@ function requireAllowedSize(response: Uint8Array): Uint8Array {
   throw new RpcError(status.RESOURCE_EXHAUSTED, "resource_exhausted", "the response is too large");
 }
 
-/** Returns the stream's metadata with the entries of one call. Throws for a name or value that no header may have. */
+/** Returns the stream's metadata with one call's entries added. Throws if a name or value is not valid in a header. */
 function mergeMetadata(streamMetadata: Metadata, entries: readonly [string, string][]): Metadata {
   if (entries.length === 0) return streamMetadata;
   const metadata = streamMetadata.clone();

@@ -12,9 +12,7 @@ import {
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
 
-/**
- * The longest deadline of a multiplexed call: more than the longest generation takes (360 s). A retired stream can stay open for this long.
- */
+/** The longest deadline of a multiplexed call: more than the longest generation takes (360 s). */
 export const MAX_CALL_MS = 380_000;
 /** A stream accepts no calls after this time, even if the client has not replaced it. */
 const MAX_ACCEPT_MS = 1_000;
@@ -23,11 +21,10 @@ const OPEN_TIMEOUT_MS = 500;
 
 type CallFrame = MessageInitShape<typeof CallFrameSchema>;
 
-/** Receives what the peer sends for one call. */
 type PendingCall = {
   /** Called with each response, and with the end of a successful call. A unary response and its end come together. */
   receive(response: Uint8Array | undefined, isLast: boolean): void;
-  /** Called when the peer reports an error or the stream is lost. Responses that came earlier are still read. */
+  /** Called when the peer reports an error or the stream is lost. The caller can still read earlier responses. */
   fail(error: RpcError): void;
   /** Called when the caller cancels or the deadline passes. Unread responses are dropped. */
   abort(error: RpcError): void;
@@ -35,7 +32,6 @@ type PendingCall = {
 
 type QueueItem = { response: Uint8Array | undefined; isLast: boolean } | RpcError;
 
-/** Queues the responses of a server-streaming call, or its error, until the caller reads them. */
 class ResponseQueue implements PendingCall {
   readonly #items: QueueItem[] = [];
   #arrival = Promise.withResolvers<void>();
@@ -75,7 +71,7 @@ type StartedCall = {
   finish: () => void;
 };
 
-/** The client side of one stream to a replica, with the calls on the stream. */
+/** The client side of one stream to a replica. */
 export class MultiplexStream {
   readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
   readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
@@ -113,12 +109,12 @@ export class MultiplexStream {
     return !this.#isRetired && !this.#batcher.isBlocked;
   }
 
-  /** Resolves with the replica's address when the replica has answered, or with undefined if it does not answer in time. */
+  /** Resolves with undefined if the replica does not answer within OPEN_TIMEOUT_MS. */
   peerAddress(): Promise<string | undefined> {
     return this.#peerAddress;
   }
 
-  /** Closes the stream at once. For a stream without calls. */
+  /** Closes a stream that has no calls. */
   cancel(): void {
     this.#isRetired = true;
     this.#stream.cancel();
@@ -130,7 +126,7 @@ export class MultiplexStream {
     this.#closeWhenIdle();
   }
 
-  /** Makes a unary call. Throws RpcError: UNAVAILABLE if the stream is lost during the call. */
+  /** Throws RpcError: UNAVAILABLE if the stream is lost during the call. */
   async unary(call: Call, request: Uint8Array): Promise<Message> {
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
     const receive = (response = new Uint8Array()) => resolve(response);
@@ -143,8 +139,8 @@ export class MultiplexStream {
   }
 
   /**
-   * Starts a server-streaming call. The caller must read the responses. Reading throws as `unary` does. Cancels the call if the caller stops
-   * reading early. This is not a generator, because a generator would keep the request in memory until the call ends.
+   * Starts a call whose responses the caller must read. Reading throws as `unary` does. Cancels the call if the caller stops reading early.
+   * Not a generator, because a generator would keep the request in memory until the call ends.
    */
   serverStream(call: Call, request: Uint8Array): AsyncIterable<Message> {
     const queue = new ResponseQueue();
@@ -236,7 +232,6 @@ export class MultiplexStream {
     }
   }
 
-  /** Sends a frame unless the peer has ended the call. */
   #send(frame: CallFrame & { callId: number }): void {
     if (this.#pendingCalls.get(frame.callId) !== undefined) this.#batcher.add(frame, 0);
   }

@@ -1,6 +1,6 @@
-/** How many retries each call adds to the budget: in the long run, at most 10 % of the calls are retried. */
+/** In the long run, at most 10 % of the calls are retried. */
 const RETRIES_PER_CALL = 0.1;
-/** The most retries that the budget can hold. It covers the calls in flight when a replica dies. */
+/** The budget's maximum. It covers the calls in flight when a replica dies. */
 const MAX_RETRIES = 50;
 
 /** Limits retries to a share of the calls, so that retries do not multiply the load of a peer that refuses calls. */
@@ -11,7 +11,7 @@ export class RetryBudget {
     this.#retries = Math.min(MAX_RETRIES, this.#retries + RETRIES_PER_CALL);
   }
 
-  /** Takes one retry from the budget. Returns false if none is left. */
+  /** Returns false if no retry is left. */
   takeRetry(): boolean {
     if (this.#retries < 1) return false;
     this.#retries--;

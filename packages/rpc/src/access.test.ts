@@ -49,7 +49,7 @@ describe("mayCall", () => {
     ["owner", [createBot, listBots]],
     ["viewer", [listBots]],
     [undefined, []],
-  ] as const)("lets the role %s call only the methods whose option permits it", (role, permitted) => {
+  ] as const)("lets the role %s call only the methods whose admin_access option permits it", (role, permitted) => {
     expect([createBot, listBots, setPlan].filter((method) => mayCall(role, method))).toEqual(permitted);
   });
 });

@@ -16,27 +16,23 @@ export type ChannelOptions = {
   tlsServerName?: string | undefined;
 };
 
-// Keepalive detects a dead peer within the sum of these two, which must stay below 15 s. The timeout is the longer of the two, because a
-// live peer can be busy for some seconds.
+// Keepalive detects a dead peer within the sum of these two, which must stay below 15 s (grpc-js#2785). The timeout is the longer of the two,
+// because a live peer can be busy for some seconds.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
-/**
- * How many unread bytes a peer may send on one HTTP/2 stream before it must pause. Each multiplexed call has a smaller window of its own, so
- * that a slow reader does not pause the other calls on the stream.
- */
+/** How many unread bytes a peer may send on one HTTP/2 stream before it must pause. */
 const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens a channel that balances its calls over every address of the target. Keepalive detects a dead peer within 15 s (grpc-js#2785). The
- * channel reconnects within 1.2 s of the peer's return: the longest backoff of 1 s plus grpc-js's jitter of a fifth.
+ * Opens a channel that balances its calls over every address of the target. It reconnects within 1.2 s of the peer's return: the longest
+ * backoff of 1 s plus grpc-js's jitter of a fifth.
  */
 export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
     // gRPC retries while more than half of `maxTokens` are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
-    // All methods of the channel share these tokens, so they also limit gRPC's retries of CloseTurn, Settle and RenewEdge. These three methods are
-    // retried without a budget by MultiplexClient and by their callers.
+    // All methods of the channel share this budget. MultiplexClient and the callers also retry CloseTurn, Settle and RenewEdge without it.
     retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
     methodConfig: [
       {
@@ -54,7 +50,7 @@ export function openChannel(options: ChannelOptions): Channel {
   return new Client(options.target, options.credentials ?? ChannelCredentials.createInsecure(), {
     ...(options.tlsServerName !== undefined && { "grpc.ssl_target_name_override": options.tlsServerName }),
     "grpc.service_config": JSON.stringify(serviceConfig),
-    // Calls between services stay in the cluster. The proxy of HTTP_PROXY is for requests that leave the cluster.
+    // HTTP_PROXY is for requests that leave the cluster.
     "grpc.enable_http_proxy": 0,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,

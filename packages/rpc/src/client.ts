@@ -13,7 +13,7 @@ import { type GrpcMethod, toMethodDefinition } from "./method-definition.ts";
 import type { Call, CallTransport } from "./transport.ts";
 
 export type CallOptions = {
-  /** The time until the call's deadline. Required: without a deadline a call can hang when its peer restarts. */
+  /** Required, because without a deadline a call can hang when its peer restarts. */
   timeoutMs: number;
   /** If aborted, cancels the call locally and at the peer. */
   signal?: AbortSignal;
@@ -39,7 +39,6 @@ export type RpcClient<S extends DescService> = {
  */
 export type CallObserver = (method: string, metadata: Metadata) => ((error?: RpcError) => void) | undefined;
 
-/** Returns a typed client of `service` that sends its calls through `transport`. */
 export function createClient<S extends DescService>(
   service: S,
   transport: CallTransport,
@@ -75,7 +74,7 @@ async function runUnary(transport: CallTransport, call: Call, observe?: CallObse
   }
 }
 
-/** Starts the call. This is not a generator, because a generator would keep the request in memory until the stream ends. */
+/** Not a generator, because a generator would keep the request in memory until the stream ends. */
 function runServerStream(transport: CallTransport, call: Call, observe?: CallObserver): AsyncIterable<Message> {
   const onEnd = observe?.(call.method.path.slice(1), call.metadata);
   return readResponses(transport.serverStream(call), onEnd);

@@ -32,9 +32,7 @@ export class RpcError extends Error {
   }
 }
 
-/**
- * The abort reason of every served call's signal. It is shared, because abort() without a reason would create a DOMException for each call.
- */
+/** The abort reason of the signals of all served calls. abort() without a reason would create a DOMException for each call. */
 export const CALL_CANCELLED: RpcError = new RpcError(
   status.CANCELLED,
   "cancelled",

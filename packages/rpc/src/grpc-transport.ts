@@ -4,12 +4,12 @@ import { RpcError } from "./error.ts";
 import type { Call, CallTransport, MetadataWriter } from "./transport.ts";
 import { waitForConnection } from "./wait-for-connection.ts";
 
-/** The key that grpc-js adds to the metadata of a failed call that it has retried. */
+/** grpc-js adds this key to the metadata of a failed call that it has retried. */
 const PREVIOUS_ATTEMPTS_KEY = "grpc-previous-rpc-attempts";
 
 /**
- * Sends each call as a gRPC call of its own. If gRPC retries a unary call and the retry is refused with RESOURCE_EXHAUSTED, the call fails with
- * UNAVAILABLE: an earlier attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
+ * Sends each call as a separate gRPC call. If grpc-js retries a unary call and the retry is refused with RESOURCE_EXHAUSTED, the call fails
+ * with UNAVAILABLE: the first attempt may have succeeded, but callers take RESOURCE_EXHAUSTED as proof that nothing was done.
  */
 export class GrpcTransport implements CallTransport {
   readonly #channel: Client;
@@ -48,7 +48,7 @@ export class GrpcTransport implements CallTransport {
     const cancel = () => grpcCall?.cancel();
     this.#writeMetadata(metadata);
     try {
-      // The deadline allows for the longest stream. waitForConnection reports an unreachable peer much sooner.
+      // The deadline is that of the longest stream. waitForConnection reports an unreachable peer much sooner.
       await waitForConnection(this.#channel, signal);
       const { path, requestSerialize, responseDeserialize } = method;
       grpcCall = this.#channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, {

@@ -9,10 +9,10 @@ import {
 } from "@bufbuild/protobuf";
 import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 
-/** A method of any service, as grpc-js describes it: path, kind and codecs. */
+/** grpc-js's definition of a method of any service. */
 export type GrpcMethod = MethodDefinition<Message, Message>;
 
-/** Returns grpc-js's description of one method of a protobuf-es service. */
+/** Converts a protobuf-es method to grpc-js's definition. */
 export function toMethodDefinition<I extends DescMessage, O extends DescMessage>(
   method: DescMethod & { input: I; output: O },
 ): MethodDefinition<MessageShape<I>, MessageShape<O>> {
@@ -27,7 +27,7 @@ export function toMethodDefinition<I extends DescMessage, O extends DescMessage>
   };
 }
 
-/** Returns grpc-js's description of a protobuf-es service, by method name as in the proto. */
+/** Converts a protobuf-es service to grpc-js's definition, with the methods' names as in the proto. */
 export function toServiceDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.name, toMethodDefinition(method)]));
 }
@@ -37,7 +37,7 @@ export function fullMethodName(method: DescMethod): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-// The Buffer shares the memory of toBinary's result, because nothing else uses that memory. grpc-js copies the bytes when it frames the message.
+// Returns a view of toBinary's result instead of a copy: nothing else uses that memory, and grpc-js copies the bytes into the message's frame.
 function createEncoder<S extends DescMessage>(schema: S): (message: MessageShape<S>) => Buffer {
   return (message) => {
     const bytes = toBinary<S>(schema, message);

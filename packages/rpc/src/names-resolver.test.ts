@@ -10,9 +10,9 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const bytes = (value: Buffer) => value;
+const identity = (value: Buffer) => value;
 
-/** Starts a server whose only method returns its own address. Resolves with the address. */
+/** Starts a server whose only method returns `host`. Resolves with the server's address, `host:port`. */
 async function startPeer(host: string, port = 0): Promise<string> {
   const server = new Server();
   const bound = await new Promise<number>((resolve, reject) =>
@@ -24,10 +24,10 @@ async function startPeer(host: string, port = 0): Promise<string> {
     path: "/test.Peer/Address",
     requestStream: false,
     responseStream: false,
-    requestSerialize: bytes,
-    requestDeserialize: bytes,
-    responseSerialize: bytes,
-    responseDeserialize: bytes,
+    requestSerialize: identity,
+    requestDeserialize: identity,
+    responseSerialize: identity,
+    responseDeserialize: identity,
   };
   server.addService(
     { address: definition },
@@ -39,7 +39,7 @@ async function startPeer(host: string, port = 0): Promise<string> {
 
 type Callback = (error: null, value: Buffer) => void;
 
-/** Returns a port on which nothing listens at the address. */
+/** Returns a port of `host` on which nothing listens. */
 async function closedPort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, "listening");
@@ -55,13 +55,13 @@ function connect(target: string): Client {
   return channel;
 }
 
-/** Sends a call with a deadline of 5 s. Resolves with the address of the server that received it. */
+/** Resolves with the host of the server that received the call. */
 function call(channel: Client): Promise<string> {
   return new Promise((resolve, reject) =>
     channel.makeUnaryRequest(
       "/test.Peer/Address",
-      bytes,
-      bytes,
+      identity,
+      identity,
       Buffer.alloc(0),
       { deadline: Date.now() + 5_000 },
       (error, value) => (error ? reject(error) : resolve(String(value))),
@@ -76,7 +76,7 @@ describe("a target with several names", () => {
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
   });
 
-  test("retries a failed lookup of one name although the other name has an address, and stops after it succeeds", async () => {
+  test("retries a failed lookup of one name until it succeeds, although the other name has an address", async () => {
     const first = await startPeer("127.0.0.1");
     const second = await startPeer("127.0.0.2");
     const originalLookup = dns.lookup;

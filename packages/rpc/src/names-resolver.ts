@@ -5,16 +5,15 @@ type Endpoints = Parameters<experimental.ResolverListener>[0];
 
 /**
  * Resolves several DNS names and uses all their addresses: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first name is a
- * headless Service, with an address for each replica. The second is a ClusterIP Service with one address that always leads to a ready
- * replica. If all cached addresses of the first name belong to replicas that are gone, the channel still has the address of the second.
- * Certificates are verified against the first name.
+ * headless Service, with an address for each replica. All of them may be stale in a DNS cache. The second name is a ClusterIP Service, whose
+ * single address always leads to a ready replica. Certificates are verified against the first name.
  */
 class NamesResolver implements experimental.Resolver {
   readonly #listener: experimental.ResolverListener;
   readonly #resolvers: experimental.Resolver[];
-  /** The last addresses of each name, or its error if it never had any; undefined until the first result. */
+  /** For each name: its latest addresses, or its error if it never had addresses; undefined until the first result. */
   readonly #results: (Endpoints | undefined)[];
-  /** The names whose last lookup failed, by their place in the target. */
+  /** The indexes of the names whose last lookup failed. */
   readonly #failed = new Set<number>();
 
   constructor(target: Target, listener: experimental.ResolverListener, options: ChannelOptions) {
@@ -40,15 +39,15 @@ class NamesResolver implements experimental.Resolver {
     this.#failed.clear();
   }
 
-  /** Reports the addresses of all names so far. Reports an error only if no name has an address and every name has a result. */
+  /** Reports the known addresses of all names. Reports an error only if every name has a result and none has an address. */
   #report(index: number, result: Endpoints): boolean {
     if (result.ok || !this.#results[index]?.ok) this.#results[index] = result;
     if (result.ok) this.#failed.delete(index);
     else this.#failed.add(index);
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
     if (endpoints.length > 0) {
-      // grpc-js repeats a failed lookup only if its error is reported. Here addresses are reported instead, so this repeats the failed
-      // lookups. The DNS resolver itself limits how often it looks a name up.
+      // grpc-js repeats a failed lookup only if its error is reported. It is not reported here, so this loop repeats the lookup. The DNS resolver
+      // limits the rate of lookups.
       for (const failed of this.#failed) this.#resolvers[failed]?.updateResolution();
       return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
     }
@@ -62,7 +61,7 @@ const splitNames = ({ path }: Target): string[] => path.split(",");
 const toDnsTargets = (target: Target): Target[] =>
   splitNames(target).map((path) => ({ ...target, scheme: "dns", path }));
 
-/** Registers the scheme `names` for the targets of channels. */
+/** Registers the scheme `names` for channel targets. */
 export function registerNamesResolver(): void {
   experimental.registerResolver("names", NamesResolver);
 }

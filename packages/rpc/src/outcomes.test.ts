@@ -16,7 +16,7 @@ import {
 } from "./outcomes.ts";
 import { ReservationState, SettleOutcome } from "./quota.ts";
 
-test("converts each outcome and each reservation state to protobuf and back", () => {
+test("converts each outcome, settle outcome and reservation state to protobuf and back", () => {
   for (const name of OUTCOME_NAMES) expect(outcomeFromProto(OUTCOMES[name].proto)).toBe(name);
   for (const name of ["done", "void"] as const) expect(settleOutcomeFromProto(SETTLE_OUTCOMES[name])).toBe(name);
   for (const name of ["held", "done", "void"] as const)
@@ -30,7 +30,7 @@ test("returns undefined for an unspecified outcome, reservation state or settle 
   expect(reservationStateFromProto(ReservationState.UNSPECIFIED)).toBeUndefined();
 });
 
-test("only done counts against the quota and has the finish reason stop", () => {
+test("only the outcome done counts against the quota, and only it has the finish reason stop", () => {
   const counted = OUTCOME_NAMES.filter((name) => OUTCOMES[name].settleOutcome === "done");
   const stopped = OUTCOME_NAMES.filter((name) => OUTCOMES[name].finishReason === "stop");
   expect([counted, stopped]).toEqual([["done"], ["done"]]);

@@ -35,7 +35,7 @@ type OutcomeTranslations = {
   settleOutcome: SettleOutcomeName;
   /** The `finish_reason` of the stream's `done` event, and the label `finish` of parley_turns_total. */
   finishReason: FinishReason;
-  /** The possible codes. The first is the default for a turn that is stored without a code or with a code of a newer version. */
+  /** The possible codes. The first is used if the stored code is empty or unknown. */
   errorCodes: readonly [ErrorCode, ...ErrorCode[]];
 };
 
@@ -118,7 +118,6 @@ export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveSta
   settled: ReserveStatus.SETTLED,
 };
 
-/** The code of a failed generation. */
 export type GenerationFailureCode = Exclude<FailureCode, "internal_error"> | "model_unknown";
 
 /** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */
@@ -157,7 +156,6 @@ export function turnAfterGeneration(status: GenerateStatus): TurnResult {
   return TURN_RESULT_BY_STATUS[status] ?? INTERNAL_ERROR;
 }
 
-/** Maps each value of a table to its name. */
 function invert<Name extends string, Value>(table: Readonly<Record<Name, Value>>): ReadonlyMap<Value, Name> {
   return new Map((Object.keys(table) as Name[]).map((name) => [table[name], name]));
 }

@@ -21,16 +21,15 @@ import { CALL_CANCELLED, RpcError, status } from "./error.ts";
 import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
 
 export type CallContext = {
-  /** The method, e.g. `parley.quota.v1.QuotaService/Reserve`. */
+  /** Such as `parley.quota.v1.QuotaService/Reserve`. */
   method: string;
-  /** Aborted when the caller cancels or disconnects, or when the deadline passes. Unless the call is multiplexed, also aborted when it has ended. */
+  /** Aborted when the caller cancels or disconnects, or when the deadline passes. For a plain gRPC call also aborted when the call ends. */
   signal: AbortSignal;
   metadata: Metadata;
-  /** The request, for interceptors. A handler receives the typed request as its first argument. */
+  /** For interceptors. A handler receives the typed request as its first argument. */
   request: Message;
 };
 
-/** One function per method of the service. */
 export type ServiceImplementation<S extends DescService> = {
   [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageShape<I>, context: CallContext) => Promise<MessageInitShape<O>>
@@ -47,7 +46,7 @@ export type SendResponse = (response: Message) => Promise<unknown> | undefined;
 
 /** A method with its handler and interceptor, which any transport can serve. */
 export type ServedMethod = {
-  /** E.g. `parley.quota.v1.QuotaService/Reserve`. */
+  /** Such as `parley.quota.v1.QuotaService/Reserve`. */
   name: string;
   definition: GrpcMethod;
   /** Serves one call: sends the responses of a stream, or returns a unary call's response. Throws only RpcError. */
@@ -107,7 +106,7 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
     await intercept(context, async () => {
       for await (const item of handler(context.request, context)) {
         if (context.signal.aborted) return;
-        // Backpressure: waits until the caller has read, so that responses do not pile up in memory.
+        // Backpressure: waits until the caller has read.
         const drained = send(create(method.output, item as never) as Message);
         if (drained) await drained;
       }

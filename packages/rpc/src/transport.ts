@@ -2,7 +2,6 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import type { GrpcMethod } from "./method-definition.ts";
 
-/** One call of a client. */
 export type Call = {
   method: GrpcMethod;
   request: Message;
@@ -12,7 +11,7 @@ export type Call = {
   deadlineMs: number;
   /** Cancels the call. */
   signal: AbortSignal | undefined;
-  /** Whether a unary call waits for an unreachable peer until the deadline, instead of failing at once. Streams ignore this option. */
+  /** Whether a unary call waits for an unreachable peer until the deadline, instead of failing immediately. Streams ignore this option. */
   waitForReady: boolean;
 };
 

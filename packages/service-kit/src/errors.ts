@@ -1,4 +1,4 @@
-/** The kind of a failure, independent of the protocol. toRpcError maps it to a gRPC status. */
+/** toRpcError maps these to gRPC statuses. */
 export type ErrorKind =
   | "invalid_argument"
   | "unauthenticated"
@@ -30,7 +30,7 @@ export function invalidArgument(message: string, code = "invalid_argument"): Ser
   return new ServiceError("invalid_argument", code, message);
 }
 
-/** Returns an error and its causes, at most five errors in total. Returns an empty list if `error` is not an Error. */
+/** Returns an error and its causes, at most five in total; an empty list if `error` is not an Error. */
 export function listErrorAndCauses(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each);

@@ -1,6 +1,6 @@
 import type * as present from "./failpoint.ts";
 
-// Replaces failpoint.ts in container images, so that nothing can make a production process fail.
+// Replaces failpoint.ts in container images, so that failpoints cannot be armed in production.
 
 export const armFailpoints: typeof present.armFailpoints = (list) => {
   if (list) throw new Error("this build has no failpoints");

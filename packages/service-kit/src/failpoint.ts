@@ -12,7 +12,7 @@ const armed = new Map<string, Failure>();
 
 const ENTRY = /^([\w.-]+)=(kill@|lose%)(\d+)$/;
 
-/** Arms the failpoints of a list. Throws if the list is malformed, because a test could otherwise pass without its fault. */
+/** Throws if the list is malformed, because a test could otherwise pass without its fault. */
 export function armFailpoints(list: string | undefined): void {
   if (!list) return;
   for (const entry of list.split(/\s+/)) {

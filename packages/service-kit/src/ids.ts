@@ -8,7 +8,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Returns whether a workspace id is well-formed. Callers treat a malformed id as an unknown workspace. */
+/** Callers treat a malformed id as an unknown workspace. */
 export function isWorkspaceId(text: string): boolean {
   return WORKSPACE_ID.test(text);
 }

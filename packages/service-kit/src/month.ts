@@ -6,17 +6,14 @@ const MIN_RETENTION_MONTHS = 3;
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-/** Parses a UTC month "YYYY-MM". Returns undefined for an empty text, and throws invalid_argument for any other text. */
+/** Parses a UTC month, "YYYY-MM". Returns undefined for an empty text, and throws invalid_argument for a malformed one. */
 export function parseMonth(text: string): string | undefined {
   if (text === "") return undefined;
   if (MONTH.test(text)) return text;
   throw invalidArgument("month must look like 2026-11");
 }
 
-/**
- * Reads USAGE_RETENTION_MONTHS: how many months the turns and the usage ledger of a closed month are kept after it ended. 0 keeps them
- * forever.
- */
+/** Reads USAGE_RETENTION_MONTHS: for how many months after a closed month its turns and usage ledger are kept. 0 means without limit. */
 export function readUsageRetention(environment: Environment): number {
   const months = environment.integer("USAGE_RETENTION_MONTHS", 13, { min: 0, max: 1_200 });
   if (months > 0 && months < MIN_RETENTION_MONTHS)

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { HashedFile } from "./shared/hashed-file.ts";
 
-/** One built file. */
 export interface ManifestFile {
   readonly contentType: string;
   /** The hash of the bytes for the integrity attribute, `sha384-…`. */
@@ -24,9 +23,7 @@ export type Encoding = "br" | "gzip" | "identity";
 export interface Asset {
   /** All headers but ETag, Content-Encoding and Content-Length, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes by content encoding. */
   readonly bodies: Readonly<Record<Encoding, Buffer>>;
-  /** The entity tags by content encoding. They differ, because the bytes differ. */
   readonly etags: Readonly<Record<Encoding, string>>;
 }
 
@@ -79,7 +76,7 @@ function buildEtag(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
 }
 
-/** Whether an If-None-Match header names the tag: `*`, or a list with the tag, weak or strong (RFC 9110, 13.1.2). */
+/** Whether an If-None-Match header matches the tag by weak comparison (RFC 9110, 13.1.2). */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
   return ifNoneMatch?.trim() === "*" || tags.includes(etag);
@@ -109,7 +106,7 @@ function buildHeaders(file: string, contentType: string): Asset["headers"] {
   };
 }
 
-/** Returns the first of the offered encodings that an Accept-Encoding header accepts, else `identity`. `;q=0` refuses an encoding. */
+/** Returns the first offered encoding that an Accept-Encoding header accepts, else `identity`. */
 export function pickEncoding(
   acceptEncoding: string | undefined,
   offered: readonly Encoding[] = ["br", "gzip"],

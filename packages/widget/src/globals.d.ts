@@ -6,8 +6,8 @@ declare module "*.css" {
   export default text;
 }
 
-/** The panel's file. Defined in the launcher only. */
+/** The panel's file. Defined only in the launcher's bundle. */
 declare const PANEL: import("./shared/types.ts").HashedFile;
 
-/** The hash in the names of the language files, and the languages. Defined in the panel only. */
+/** The hash in the names of the language files, and the languages. Defined only in the panel's bundle. */
 declare const LANGUAGES: readonly [hash: string, languages: readonly string[]];

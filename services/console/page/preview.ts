@@ -8,7 +8,7 @@ import { readTheme } from "./components/theme.ts";
 // widget go to the bot's playground, authenticated by the owner's sign-in.
 
 const RESTART_DELAY_MS = 200;
-/** With these headers, the playground resumes the reply after a lost connection and does not answer the message a second time. */
+/** With these headers, the playground resumes a reply after a lost connection instead of starting a second one. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
 let configuration: PreviewMessage | undefined;
@@ -21,7 +21,7 @@ const showTheme = () => {
   document.documentElement.dataset.theme = readTheme();
 };
 showTheme();
-// The console, which is another document, stores the theme that the owner chooses.
+// The console page, which contains this frame, stores the theme that the owner chooses.
 window.addEventListener("storage", showTheme);
 window.fetch = (input, init) => {
   const { pathname } = new URL(String(input), location.href);
@@ -40,7 +40,7 @@ window.fetch = (input, init) => {
   }
 };
 
-/** Sends a request of the widget to the bot's playground. Copies only the named fields of the request's body. */
+/** Sends a request of the widget to the bot's playground, with only the named fields of its body. */
 async function fetchFromPlayground(
   path: string,
   init: RequestInit | undefined,

@@ -12,7 +12,7 @@ test.each([
   ["a refused request", new ConnectError("invalid", Code.InvalidArgument), false],
   ["the end of the session", new SignedOutError(), false],
   ["the end of the session in a Connect call", ConnectError.from(new SignedOutError()), false],
-])("after %s, whether a query is tried again", (_, error, isRetried) => {
+])("a query is retried at most twice, and only if a retry may succeed: %s", (_, error, isRetried) => {
   expect(retry(0, error)).toBe(isRetried);
   expect(retry(2, error)).toBe(false);
 });

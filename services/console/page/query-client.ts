@@ -5,7 +5,7 @@ import { isNoResponse, isSignedOut } from "./api/session-fetch.ts";
 const MAX_RETRIES = 2;
 const STALE_MS = 15_000;
 
-/** Whether another attempt may succeed without a change of the request. */
+/** Whether the same request may succeed when it is repeated. */
 function canRetry(error: unknown): boolean {
   if (isSignedOut(error)) return false;
   // Connect wraps the error of a broken connection in a ConnectError with the code Unknown.
@@ -13,7 +13,7 @@ function canRetry(error: unknown): boolean {
   return [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
 }
 
-/** If the session has ended, shows the sign-in page, which returns to this screen. */
+/** If the session has ended, opens the sign-in page, which returns to this screen. */
 function onError(error: unknown): void {
   if (!isSignedOut(error) || location.pathname === "/sign-in") return;
   location.assign(`/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);

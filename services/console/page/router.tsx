@@ -176,7 +176,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Returns the search parameters with their values as strings, without those that are null or undefined. */
+/** Converts the search parameters to strings. Omits those that are null or undefined. */
 function toStrings(search: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(search).flatMap(([name, value]) => (value == null ? [] : [[name, `${value}`]])),

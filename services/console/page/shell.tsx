@@ -27,7 +27,7 @@ const SCREENS = [
   ["/audit-log", "Audit log", "clock"],
 ] as const satisfies readonly (readonly [string, string, IconName])[];
 
-/** The frame of all screens: navigation and the owner's menu. */
+/** The frame of all screens: navigation and the user's menu. */
 export function Shell() {
   const [isDrawerOpen, setDrawerOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -48,7 +48,7 @@ export function Shell() {
       <aside className="sidebar">
         <Brand />
         <Navigation />
-        <OwnerMenu />
+        <UserMenu />
       </aside>
       <header className="topbar">
         <Dialog.Root open={isDrawerOpen} onOpenChange={setDrawerOpen}>
@@ -66,7 +66,7 @@ export function Shell() {
                 </Dialog.Close>
               </div>
               <Navigation />
-              <OwnerMenu />
+              <UserMenu />
             </Dialog.Content>
           </Dialog.Portal>
         </Dialog.Root>
@@ -132,7 +132,6 @@ function NoRole() {
   );
 }
 
-/** Returns a function that signs out, and announces the error if the sign-out fails. */
 function useSignOut(): () => void {
   const announce = useAnnounce();
   return () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));
@@ -140,7 +139,7 @@ function useSignOut(): () => void {
 
 const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System", light: "Light", dark: "Dark" };
 
-function OwnerMenu() {
+function UserMenu() {
   const { user, workspace_id, role } = useSession();
   const [theme, setTheme] = useState(readTheme);
   const choose = (value: string) => {

@@ -28,7 +28,7 @@ function problemsOf(changes: Record<string, string>): readonly string[] {
 }
 
 describe("the console's configuration", () => {
-  it("lists every missing variable", () => {
+  it("reports each missing variable", () => {
     expect(() => readConfig({})).toThrow(ConfigError);
     for (const name of Object.keys(VALUES)) expect(problemsOf({ [name]: "" }).join()).toContain(name);
   });
@@ -44,7 +44,7 @@ describe("the console's configuration", () => {
       expect(problemsOf({ CONSOLE_URL: url })).toEqual(["CONSOLE_URL must be an https URL, except on this machine"]);
   });
 
-  it("reads the roles as the services do", () => {
+  it("reads the role claim and the roles of owners and viewers", () => {
     const values = { ...VALUES, JWT_ROLE_CLAIM: "realm.roles", JWT_VIEWER_ROLES: "reader, guest" };
     expect(readConfig(values).jwt).toMatchObject({
       roles: { claim: "realm.roles", owner: ["parley-owner"], viewer: ["reader", "guest"] },

@@ -4,7 +4,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 const MIN_SECRET_LENGTH = 32;
 
-/** Reads and validates the console's environment. Throws ConfigError that lists every problem. */
+/** Throws ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const publicUrl = environment.requiredText("CONSOLE_URL", "the origin that owners open");
@@ -55,7 +55,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Parses a text with one secret per line. The first secret encrypts cookies. Every secret can decrypt them. */
+/** Parses one secret per line. The first encrypts cookies, and every one can decrypt them. */
 function parseSessionSecrets(text: string): string[] {
   const secrets = parseSecretText(text).split(/\s*\n\s*/);
   if (secrets.some(({ length }) => length < MIN_SECRET_LENGTH))

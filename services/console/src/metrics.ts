@@ -2,7 +2,7 @@ import { Counter, DURATION_BUCKETS, Histogram, type Registry } from "@parley/ser
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Creates all metrics of the console. Labels are routes, methods and codes, never an owner's input. */
+/** Labels are routes, methods and codes, never an owner's input. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
   return {

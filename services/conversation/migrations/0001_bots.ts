@@ -4,7 +4,7 @@ export const name = "0001_bots";
 
 /**
  * bots                 one row per bot. `display` is one JSON document, because it is always read and written as a whole.
- * api_keys             public keys. They are looked up by the key alone; all other lookups name the workspace.
+ * api_keys             public keys. They are looked up by the key alone, without the workspace.
  * moderation_patterns  matched in the order of their ids.
  */
 export async function up(knex: Knex): Promise<void> {

@@ -4,9 +4,8 @@ export const name = "0002_knowledge";
 
 /**
  * knowledge_sources  one row per document.
- * knowledge_chunks   the chunks of the documents, which prompts quote. Besides its words, a chunk's search vector has a lexeme that names
- *                    its bot. So the index finds a bot's own chunks, however many chunks of other bots have the same words. The
- *                    language is of type text, because pg_upgrade refuses columns of type regconfig.
+ * knowledge_chunks   the documents' chunks. The search vector also has a lexeme with the bot's id, so that an index scan reads only the
+ *                    bot's own chunks. The language is of type text, because pg_upgrade refuses columns of type regconfig.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -10,7 +10,7 @@ const STATUSES = "('streaming', 'done', 'error', 'blocked', 'quota_exceeded', 'c
  * turns     one row per turn. The audit compares these rows with the workspace's usage.
  *
  * These tables have no foreign keys to each other: one statement writes all rows of a turn, and each key would cost a lookup per row.
- * Connections must not cache values of message_ids (CACHE 1), because then a later turn could get a smaller id.
+ * message_ids has CACHE 1: if connections cached values, a later turn could get a smaller id.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

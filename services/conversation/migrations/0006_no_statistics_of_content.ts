@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0006_no_statistics_of_content";
 
-/** No transaction locks both tables. */
+/** Runs without a transaction, so that the two tables are not locked at the same time. */
 export const config = { transaction: false };
 
 /** The columns with content of visitors and models. */
@@ -10,7 +10,7 @@ const CONTENT = {
   sessions: ["visitor_id", "visitor_metadata", "referrer", "user_agent"],
   messages: ["content", "tools_called"],
 };
-/** Those of the columns whose type is jsonb. */
+/** The columns of type jsonb. */
 const DOCUMENTS = ["visitor_metadata", "tools_called"];
 
 /**

@@ -2,12 +2,12 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0007_turns_by_message";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY, which does not block writes, cannot run in a transaction. */
 export const config = { transaction: false };
 
 /**
- * Finds a turn by its message. Message ids rise in the order of the rows, so a BRIN index suffices: it stores the lowest and the highest id
- * of each range of pages. It costs a new turn almost nothing, and a lookup reads a few pages.
+ * Finds a turn by its message. Message ids rise in the order of the rows, so a BRIN index suffices. It costs a new turn almost nothing, and a
+ * lookup reads a few pages.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

@@ -2,13 +2,13 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0008_retrieval";
 
-/** Searches continue while the index is built. */
+/** CREATE INDEX CONCURRENTLY, which does not block traffic, cannot run in a transaction. */
 export const config = { transaction: false };
 
 /**
  * knowledge_chunks.terms  the search vector of a chunk: its words, stemmed in the language of its source, and a lexeme that names its bot.
  *                         Its labels are A for the nearest heading, B for the outer headings, C for code and D for the text. The service
- *                         writes it. It replaces `search`, which the previous version and the chunks that it stored still need.
+ *                         writes it. It replaces `search`, which the previous release and its chunks still need.
  * knowledge_words         the distinct words of each source, each with its lexeme and the number of the source's chunks that contain
  *                         the lexeme. A search uses them to weight rare words more and to correct misspelt words.
  */

@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0009_embeddings";
 
-/** No transaction locks both sources and chunks. */
+/** Without a transaction, so that none locks both sources and chunks. */
 export const config = { transaction: false };
 
 /**
@@ -11,8 +11,8 @@ export const config = { transaction: false };
  *                       content of documents.
  * knowledge_sources
  *   embedding_model     the model of the source's embeddings.
- *   embedding_of        the updated_at of the source when it was embedded. The previous version replaces a source without setting these
- *                       columns; then embedding_of differs from updated_at.
+ *   embedding_of        the updated_at of the source when it was embedded. If it differs from updated_at, the service's previous version has
+ *                       replaced the source without setting these columns.
  *   embedded            how many of the source's chunks have an embedding.
  *   embedding_until     the end of the lease of the process that embeds the source.
  */

@@ -2,10 +2,10 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0011_turns_by_close";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Lists done turns in the order in which they were closed, for the reconciliation. */
+/** Creates the index for the reconciliation, which reads done turns in the order in which they were closed. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

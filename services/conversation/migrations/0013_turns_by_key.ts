@@ -2,10 +2,10 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0013_turns_by_key";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Lets a session have at most one turn for each idempotency key. */
+/** Ensures that a session has at most one turn for each idempotency key. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

@@ -3,8 +3,9 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0014_edge_calls";
 
 /**
- * edges.address, edges.token  where other edges reach an edge process, and the secret of that process.
- * closed_turns                the running turns that an erasure or the sweeper closed, kept for an hour, so that their edge stops them.
+ * edges.address  where other edges reach an edge process
+ * edges.token    the secret of that process
+ * closed_turns   running turns that an erasure or the sweeper closed, so that their edge can stop them. Kept for an hour.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -3,12 +3,11 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0015_session_counts";
 
 /**
- * sessions.message_count  how many messages the session has, including those of streaming turns.
- * sessions.ratings_up     how many of its replies are rated up.
- * sessions.ratings_down   how many are rated down.
- * sessions.counted_at     the last_activity_at of the session when the counts were made. If last_activity_at differs, the counts are out of
- *                         date: the previous version has stored a turn, or the session is older than these columns. The service then
- *                         counts the session again.
+ * sessions.message_count  number of the session's messages, including those of streaming turns.
+ * sessions.ratings_up     number of its replies that are rated up.
+ * sessions.ratings_down   number of its replies that are rated down.
+ * sessions.counted_at     the session's last_activity_at when the counts were made. If last_activity_at differs, a replica of the
+ *                         previous version has stored a turn, or the session is older than these columns. The service then counts again.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -2,15 +2,15 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0016_session_lists";
 
-/** Traffic continues while the indexes are built. */
+/** CREATE INDEX CONCURRENTLY, during which traffic continues, cannot run in a transaction. */
 export const config = { transaction: false };
 
 const LISTED = "deleted_at IS NULL AND erased_at IS NULL";
 
 /**
- * The indexes of the owners' lists and exports. sessions_recent serves the lists without a filter.
- * - A visitor's id can be longer than an index entry, so its hash is indexed.
- * - The indexes of ratings and of the playground hold few sessions, so an ordinary turn adds no entry.
+ * The indexes of the owners' filtered lists and of exports. Lists without a filter use sessions_recent (migration 0003).
+ * - A visitor's id can be too long for an index entry, so its hash is indexed.
+ * - An ordinary turn adds no entry to the indexes of ratings and of the playground.
  * - sessions_uncounted holds the sessions whose counts are out of date: see 0015.
  */
 const INDEXES: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export async function up(knex: Knex): Promise<void> {
       await knex.raw(`CREATE INDEX CONCURRENTLY ${index} ON conversation.${definition}`);
     }
   });
-  // With statistics of the hash, someone who knows a visitor's id could find out that the visitor has sessions.
+  // The statistics would contain hashes. With them, someone who knows a visitor's id could find out that the visitor has sessions.
   await knex.raw("ALTER INDEX conversation.sessions_visitor ALTER COLUMN 2 SET STATISTICS 0");
 }
 

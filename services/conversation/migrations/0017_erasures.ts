@@ -3,7 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0017_erasures";
 
 /**
- * erasures  one row for each request to erase a visitor, until nothing of the visitor is left. No statistics are kept of the visitors' ids.
+ * erasures  one row for each request to erase a visitor, until nothing of the visitor is left. PostgreSQL keeps no statistics of visitor_id,
+ *           because they would contain ids.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

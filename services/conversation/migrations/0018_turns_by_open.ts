@@ -2,10 +2,10 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0018_turns_by_open";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY lets traffic continue, but cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Lists streaming turns in the order in which they were opened, for the sweep. */
+/** The index finds the streaming turns that were opened first, for the sweep. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

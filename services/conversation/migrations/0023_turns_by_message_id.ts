@@ -2,12 +2,12 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0023_turns_by_message_id";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY, which does not block writes, cannot run in a transaction. */
 export const config = { transaction: false };
 
 /**
- * Finds a turn by its reply's id, and makes the random ids unique within a workspace. Replaces a BRIN index, which needs ids that rise
- * with the order of the rows.
+ * Adds an index that finds a turn by its reply's id and keeps the random ids unique within a workspace. It replaces a BRIN index, which works
+ * only for ids that rise in the order of the rows.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

@@ -3,9 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0024_changes";
 
 /**
- * Adds the audit log. The service's role may only read and add lines (service-role.ts). To delete, it can only call
- * `delete_expired_changes`, which deletes the lines that are older than 400 days. `member` is the sub claim of the member's access token, NULL
- * for the operator. `target` and `changed_fields` hold names and ids.
+ * Adds the audit log. The service's role may read and add lines but not change or delete them (service-role.ts); `delete_expired_changes` runs as
+ * its owner. `member` is the sub claim of the member's access token, NULL for the operator. `target` and `changed_fields` hold names and ids.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

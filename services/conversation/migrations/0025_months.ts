@@ -6,8 +6,7 @@ export const name = "0025_months";
  * closed_months  the months that the quota service has closed, copied from there.
  * turn_totals    the done turns that were pruned from a closed month: their number, and the XOR of the first 64 bits of the MD5 of each id.
  *
- * The service's role may add rows to the totals and read them. The function, which belongs to the migrating role, is its only way to change
- * them.
+ * The service's role may read the totals and add rows. It can change a row only through prune_turns, which runs as the migrating role.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -58,7 +57,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Drops the proof of pruned months: afterwards the audit of such a month reports a difference. Its usage stays. */
+/** Drops the totals, so the audit then reports a difference for each pruned month. The months' usage stays. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP FUNCTION conversation.prune_turns(text, date, integer);

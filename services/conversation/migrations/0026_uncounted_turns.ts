@@ -2,10 +2,10 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0026_uncounted_turns";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY, which does not block writes, cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Lists closed turns that do not count, in the order in which they were closed, to prune them. */
+/** Adds the index from which the prune reads closed turns that do not count, oldest close first. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

@@ -3,9 +3,9 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0028_reply_counts";
 
 /**
- * A row for each workspace and hour with done replies, by the time of their close. A background task writes them.
- * - grounded, ungrounded: replies whose prompt had passages, and had none. Replies of older versions are in neither.
- * - first_tokens: how many replies had their first token within the times of statistics/first-token-times.ts.
+ * A background task counts the done turns of each workspace and hour, by closed_at.
+ * - grounded, ungrounded: replies with and without passages in their prompt. Turns that older versions stored without this fact are in neither.
+ * - first_tokens: a histogram of the times to the first token. statistics/first-token-times.ts defines the buckets.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

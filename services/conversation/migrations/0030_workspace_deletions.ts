@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0030_workspace_deletions";
 
 /**
- * workspace_deletions  one row for each deleted workspace. erasing_at is set when the erasure begins, after which the workspace cannot be
- *                      restored, and erased_at at its end. The row stays, so that nothing is stored for the workspace again.
+ * workspace_deletions  one row for each deleted workspace. erasing_at is set when the erasure begins: from then on, the workspace cannot be
+ *                      restored. erased_at is set when the erasure ends. The row stays, so that nothing is stored for the workspace again.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

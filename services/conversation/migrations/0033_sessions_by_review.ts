@@ -2,12 +2,12 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0033_sessions_by_review";
 
-/** Traffic continues while the indexes are built. */
+/** CREATE INDEX CONCURRENTLY does not block writes, but cannot run in a transaction. */
 export const config = { transaction: false };
 
 const LISTED = "deleted_at IS NULL AND erased_at IS NULL";
 
-/** Indexes of the owners' list by review. They hold only reviewed sessions, so an ordinary turn adds no entry. */
+/** For the owners' list with the filter `review`. They hold only reviewed sessions, so an ordinary turn adds no entry. */
 const INDEXES: Readonly<Record<string, string>> = {
   sessions_reviewed_good: `sessions (workspace_id, last_activity_at) WHERE reviews_good > 0 AND reviews_bad = 0 AND ${LISTED}`,
   sessions_reviewed_bad: `sessions (workspace_id, last_activity_at) WHERE reviews_bad > 0 AND ${LISTED}`,

@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0034_bot_reply_counts";
 
 /**
- * A row for each bot, hour and month with done replies, by the time of their close. A background task writes them. The month is the one in
- * which quota counts the replies: those of an hour can belong to two months.
+ * Counts each bot's done replies by hour and month. The hour is the one in which their turns were closed. The month is the one in which quota
+ * counts them, so replies of one hour can belong to two months. A background task writes the rows.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -2,13 +2,13 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0035_unanswered_questions";
 
-/** Traffic continues while the indexes are built. */
+/** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
 export const config = { transaction: false };
 
 /**
- * The indexes of the list of unanswered questions. They hold few rows:
- * - turns_ungrounded: the done turns whose prompt had no passage. A grounded turn adds no entry.
- * - messages_rated_down: the replies that visitors rated down. A new message adds no entry.
+ * The indexes for the list of unanswered questions. They are partial and small:
+ * - turns_ungrounded: the done turns whose prompt had no passage.
+ * - messages_rated_down: the replies that visitors rated down.
  */
 const INDEXES: Readonly<Record<string, string>> = {
   turns_ungrounded: "turns (workspace_id, bot_id, closed_at) WHERE status = 'done' AND NOT grounded",

@@ -2,13 +2,12 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0037_word_frequencies";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY lets traffic continue, but cannot run in a transaction. */
 export const config = { transaction: false };
 
 /**
- * knowledge_words_frequency  finds in how many chunks of a bot a lexeme occurs. The second column is an expression, so PostgreSQL cannot choose
- *                            another index of the table for this lookup. The index replaces knowledge_words_lexeme, which only the previous
- *                            version uses.
+ * knowledge_words_frequency finds in how many chunks of a bot a lexeme occurs. Its second column is an expression, so that PostgreSQL cannot
+ * choose another index for this lookup. The index replaces knowledge_words_lexeme, which only the previous version uses.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

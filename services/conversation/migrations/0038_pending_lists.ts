@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit/migrations";
 
 export const name = "0038_pending_lists";
 
-/** Traffic continues while the lists are emptied. */
+/** In a transaction, the lock of ALTER INDEX would block traffic while the lists are emptied. */
 export const config = { transaction: false };
 
 const INDEXES = ["conversation.knowledge_chunks_terms", "conversation.knowledge_chunks_search"];

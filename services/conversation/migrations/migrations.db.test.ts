@@ -74,7 +74,7 @@ async function fill() {
   await claimTask(db.database, { task: "t", holder: turn.edgeId, leaseSeconds: 60, everySeconds: 60 });
 }
 
-/** Stores made-up vectors for the chunks of a source. This needs no pgvector. */
+/** Stores invented vectors for the chunks of a source. This needs no pgvector. */
 async function embed(model: string) {
   const source = await claimSource(db.database, model);
   if (source === undefined) throw new Error("there is no source");
@@ -107,7 +107,7 @@ test("the migrations can be reverted one at a time while every table has rows, a
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("the planner's statistics contain no content of sessions and messages, not even of those stored before migration 0006", async () => {
+test("the planner's statistics contain no content of sessions and messages, even if these were stored before migration 0006", async () => {
   const target = { ...TARGET, url: db.adminUrl };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;
@@ -119,7 +119,7 @@ test("the planner's statistics contain no content of sessions and messages, not 
     });
   }
   const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
-  // The statements of the service need the newest schema, so the turns are stored before the migrations are reverted.
+  // The service's statements need the newest schema, so this reverts the migrations only after storing the turns.
   await revertMigrations(target, revertedCount);
   const columns = async () => {
     await db.admin.query("ANALYZE");
@@ -136,7 +136,7 @@ test("the planner's statistics contain no content of sessions and messages, not 
   expect(await columns()).toEqual([]);
 });
 
-test("the service's role can neither read another schema, nor change its own schema or rows of append-only tables", async () => {
+test("the service's role cannot read another schema, alter its own schema, or update or delete rows of append-only tables", async () => {
   await db.admin.query("CREATE SCHEMA IF NOT EXISTS quota; CREATE TABLE IF NOT EXISTS quota.usage (used integer)");
   for (const forbidden of [
     "SELECT * FROM quota.usage",

@@ -7,7 +7,7 @@ import { createBot, openRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 
-test("the service refuses a new turn immediately while a call has been waiting for a connection for 5 s", async () => {
+test("a new turn is refused immediately if another call has already waited 5 s for a connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions(system.admin);
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));

@@ -50,7 +50,6 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReads"
   config: Config;
 };
 
-/** Adds the admin services to the router of the ops port. */
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
   const { database, quota, ownerReads, questionSearch, repairDeps, config } = deps;
   const { keyPrefix, planModels, egress } = config;
@@ -81,10 +80,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }
 
-/**
- * Erases a visitor's sessions as the RPC EraseVisitor does. The request has no `member`, because the guard of the admin services already
- * writes the line in the audit log.
- */
+/** The request has no `member`, because the admin services' guard already writes the erasure to the audit log. */
 async function eraseVisitor(
   database: Database,
   visitorEraser: VisitorEraser,

@@ -25,7 +25,7 @@ function readPlanModels(environment: Environment): ReadonlyMap<string, readonly 
       Array.isArray(each) && each.every((model) => typeof model === "string" && MODEL_OR_ALL.test(model));
     if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans as [string, string[]][]);
   } catch {
-    // Text that is not JSON is reported below.
+    // Reported below.
   }
   environment.addProblem('PLAN_MODELS must be JSON like {"pro": ["openai:gpt-5-mini", "ollama:*"]}');
   return new Map();
@@ -53,11 +53,11 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     keyPrefix,
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
-    /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
+    /** Settings that verify members' access tokens for the admin services. If undefined, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
     /** The models that owners may choose, by plan. */
     planModels: readPlanModels(environment),
-    /** The lease of an edge process. The sweeper closes the turns of an edge whose lease has lapsed. */
+    /** The sweeper closes the turns of an edge whose lease has expired. */
     leaseSeconds: environment.integer("EDGE_LEASE_SECONDS", 30, { min: 3, max: 300 }),
     /** See ReconciliationSettings. */
     reconciliation: {
@@ -67,11 +67,11 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     },
     /** The turns of a closed month are kept for this many months after its end; 0 keeps them forever. */
     usageRetentionMonths: readUsageRetention(environment),
-    /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
+    /** A directory with ca.crt, tls.crt and tls.key for mutual TLS. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     isRpcMultiplexed: readRpcMultiplex(environment),
-    /** The private networks and the proxy for fetching documents from URLs. */
+    /** The permitted private networks and the proxy for fetching documents from URLs. */
     egress: environment.egress(),
     /** How long a stopping process waits for its calls to end. */
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -12,10 +12,7 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const TURNS = quickOrFull(30_000, 500_000);
-/**
- * The limit for a read of an empty outbox, and for a sweep without open turns. Each starts at its QueueMark instead of the start of the index,
- * so it reads a few pages.
- */
+/** A read from the start of the index would scan the entries of all deleted rows. The settler and the sweeper start at their QueueMark. */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
@@ -39,7 +36,6 @@ async function createDatabase(lifecycle: Lifecycle): Promise<TestDatabase> {
   return db;
 }
 
-/** Inserts streaming turns that were opened a minute ago. */
 async function insertOpenTurns({ admin, database }: TestDatabase, count: number): Promise<void> {
   const { workspaceId, id } = await createBot(database);
   await admin.query(
@@ -50,14 +46,12 @@ async function insertOpenTurns({ admin, database }: TestDatabase, count: number)
   );
 }
 
-/** Runs a statement and returns the number of buffers that it reads. */
 async function countBuffers({ admin }: TestDatabase, { text, values }: Statement): Promise<number> {
   const { rows } = await admin.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
   const { Plan: plan } = rows[0]["QUERY PLAN"][0];
   return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
 }
 
-/** Returns the last statement that contains `text`. */
 function findLast(statements: readonly Statement[], text: string): Statement {
   const statement = statements.findLast((each) => each.text.includes(text));
   if (statement === undefined) throw new Error(`no statement with ${text}`);

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const startService = (env: Record<string, string> = {}) => startServiceProcess(db.url, quota.target, { env });
-/** Long enough for hundreds of calls at once on a busy machine. */
+/** Long enough for hundreds of concurrent calls on a busy machine. */
 const options = { timeoutMs: 20_000 };
 const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
@@ -68,8 +68,8 @@ test("the service stops accepting calls within 3 s of SIGTERM, even if its tasks
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Eight statements wait: the settler's claim of the outbox lease, and those of seven tasks. The tasks are the audit, the reconciliation, filling
-  // the call log, closing months, pruning turns, counting replies by workspace, and counting replies by bot.
+  // The settler waits to claim the outbox lease, and seven tasks wait to claim theirs: audit, reconciliation, call log, closing months, pruning
+  // turns, and counting replies by workspace and by bot.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
@@ -91,7 +91,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   const service = await startService();
   const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  // Of the main pool's eight connections, periodic tasks use four, and the settler's claim of the outbox lease uses one.
+  // Of the main pool's eight connections, periodic tasks use four, and the settler uses one.
   await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBeGreaterThanOrEqual(5);
   const turn = openRequest(await createBot(db.database));
   const startedAt = performance.now();

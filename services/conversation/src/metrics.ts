@@ -23,8 +23,8 @@ export function createSettleLagHistogram(registry: Registry): Histogram {
 }
 
 /**
- * How long a measurement is cached. While a dump runs, PostgreSQL keeps the index entries of rows that were deleted from the outbox since the
- * dump began. A measurement reads all these entries, so it is slow.
+ * How long a measurement is cached. A measurement is slow while a database dump runs: it reads the index entries of all rows that were deleted
+ * from the outbox since the dump began.
  */
 const OUTBOX_CACHE_MS = 5_000;
 
@@ -91,10 +91,7 @@ export function registerEmbeddingGauge(registry: Registry, countUnembedded: () =
   );
 }
 
-/**
- * Counts pruned rows of the table `turns`. The quota service has the same metric, with the same help, for its tables. docs/quota.md defines
- * closed months.
- */
+/** The quota service has the same metric, with the same help, for its tables. docs/quota.md defines closed months. */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter({
     name: "parley_usage_pruned_rows_total",

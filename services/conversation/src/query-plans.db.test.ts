@@ -102,7 +102,7 @@ beforeAll(async () => {
   await db.admin.query(`
     INSERT INTO conversation.closed_turns
     SELECT workspace_id, turn_id, edge_id, now() FROM conversation.turns LIMIT 20000`);
-  // A tenth of the replies are based on no passage, and a hundredth are rated down. Each bot has evaluation cases and evaluation runs.
+  // A tenth of the replies are based on no passage, and a hundredth are rated down.
   await db.admin.query(`
     UPDATE conversation.turns SET grounded = false WHERE status = 'done' AND message_id % 20 = 0;
     UPDATE conversation.messages SET rating = 'down' WHERE role = 'assistant' AND message_id % 200 = 0;
@@ -110,7 +110,6 @@ beforeAll(async () => {
     SELECT b.workspace_id, b.bot_id, 'Question ' || n, 'source' FROM conversation.bots b, generate_series(1, 5) n;
     INSERT INTO conversation.evaluation_runs (workspace_id, bot_id, cases, searched, found, semantic_failures, documents, results)
     SELECT b.workspace_id, b.bot_id, 5, 5, 5, 0, 1, '[]' FROM conversation.bots b, generate_series(1, 5) n`);
-  // BOTS deleted workspaces, and BOTS totals of pruned months.
   await db.admin.query(`
     INSERT INTO conversation.workspace_deletions (workspace_id) SELECT 'gone_' || n FROM generate_series(1, ${BOTS}) n;
     INSERT INTO conversation.turn_totals (workspace_id, month, turns, digest)
@@ -145,10 +144,10 @@ const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
 });
 
 const CHANGES_PAGE = { before: "1000000", limit: 50 };
-/** The window of the reconciliation: the turns of all workspaces that were closed in the last week. */
+/** The reconciliation's window: all workspaces' turns that were closed in the last week. */
 const LAST_WEEK = { workspaceId: "", since: new Date(Date.now() - 7 * 86_400_000).toISOString(), minAgeSeconds: 120 };
 
-test("findSequentialScans finds a sequential scan, so that the tests below can fail", async () => {
+test("findSequentialScans reports a sequential scan", async () => {
   const text = "SELECT FROM conversation.messages WHERE content = $1";
   // Once in the plan for this value and once in the generic plan.
   expect(await findSequentialScans(db.admin, { text, values: ["x"] })).toEqual(["messages", "messages"]);
@@ -332,7 +331,7 @@ const FIRST_EXPORT_PAGE = {
 const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
-/** Runs the last statement of `use` again. Returns its plans as JSON, and the number of blocks read by the plan that reads most. */
+/** Runs the last statement of `use` again. Returns its plans as JSON, and the blocks that the most expensive plan reads. */
 async function explain(use: (database: Database) => Promise<unknown>) {
   const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
@@ -354,7 +353,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   ["a bot and the rating down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
   ["a time", { sinceMicroseconds: YEAR_2025_MICROSECONDS }, "sessions_recent"],
 ])(
-  "a page of sessions filtered by %s reads the sessions by an index that has the order of the list",
+  "a page of sessions filtered by %s reads its sessions from an index that has the order of the list",
   async (_, filters, index) => {
     const find = (database: Database, after?: SessionPosition) =>
       searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
@@ -370,7 +369,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   },
 );
 
-test("the unanswered questions of a bot are read by the indexes of ungrounded replies and of replies that were rated down", async () => {
+test("a bot's unanswered questions are read from the indexes of ungrounded replies and of replies that were rated down", async () => {
   const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
   expect(plan).not.toContain("Seq Scan");
   expect(new Set([...plan.matchAll(/"Index Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
@@ -414,7 +413,7 @@ test.each<[string, Partial<SearchFilters>]>([
   ["a visitor", { visitorId: "00000000" }],
   ["a rating", { rating: "down" }],
   ["a review", { review: "bad" }],
-])("a page of an export of %s reads only its own sessions and messages by index", async (_, filters) => {
+])("a page of an export of %s reads only its own sessions and messages, by index", async (_, filters) => {
   const page = { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, filters: { ...NO_FILTER, ...filters } };
   const { plan, blocks } = await explain((database) => readSessions(database, page));
   expect(plan).not.toContain("Seq Scan");

@@ -20,7 +20,7 @@ import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
 
 export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
   database: Database;
-  /** Gives connections to calls that may be refused or cancelled. Calls that must complete use `database` itself. */
+  /** For calls that may be refused or cancelled. Calls that must complete even if the caller cancels use `database` and ignore the signal. */
   calls: CallPool;
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;
@@ -30,13 +30,11 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
   notifySettler: CloseTurnDeps["notifySettler"];
 };
 
-/** Returns the handlers of the data plane. */
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
   const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReads, visitorEraser } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   return {
-    // CloseTurn, RenewEdge and EraseVisitor ignore the signal: they complete even if the caller cancels.
     resolveKey: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       return handleResolveKey({ database: calls.databaseFor(signal), keyPrefix, keyUses }, request);

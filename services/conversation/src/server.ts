@@ -60,7 +60,7 @@ import { DeletedWorkspaces } from "./workspace-deletions/deleted-workspaces.serv
 
 /** How long a stopping process waits for the settler. */
 const SETTLER_STOP_MS = 10_000;
-/** The share of the main pool's connections that periodic tasks may use together, so that slow statements leave connections for turns. */
+/** The share of the main pool's connections that periodic tasks may use together. The rest remains for turns. */
 const TASK_CONNECTION_SHARE = 0.5;
 
 /** Starts the conversation service: the data plane on the gRPC port, the admin services on the ops port. */
@@ -81,7 +81,7 @@ export async function start(
   const now = () => performance.now();
   const searchDeps = { database, llm, searches: createSemanticSearchCounter(registry), log, now };
   const semanticSearch = new SemanticSearch(searchDeps);
-  // Has a circuit breaker of its own, so that owners' questions do not pause the search of visitors' messages.
+  // Has its own circuit breaker, so that failed searches for owners do not pause the semantic search of turns.
   const questionSearch = new QuestionSearch(database, new SemanticSearch(searchDeps));
   const patternThreads = new PatternThreadPool({ registry, log, lifecycle });
   const closedTurnCounter = createClosedTurnCounter(registry);
@@ -161,8 +161,7 @@ export async function start(
     },
     config,
   );
-  // The lifecycle closes in reverse order. The tasks are registered before the gRPC server, so a stopping process first drains its calls, and
-  // waits for the tasks afterwards.
+  // Registered before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the tasks.
   for (const task of tasks) runPeriodically(task, log, lifecycle);
 
   const guard = createCallGuard(internalTokens, createRpcServerHistogram(registry), log);
@@ -195,7 +194,6 @@ export async function start(
   settler.start();
 }
 
-/** Opens the database's two pools: the main one, and one for owners' reads. */
 function openPools(config: Config, registry: Registry, log: Logger, lifecycle: Lifecycle) {
   const open = (applicationName: string, maxConnections: number) => {
     const { databaseUrl: url, usesPreparedStatements } = config;
@@ -218,11 +216,11 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
     pacer: new ExportPacer(),
   };
   return {
-    /** The whole main pool: for calls that must complete, and for the workers that are created with it, such as the sweeper. */
+    /** The whole main pool, for work that must complete, such as closing a turn. */
     database,
-    /** The main pool for calls that may be refused or cancelled. */
+    /** A share of the main pool, for calls that may be refused or cancelled. */
     calls,
-    /** The main pool for the other periodic tasks. The signal is never aborted, because tasks have no caller that could cancel. */
+    /** A share of the main pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
     taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
     ownerReads,
   };
@@ -237,7 +235,6 @@ function connectPeers(config: Config, internalTokens: Tokens, registry: Registry
   };
 }
 
-/** Returns a function that counts and logs repairs. */
 function createRepairReporter(registry: Registry, log: Logger): (repairs: readonly Repair[]) => void {
   const counter = createRepairCounter(registry);
   return (repairs) => {

@@ -49,7 +49,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than load balancers' usual 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** A connection without traffic during a request is closed after this time. Must exceed REQUEST_TIMEOUT_MS, after which a request gets 408. */
+/** Closes a connection without traffic during a request. Must exceed REQUEST_TIMEOUT_MS, after which the client gets 408. */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Node buffers this much for a slow client before write() returns false. */
 export const WRITE_BUFFER_BYTES = 16 * 1024;
@@ -58,7 +58,7 @@ export const WRITE_BUFFER_BYTES = 16 * 1024;
 export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // Each turn logs one line, so a line per request would add nothing.
+    // Each turn already logs one line.
     logController: new LogController({ disableRequestLogging: true }),
     // Adds no request id: log lines have a turn id.
     childLoggerFactory: (logger) => logger,
@@ -66,15 +66,15 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: refuseUnparsable(deps.onRefusal),
-    // During shutdown, the routes still serve or refuse requests on open connections. Fastify would send a 503 in an undocumented format.
+    // During shutdown, Fastify would send a 503 in an undocumented format.
     return503OnClosing: false,
-    // A list of networks, because with "true" any client can forge its address (fastify#5865).
+    // Not `true`, which would let any client forge its address (fastify#5865).
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     exposeHeadRoutes: false,
     // A session id that is too long or cannot be decoded gets the same 404 as any unknown session.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_HEADER_BYTES },
     rewriteUrl: ({ url = "/" }) => ensureDecodable(url),
-    // Node applies the longer of headersTimeout (60 s by default) and requestTimeout to the whole request, so set headersTimeout too.
+    // Node limits the whole request to the longer of headersTimeout (default 60 s) and requestTimeout, so both are set.
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,

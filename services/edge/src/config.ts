@@ -3,7 +3,7 @@ import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads and validates the edge's environment. Throws a ConfigError that lists every problem. */
+/** Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

@@ -4,7 +4,7 @@ import { createStreamMetrics } from "./streams/stream.metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Creates the edge's own metrics. No label value comes from a client's input. */
+/** No label value comes from a client's input. */
 export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () => number }) {
   const registers = [registry];
   new Gauge({

@@ -45,7 +45,7 @@ import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
  * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. A complete
- * reply that cannot be stored needs 14 s (see TurnCloser.close). The edge sends its `error` and `done` during CLOSE_DRAIN_MS.
+ * reply that cannot be stored sends its `error` and `done` only after 14 s (see TurnCloser.close), so during CLOSE_DRAIN_MS.
  */
 const STREAM_END_MS = 12_000;
 /** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurns. */

@@ -6,7 +6,7 @@ export const name = "0001_calls";
  * Creates llm.calls, the call log: one row per call of Generate, never updated.
  * - `asked`: the requested model or route.
  * - `model`: the model of the last attempt; empty if there was no attempt.
- * - `reason`: why the call did not complete, as one of Parley's own codes. No text of a provider is stored.
+ * - `reason`: why the call did not complete: a code of Parley, never a provider's text.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0002_call_details";
 
 /**
- * Adds the details of a call: its rounds of attempts, its tool calls, and the attempts in order (`tries`). `tries` is always read and
- * written as a whole: [{model, startedMs, queueMs, sent, firstTokenMs, latencyMs, outcome, reason, next}].
+ * `tries` has the attempts of a call in order: [{model, startedMs, queueMs, sent, firstTokenMs, latencyMs, outcome, reason, next}]. It is always
+ * read and written as a whole.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

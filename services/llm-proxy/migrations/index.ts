@@ -5,5 +5,5 @@ import * as callsByMonth from "./0003_calls_by_month.ts";
 import * as callMonth from "./0004_call_month.ts";
 import * as callsByTurnMonth from "./0005_calls_by_turn_month.ts";
 
-/** Every migration of the llm schema, oldest first. */
+/** Oldest first. */
 export const migrations: readonly Migration[] = [calls, callDetails, callsByMonth, callMonth, callsByTurnMonth];

@@ -30,22 +30,19 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       "the token for calls between the services",
     ),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
-    /** How to verify the access tokens of workspace members for the admin services. If not set, only ADMIN_TOKEN gives access. */
+    /** How the admin services verify access tokens of workspace members. If not set, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwt(environment),
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
-    /**
-     * The age, in days, from which rows of the call log are deleted; 0 to keep all. LEDGER in the variable's name means the call log, not
-     * quota's usage ledger.
-     */
+    /** 0 keeps all rows of the call log. LEDGER in the variable's name means the call log, not quota's usage ledger. */
     callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     /** How tools connect to their URLs. */
     egress: environment.egress(),
     tracing: readTracing(environment),
-    /** The YAML file with the providers and routes. If not set, the variables of OpenAI and Ollama below configure the providers. */
+    /** The YAML file with the providers and routes. If not set, the variables of OpenAI and Ollama configure the providers. */
     llmConfigPath: environment.optionalText("LLM_CONFIG"),
     /** The default model, unless the LLM_CONFIG file names one. */
     defaultModel: environment.optionalText("DEFAULT_MODEL"),

@@ -49,7 +49,7 @@ describe("a stopped service", () => {
     ).toEqual([]);
   });
 
-  test("stores every row of the call log", async () => {
+  test("stores the call log rows of both generations", async () => {
     expect((await proxy.rowsOf("ws_test", turns.short))[0]).toMatchObject({ outcome: "complete" });
     expect((await proxy.rowsOf("ws_test", turns.long))[0]).toMatchObject({
       outcome: "provider_error",
@@ -111,7 +111,7 @@ describe("a changed key file", () => {
       await replaceFile(file, "");
       await eventually(refused, (count) => Number(count) > 0);
       expect(await keyOfNext()).toBe("Bearer sk-new");
-      // While the key file is unusable, settings that are loaded again use the previous key too.
+      // While the key file is unusable, reloaded settings use the previous key too.
       proxy.writeConfig(
         `{ providers: { next: { base_url: "${provider.url}", api_key_env: FAKE_KEY } }, default_model: "next:default" }`,
       );

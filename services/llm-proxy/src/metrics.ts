@@ -10,10 +10,7 @@ type ProviderState = {
   breaker: { readonly state: keyof typeof BREAKER_VALUE };
 };
 
-/**
- * Registers the service's metrics. The number of series is bounded: label values are only the names of configured providers and models, and
- * Parley's own codes.
- */
+/** The number of series is bounded: label values are only the names of configured providers and models, and Parley's own codes. */
 export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
   const registers = [registry];
   const buckets = DURATION_BUCKETS;
@@ -87,7 +84,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       registers,
     }),
   };
-  // increase() misses the first increment of a series that does not exist yet, so each series that an alert reads starts at 0.
+  // increase() misses the first increment of a new series, so each series that an alert reads starts at 0.
   for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
   for (const result of ["stored", "late", "dropped", "filled"]) metrics.callLogRows.inc({ result }, 0);
   return metrics;

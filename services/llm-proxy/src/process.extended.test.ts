@@ -18,9 +18,13 @@ afterAll(async () => {
 
 describe("a start", () => {
   test.each([
-    ["a missing file", async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }), /LLM_CONFIG cannot be read \(ENOENT\)/],
     [
-      "an invalid file",
+      "a missing LLM_CONFIG file",
+      async () => ({ LLM_CONFIG: "/nowhere/llm.yaml" }),
+      /LLM_CONFIG cannot be read \(ENOENT\)/,
+    ],
+    [
+      "an invalid LLM_CONFIG file",
       async () => {
         const path = join(folder, "bad.yaml");
         writeFileSync(path, "providers: { groq: { preset: groq } }\ndefault_model: unknown:x\n");

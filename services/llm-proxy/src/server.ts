@@ -144,8 +144,8 @@ export async function start(
   );
   await grpc.listen();
   isServing = true;
-  // The lifecycle closes the last registered part first, so it runs this before it closes the gRPC server, which waits up to drainMs for running
-  // calls. Shortly before drainMs has passed, the timer fails the remaining generations, so that their callers receive an end message.
+  // Registered last, so it runs first: then the gRPC server closes and waits up to drainMs for running calls. Shortly before drainMs has passed,
+  // the timer fails the remaining generations, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {
     isServing = false;
     setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();

@@ -3,9 +3,10 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0001_books";
 
 /**
- * usage       one row a workspace and month: what was counted and what is held.
- * reservations one row a turn that asked: held, then done or void. Its primary key is what makes Reserve and Settle of one turn exclude each other.
- * ledger      one row a counted turn, never updated: the proof of usage.used.
+ * The tables of usage accounting:
+ * usage         one row per workspace and month: the counted and the held messages.
+ * reservations  one row per turn with a reservation: held, then done or void. Its primary key serializes Reserve and Settle of a turn.
+ * ledger        one row per counted turn, never updated. Proves usage.used.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

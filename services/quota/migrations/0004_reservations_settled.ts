@@ -2,10 +2,10 @@ import { type Knex, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 export const name = "0004_reservations_settled";
 
-/** Traffic continues while the index is built. */
+/** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Lists counted turns by the time of their settlement, for reconciliation in windows. */
+/** Adds an index for reconciliation, which reads counted turns by settlement time. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0005_plan_changes";
 
 /**
- * plan_changes  one row for each change of a workspace's plan, never updated. The plan at a time is the previous plan of the first later
- *               change, or the current plan if there is none.
+ * plan_changes  one row for each change of a workspace's plan, never updated. The plan at a time is `previous_plan` of the first change
+ *               after it, or the workspace's current plan if no change followed.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

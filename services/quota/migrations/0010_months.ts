@@ -9,7 +9,7 @@ export const name = "0010_months";
  *                MD5 of each turn's id.
  *
  * The service's role may only add and read rows of the usage ledger. It can delete them only through prune_ledger, which runs as the migrating
- * role. While another replica runs prune_ledger or prune_void_reservations, both do nothing and return NULL.
+ * role. While another replica runs prune_ledger or prune_void_reservations, a call of either returns NULL.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -95,7 +95,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Drops the proof of pruned months: afterwards the audit of such a month reports a difference. Its usage stays. */
+/** Drops the totals, so the audit then reports a difference for each pruned month. The months' usage stays. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP FUNCTION quota.prune_ledger(text, date, integer);

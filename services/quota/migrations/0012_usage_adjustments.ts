@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0012_usage_adjustments";
 
 /**
- * Lets an adjustment correct the usage of a month instead of one turn. Such an entry has no turn, any amount, and the operator who made it.
- * Its id is the caller's request id.
+ * Lets an operator adjust a month's usage by any amount except 0. Such an entry has no turn, and names the operator. Its id is the caller's
+ * request id.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -17,7 +17,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Removes the entries without a turn, and their amounts from the usage, so that used = ledger rows + adjustments still holds. */
+/** Deletes the entries without a turn and subtracts their amounts from the usage, so that used = ledger rows + adjustments still holds. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     UPDATE quota.usage u SET used = u.used - a.amount

@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0013_deleted_workspaces";
 
-/** Adds when a workspace was deleted; NULL if it is not. The row stays, so that its usage can be billed and its id is never used again. */
+/** Adds the time of deletion. A deleted workspace keeps its row, so that its usage can be billed and its id is never used again. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw("ALTER TABLE quota.workspaces ADD COLUMN deleted_at timestamptz");
 }

@@ -10,7 +10,7 @@ import {
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Reads and validates the quota service's environment. Throws a ConfigError that lists every problem. */
+/** Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
@@ -31,7 +31,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
-    /** How long the rows of a closed month are kept, in months after its end; 0 keeps them without limit. */
+    /** How long a closed month's rows are kept, in months after its end; 0 for no limit. */
     usageRetentionMonths: readUsageRetention(environment),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),

@@ -19,7 +19,7 @@ async function scrapeHoldGauges(registry: Registry) {
   return { count: await value("parley_holds"), oldest: await value("parley_holds_oldest_seconds") };
 }
 
-/** Reads the gauges. A scrape that waits too long for the database reports NaN, so this function repeats it. */
+/** Repeats the scrape while it reports NaN, which means that it waited too long for the database. */
 async function readHoldGauges() {
   // Each read registers new gauges, because gauges cache their measurement for 5 s.
   const registry = new Registry();

@@ -1,15 +1,12 @@
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { measureHolds } from "./usage/holds.store.ts";
 
-/**
- * How long a measurement is cached. While a database dump runs, each measurement reads the index entries of all holds that were settled since the
- * dump began. See holds.store.ts.
- */
+/** While a database dump runs, a measurement is expensive: it reads all holds that were settled since the dump began. See holds.store.ts. */
 const CACHE_MS = 5_000;
 
 /**
  * Registers gauges of the holds. A hold that is older than the longest turn (7 minutes) plus two edge leases shows that turns are not being
- * closed or settled. No hold is released because of its age, except a hold whose turn the conversation service does not know: after 10 minutes.
+ * closed or settled.
  */
 export function registerHoldGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(

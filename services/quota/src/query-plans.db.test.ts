@@ -19,7 +19,6 @@ import { type Settlement, settle } from "./usage/settlements.store.ts";
 import { currentMonth, listTurns, readMonth, readMonthPage, readUsage } from "./usage/usage.store.ts";
 import { findWorkspace } from "./workspaces/workspaces.store.ts";
 
-// `pnpm test` uses the first number, `pnpm test:full` the second.
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const WORKSPACES = 2_000;
 
@@ -39,7 +38,7 @@ beforeAll(async () => {
 }, 1_800_000);
 afterAll(() => quota.drop());
 
-/** Leaves out tables for which a sequential scan is best, because they are small. */
+/** Leaves out small tables, for which a sequential scan is best. */
 const largeTables = (tables: string[]) => tables.filter((table) => !["plans", "months"].includes(table));
 
 const batch = (outcome: SettleOutcomeName): Settlement[] =>
@@ -95,7 +94,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     expect(largeTables(await findSequentialScans(quota.admin, statement)), statement.text).toEqual([]);
 });
 
-test("a page of counted turns reads only its own turns by index, whatever the size of the table", async () => {
+test("listing a page of counted turns reads only the page's rows, by index", async () => {
   // fillHistory leaves settled_at empty, and the query lists only turns that have it.
   await quota.admin.query("UPDATE quota.reservations SET settled_at = reserved_at WHERE settled_at IS NULL");
   await quota.admin.query("VACUUM (ANALYZE) quota.reservations");
@@ -111,7 +110,7 @@ test("a page of counted turns reads only its own turns by index, whatever the si
     expect(root["Actual Rows"]).toBe(100);
     expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 4);
   }
-  // In `pnpm test:full` the UPDATE changes millions of rows.
+  // Long, because in `pnpm test:full` the UPDATE changes millions of rows.
 }, 600_000);
 
 test.each(["", "gen_1"])(
@@ -131,7 +130,7 @@ test.each(["", "gen_1"])(
   },
 );
 
-/** Counts the rows of the usage ledger that a query read, from its executed plan. */
+/** Counts the rows of the usage ledger that an executed plan has read. */
 function countLedgerRowsRead(node: PlanNode): number {
   const own = node["Relation Name"] === "ledger" ? node["Actual Rows"] * node["Actual Loops"] : 0;
   return own + (node.Plans ?? []).reduce((sum, each) => sum + countLedgerRowsRead(each), 0);

@@ -42,10 +42,9 @@ import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rp
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
-/** A random factor varies each pause by up to a fifth, so a pause is at most an hour. ListMonths returns a new month only after a run. */
+/** With a random factor of 0.8 to 1.2, a pause is at most an hour. A new month is in quota.months, and can be closed, only after a run. */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
-/** Starts the quota service with its data plane on the gRPC port and its admin services on the ops port. */
 export async function start(
   config: Config,
   log: Logger,
@@ -74,7 +73,7 @@ export async function start(
   void logMissingTimeouts(database, log, ROLE_TIMEOUTS);
   registerUsageGauges(registry, database, log);
   const reservations = createReservationCounter(registry);
-  // Reserve calls of one workspace use at most a quarter of the connections, even while its usage row is locked.
+  // Keeps connections free while the usage row of one workspace is locked.
   const limiter = new WorkspaceConcurrencyLimiter(Math.max(1, Math.floor(config.databasePool / 4)));
   registerHoldGauges(registry, database, log);
   registerMonthGauge(registry, database, log);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { BrowserContextOptions } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { root } from "../../system/processes.ts";
-import { addBot, addConversation, addQuestions } from "../console-bot.ts";
+import { addBot, addConversation, addQuestionsAndEvaluation } from "../console-bot.ts";
 import { ConsolePage } from "../console-page.ts";
 import { describeInBrowser } from "../fixture.ts";
 import { addHistory } from "./history.ts";
@@ -46,7 +46,8 @@ describeInBrowser("pictures of the console", (fixture) => {
   it.each(Object.entries(PICTURES))("%s", async (name, { context, path, text, hasPreview }) => {
     const bot = PICTURES_WITHOUT_NEW_BOT.has(name) ? "" : await addBot(fixture.service);
     if (bot !== "") await addConversation(fixture.service, bot);
-    if (name === "console-questions" || name === "console-evaluation") await addQuestions(fixture.service, bot);
+    if (name === "console-questions" || name === "console-evaluation")
+      await addQuestionsAndEvaluation(fixture.service, bot);
     const { system } = fixture.service;
     const page = await ConsolePage.open(await (await fixture.newContext(context)).newPage(), system.consoleUrl);
     await page.signIn();

@@ -10,7 +10,7 @@ interface Frame {
   readonly atMs: number;
 }
 
-/** Takes screenshots of a page without a pause while `act` runs. Returns an animated PNG. */
+/** Takes screenshots continuously while `act` runs. Returns an animated PNG. */
 export async function film(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const client = await page.context().newCDPSession(page);
   await client.send("Animation.enable");
@@ -21,7 +21,7 @@ export async function film(page: Page, act: () => Promise<void>): Promise<Buffer
     while (isActing) {
       const atMs = performance.now();
       const png = await page.screenshot({ caret: "initial" });
-      // If nothing changed, adds no frame: the previous one then lasts longer.
+      // If nothing changed, the previous frame lasts longer.
       if (!frames.at(-1)?.png.equals(png)) {
         frames.push({ png, atMs });
       }

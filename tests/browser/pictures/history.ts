@@ -12,7 +12,7 @@ const QUESTIONS = [
   "Do you deliver bread?",
   "What is your phone number?",
 ];
-/** The number of messages on successive days. The numbers repeat every seven days. */
+/** The number of messages on each of seven successive days. Repeats every week. */
 const MESSAGES_OF_DAYS = [4, 3, 5, 4, 6, 8, 2] as const;
 
 const messagesOf = (day: number) => MESSAGES_OF_DAYS[day % MESSAGES_OF_DAYS.length] ?? 0;
@@ -29,7 +29,7 @@ const SPREAD = `
   ) moved
   WHERE t.workspace_id = $1 AND t.turn_id = moved.turn_id`;
 
-/** Sends visitors' questions to two bots and spreads the turns over the last 30 days. Waits until the service has counted the turns. */
+/** Sends visitors' questions to two bots, spreads the turns over the last 30 days, and waits until the service has counted them. */
 export async function addHistory(service: Service): Promise<void> {
   // One entry for each message: how many days ago it was sent.
   const daysAgo = Array.from({ length: DAYS }, (_, ago) => Array<number>(messagesOf(DAYS - ago)).fill(ago)).flat();
@@ -66,7 +66,7 @@ export async function addHistory(service: Service): Promise<void> {
   );
 }
 
-/** Asks a bot a question. Rates the reply if `index` is a multiple of four. */
+/** Also rates the reply if `index` is a multiple of four. */
 async function ask(service: Service, publicKey: string, index: number): Promise<void> {
   const visitor = { public_key: publicKey, session_id: randomUUID() };
   const post = (path: string, body: object) =>

@@ -42,7 +42,7 @@ const pods = new Map<string, Pod>();
 const policies = new Map<string, Policy>();
 let changed = Promise.withResolvers<void>();
 
-/** Keeps `objects` up to date. A watch from version 0 starts with an event for each existing object. */
+/** Keeps `objects` up to date. With resourceVersion 0, a watch starts with an event for each existing object. */
 async function watch<T extends { metadata: Metadata }>(path: string, objects: Map<string, T>): Promise<never> {
   const watchRequest = request(`${API}${path}?watch=1&resourceVersion=0&timeoutSeconds=${DAY_SECONDS}`, {
     headers: { authorization: `Bearer ${token}` },
@@ -159,7 +159,6 @@ function ruleset(): string {
   return `${table}\ndelete ${table}\n${table} {\n${body.join("\n")}\n}\n`;
 }
 
-/** Writes the rules after each change. */
 async function enforce(): Promise<never> {
   for (;;) {
     await changed.promise;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a Kubernetes cluster of one node until it is killed or a component exits. `unshare` must start it as process 1 of its own pid, mount
-# and network namespaces. When it ends, the kernel removes every process, mount, interface and rule of the cluster. Only the cgroups remain.
+# and network namespaces. When the script ends, the kernel removes the cluster's processes, mounts, interfaces and rules, but not its cgroups.
 #
 #   node.sh BINARIES IMAGES STATE CGROUP NODE_JS
 #
@@ -23,7 +23,7 @@ render() {
 isolate() {
   mount -t tmpfs tmpfs /run
   mkdir "$state"/{logs,etcd,kubelet,containerd,cni}
-  # Nothing needs etcd's data after the run. In memory, etcd does not wait for the disk.
+  # In memory, so that etcd does not wait for the disk.
   mount -t tmpfs tmpfs "$state/etcd"
   # The kubelet writes these settings, which apply to the whole machine. The bind mounts make it write to copies.
   for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
@@ -35,7 +35,7 @@ isolate() {
 
 start_network() {
   ip link set lo up
-  # The node's address must not be a loopback address. It is the address of a bridge without ports, because every kernel supports bridges.
+  # The node's address must not be a loopback address. A bridge without ports has it, because every kernel supports bridges.
   ip link add node type bridge
   ip address add "$node_ip/24" dev node
   ip address add "$uncached_dns_ip/24" dev node
@@ -54,14 +54,12 @@ create_cgroups() {
   done
 }
 
-# Starts a component, with its log in logs/NAME.
 start() {
   local name=$1
   shift
   "$@" >"$state/logs/$name" 2>&1 &
 }
 
-# Tries a command until it succeeds, up to 300 times, 0.2 s apart.
 await() {
   for _ in $(seq 300); do
     "$@" >/dev/null 2>&1 && return

@@ -38,8 +38,8 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
   });
 
   /**
-   * Sends a message in a new conversation and returns the conversation's id. If `fields` has a session_id, continues that session, and the
-   * returned id then names no session.
+   * Sends a message in a new session and returns the session's id. If `fields` has a session_id, continues that session instead; then the
+   * returned id is meaningless.
    */
   async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
     const sessionId = randomUUID();
@@ -160,7 +160,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
 
   test("the console forwards an export with the compression that the edge chose", async () => {
     const sessionId = await startConversation();
-    // An export omits conversations that were started in the last 60 s.
+    // An export omits sessions that were started in the last 60 s.
     await queryFirstRow(
       system.database,
       "UPDATE conversation.sessions SET started_at = started_at - interval '2 minutes' WHERE session_id = $1",

@@ -23,11 +23,8 @@ export function authSuite(shared: () => ContractSystem): void {
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /**
-   * Sends the Authorization header to the export and to the playground. Returns both responses as status and body, the export's cut
-   * to 60 characters.
-   */
-  async function answers(authorization: string | undefined, client: Api = api): Promise<string[]> {
+  /** Calls the export and the playground. Returns the status and body of both responses. Cuts the export's to 60 characters. */
+  async function callBoth(authorization: string | undefined, client: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
     return [
@@ -38,7 +35,7 @@ export function authSuite(shared: () => ContractSystem): void {
 
   const bothRefuse = (status: number, code: string) => [formatDetail(status, code), formatDetail(status, code)];
 
-  /** The answers to a valid token: the transcript, and the error of the playground's next check. */
+  /** The responses to a valid token: the transcript, and the error of the playground's next check. */
   const accepted = ['200 {"session":{', formatDetail(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );
@@ -48,13 +45,13 @@ export function authSuite(shared: () => ContractSystem): void {
   /** Returns a token from the OAuth 2.0 token endpoint. */
   const issueToken = () => system.sso.token({ workspaceId: tenant.workspaceId });
 
-  /** Signs valid claims with these changes. The value undefined omits a claim. */
+  /** Signs a token of valid claims, changed by `claims`. The value undefined omits a claim. */
   const signClaims = (claims: Record<string, unknown>) =>
     system.sso.sign({ ...memberClaims(system, tenant), ...claims } as JWTPayload);
 
   test("an access token of the identity provider gives access to the workspace of its claim [5/3-4] [5/8] [4.4/1]", async () => {
-    expect(await answers(`Bearer ${await issueToken()}`)).toEqual(accepted);
-    expect(await answers(`bearer ${await signClaims({})}`)).toEqual(accepted);
+    expect(await callBoth(`Bearer ${await issueToken()}`)).toEqual(accepted);
+    expect(await callBoth(`bearer ${await signClaims({})}`)).toEqual(accepted);
   });
 
   test("a missing or malformed token gets 401 [5/10] [7.2/1] [4.3/8]", async () => {
@@ -71,8 +68,8 @@ export function authSuite(shared: () => ContractSystem): void {
       "Bearer ...",
     ];
     for (const header of headers)
-      expect(await answers(header), header).toEqual(bothRefuse(401, "authentication_required"));
-    expect(await answers(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callBoth(header), header).toEqual(bothRefuse(401, "authentication_required"));
+    expect(await callBoth(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
   test("iss, aud and exp are required, and a token's times are checked with 30 s of clock skew [D23/1] [D23/3] [H/9]", async () => {
@@ -86,7 +83,7 @@ export function authSuite(shared: () => ContractSystem): void {
       { nbf: nowSeconds() + 60 },
     ];
     for (const claims of wrong)
-      expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
+      expect(await callBoth(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
         bothRefuse(401, "authentication_required"),
       );
     for (const claims of [
@@ -94,7 +91,7 @@ export function authSuite(shared: () => ContractSystem): void {
       { nbf: nowSeconds() + 20 },
       { aud: ["https://x.example", system.sso.audience] },
     ])
-      expect(await answers(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
+      expect(await callBoth(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
   });
 
   test("a token that is not signed with the identity provider's private key gets 401 [D23/2] [H/9]", async () => {
@@ -130,13 +127,13 @@ export function authSuite(shared: () => ContractSystem): void {
       await sign({ kid: "../../dev/null" }, own.privateKey),
     ];
     for (const token of forgedTokens)
-      expect(await answers(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callBoth(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
     expect(keySetRequests).toBe(0);
     keySet.close();
   });
 
   test("a token without a valid workspace claim gets no_workspace [5/11] [7.2/2] [D23/5] [H/9]", async () => {
-    expect(await answers(`Bearer ${await system.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
+    expect(await callBoth(`Bearer ${await system.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
     const claims = [
       undefined,
       null,
@@ -150,18 +147,18 @@ export function authSuite(shared: () => ContractSystem): void {
       "x".repeat(65),
     ];
     for (const workspace_id of claims)
-      expect(await answers(`Bearer ${await signClaims({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
+      expect(await callBoth(`Bearer ${await signClaims({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
         bothRefuse(401, "no_workspace"),
       );
   });
 
   test("a token without a valid sub gets authentication_required [D23/6]", async () => {
     for (const sub of [undefined, "", "a\0b", "a\nb", "\ud800"])
-      expect(await answers(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callBoth(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
   });
 
   test("an unknown workspace owns no session and no bot [D23/7]", async () => {
-    expect(await answers(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
+    expect(await callBoth(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
       formatDetail(404, "session_not_found"),
       formatDetail(400, "invalid_session_id"),
     ]);
@@ -174,8 +171,8 @@ export function authSuite(shared: () => ContractSystem): void {
     const edge = await system.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
     const other = await createApi(`http://127.0.0.1:${edge.port}`);
     const otherClaim = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
-    expect(await answers(`Bearer ${await signClaims(otherClaim)}`, other)).toEqual(accepted);
-    expect(await answers(`Bearer ${await signClaims({})}`, other)).toEqual(bothRefuse(401, "no_workspace"));
+    expect(await callBoth(`Bearer ${await signClaims(otherClaim)}`, other)).toEqual(accepted);
+    expect(await callBoth(`Bearer ${await signClaims({})}`, other)).toEqual(bothRefuse(401, "no_workspace"));
   });
 
   test("when the key set is unreachable, tokens of cached keys still work and an unknown key gets 503 [D23/8]", async () => {
@@ -185,16 +182,16 @@ export function authSuite(shared: () => ContractSystem): void {
     const edge = await system.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
     const client = await createApi(`http://127.0.0.1:${edge.port}`);
     const known = `Bearer ${await signClaims({})}`;
-    expect(await answers(known, client)).toEqual(accepted);
+    expect(await callBoth(known, client)).toEqual(accepted);
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
     const unknown = await new SignJWT(memberClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
-    expect(await answers(`Bearer ${unknown}`, client)).toEqual(bothRefuse(503, "auth_unavailable"));
+    expect(await callBoth(`Bearer ${unknown}`, client)).toEqual(bothRefuse(503, "auth_unavailable"));
     const { headers } = await client.call({ path: exportPath(sessionId), headers: bearer(unknown) });
     expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-    expect(await answers(known, client)).toEqual(accepted);
+    expect(await callBoth(known, client)).toEqual(accepted);
   });
 }

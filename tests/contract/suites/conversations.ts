@@ -36,11 +36,11 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // If a list for another workspace also read this workspace, it would contain this conversation, and the tests of the list would fail.
+    // This conversation must not appear in another workspace's list.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
-  /** Signs a token for a user, by default a new user. With the role "none", the token's roles claim contains no role that Parley knows. */
+  /** Signs a token for a user, by default a new user. With the role "none", the token contains no role that Parley knows. */
   const token = (of: Tenant, role: "owner" | "viewer" | "none" = "viewer", user?: string) =>
     system.sso.sign({ ...memberClaims(system, of, user), roles: ["staff", `parley-${role}`] });
 
@@ -58,7 +58,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     return { session_id, message_id: meta?.message_id };
   }
 
-  /** Moves the starts of a workspace's conversations into the past. Exports leave out conversations that started in the last minute. */
+  /** Exports omit conversations that started in the last minute. */
   const backdateSessions = ({ workspaceId }: Tenant) =>
     queryFirstRow(
       system.database,
@@ -304,7 +304,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
-      // Each cursor contains its export's upper limit for the start of a conversation, which differs between the two exports.
+      // The cursors contain an upper limit that differs between the two exports.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });

@@ -7,10 +7,7 @@ import { root } from "../../system/processes.ts";
 import type { Api } from "../support/api.ts";
 import type { ContractSystem } from "../support/contract-system.ts";
 
-/**
- * Checks that the other suites received every response in the description, so it must run last. The `Api` client already validated each
- * response that they received.
- */
+/** Must run last: checks that the suites received every response of the OpenAPI description. The `Api` client has already validated each one. */
 export function descriptionSuite(shared: () => ContractSystem): void {
   let api: Api;
 

@@ -67,7 +67,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     api.refusedChat(bot, fields, { headers: { ...headers, ...more } });
   const eventIds = (result: ChatResult) => result.events.map(({ id }) => id);
 
-  /** Yields a reply's events without its comments. */
+  /** Yields a reply's events without the SSE comments. */
   async function* readEvents(response: Response): AsyncGenerator<SseEvent> {
     for await (const item of readSse(response)) if ("event" in item) yield item;
   }

@@ -31,7 +31,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     tenant = await createTenant(system.admin);
   });
 
-  /** Sends a chat that counts against the rate limit, but is refused because of its key, without a call of a provider. */
+  /** Sends a chat that counts against the rate limit. Its key is refused with 401, so no provider is called. */
   const countedChat = (address: string, at = api) => at.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address });
 
   const callConcurrently = <T>(count: number, call: (index: number) => Promise<T>) =>

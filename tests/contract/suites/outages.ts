@@ -36,7 +36,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  /** Runs `operation` while a service is down. Then starts the service, and expects a chat to succeed without a restart of other services. */
+  /** Runs `operation` while a service is down. Then starts only this service, and expects a chat to succeed. */
   async function withServiceDown(service: ServiceProcess, operation: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
@@ -47,7 +47,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
     await expect.poll(() => chatAndGetOutcome(tenant), { timeout: 10_000 }).toBe("stop");
   }
 
-  /** Sends a chat and returns its finish reason, or its status if it was refused. */
+  /** Returns the chat's finish reason, or the HTTP status if the chat was refused. */
   async function chatAndGetOutcome(bot: Tenant): Promise<unknown> {
     const response = await api.openChat(bot);
     if (response.status === 200) return (await readChat(response)).done?.finish_reason;
@@ -116,7 +116,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
       for (const call of ownerCalls)
         expectUnavailable(await api.call({ ...call, headers: bearer(owner) }), formatDetail(503, "unavailable"));
     });
-    // If the edge could store the turn's outcome after the service restarted, the stream ends with `stop`. Otherwise it ends with `error`.
+    // The stream ends with `stop` if the service restarted in time for the edge to store the outcome, and with `error` otherwise.
     let last: unknown;
     for await (const { event, data } of openEvents) last = { event, data };
     expect(last).toMatchObject({ event: "done", data: { finish_reason: expect.stringMatching(/^(stop|error)$/) } });
@@ -162,7 +162,6 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
 
   describe("database roles", () => {
-    /** A table of each service. */
     const tables: Record<ServiceWithDatabase, string> = {
       conversation: "messages",
       quota: "usage",

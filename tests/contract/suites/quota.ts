@@ -132,8 +132,8 @@ export function quotaSuite(shared: () => ContractSystem): void {
 
       // Waits until all usage is settled. Then simulates the next month by moving this month's usage to the previous month.
       expect(await waitForUsedMessages(system, tenant)).toBe(101);
-      const lastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
-      await queryFirstRow(system.database, lastMonth, [tenant.workspaceId]);
+      const moveToLastMonth = "UPDATE quota.usage SET month = month - interval '1 month' WHERE workspace_id = $1";
+      await queryFirstRow(system.database, moveToLastMonth, [tenant.workspaceId]);
       expect(finishReasonOf(await api.chat(tenant))).toBe("stop");
       expect(await waitForUsedMessages(system, tenant)).toBe(1);
     });

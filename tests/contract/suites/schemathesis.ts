@@ -14,7 +14,7 @@ const CHECKS = [
   "response_schema_conformance",
 ];
 
-/** Sends requests that schemathesis, a Python program, generates from the OpenAPI description. A fixed seed makes them the same in every run. */
+/** Sends requests that schemathesis, a Python program, generates from the OpenAPI description. A fixed seed makes the runs repeatable. */
 export function schemathesisSuite(shared: () => ContractSystem): void {
   test("generated requests get only described responses, if schemathesis is installed [D31/2]", async ({ skip }) => {
     const isMissing = spawnSync("schemathesis", ["--version"]).status !== 0;
@@ -26,7 +26,7 @@ export function schemathesisSuite(shared: () => ContractSystem): void {
       // The program writes its cache into the current directory.
       cwd: tmpdir(),
     });
-    // If the exit code is not 0, fails with the program's report. A warning (for example, that no request has a valid key) keeps the exit code 0.
+    // Fails with the program's report, which is in stdout.
     const { stdout } = await run.catch((error: { stdout: string }) => {
       throw new Error(error.stdout);
     });

@@ -188,7 +188,7 @@ export function streamSuite(shared: () => ContractSystem): void {
     test("a disconnect cancels the provider request within 1 s, and the partial reply is stored but not counted [D16/1-3] [D17/1]", async () => {
       const bot = await createTenant(system.admin, { model: "openai:tokens-100-every-50" });
       let session_id = "";
-      // One cancellation in time is enough: a busy machine can only make a cancellation slower.
+      // One fast cancellation is enough, because a busy machine can only make a cancellation slower.
       const cancelMs = await findShortestMs(system, async () => {
         session_id = randomUUID();
         const disconnect = new AbortController();
@@ -211,7 +211,6 @@ export function streamSuite(shared: () => ContractSystem): void {
 
     test("a disconnect before the first token cancels the provider request [D16/1]", async () => {
       const bot = await createBot("patient:hang");
-      // One cancellation in time is enough: a busy machine can only make a cancellation slower.
       const cancelMs = await findShortestMs(system, async () => {
         const disconnect = new AbortController();
         const response = await api.openChat(bot, {}, { signal: disconnect.signal });

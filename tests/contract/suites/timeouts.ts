@@ -17,7 +17,7 @@ export type Timeouts = {
 };
 
 export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
-  // Opens this stream before the suites start: in a busy process the start of its silence would be measured too late.
+  // Before the suites start: in a busy process the start of the silence would be measured too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),
@@ -25,8 +25,7 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
     slowBody: sendBodySlowly(system),
     killedEdge: killEdgeDuringTurn(system),
   };
-  // The test that awaits a scenario reports its failure. Without this line, a scenario that fails before its test starts would cause an
-  // unhandled rejection.
+  // Without this line, a scenario that fails before its test starts would cause an unhandled rejection.
   for (const scenario of Object.values(scenarios)) scenario.catch(() => undefined);
   return scenarios;
 }
@@ -83,7 +82,7 @@ async function waitForHeartbeat({
   return { silenceMs, lastEvent };
 }
 
-/** Reads a doctor's stream with a silence of 20 s. Returns the time between its last two events, and the number of its comments. */
+/** Returns the time between the stream's last two events, and the number of its comments. */
 async function readDoctorWithSilence({
   admin,
   api,
@@ -101,7 +100,6 @@ async function readDoctorWithSilence({
   return { silenceMs: done - lastTick, commentCount };
 }
 
-/** Sends a request body at one byte a second. Returns how long the edge kept the connection open. */
 async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: number }> {
   const startedAt = performance.now();
   const headers = { "content-length": "1000", origin: "https://shop.example" };
@@ -117,7 +115,7 @@ async function sendBodySlowly(system: ContractSystem): Promise<{ closedAfterMs: 
   return { closedAfterMs: performance.now() - startedAt };
 }
 
-/** Kills an edge during a turn. Returns the turn's status in the export, and how long after the kill it appeared there. */
+/** Returns the turn's status in the export, and how long after the kill the turn appeared there. */
 async function killEdgeDuringTurn(system: ContractSystem): Promise<{ status: unknown; afterMs: number }> {
   const [tenant, edge] = await Promise.all([
     createTenant(system.admin, { model: "patient:tokens-1000-every-100" }),

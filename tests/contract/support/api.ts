@@ -6,12 +6,12 @@ import { type Description, loadDescription } from "./description.ts";
 
 export type ApiRequest = {
   method?: string;
-  /** Path with the query. */
+  /** Includes the query. */
   path: string;
   headers?: Record<string, string>;
-  /** The client sends an object as JSON. */
+  /** An object is sent as JSON. */
   body?: object | string | Uint8Array;
-  /** The client's address. Default: a new one for each request, so that requests do not share a rate limit. */
+  /** The client's IP address. Default: a new one for each request, so that requests share no rate limit. */
   address?: string;
   signal?: AbortSignal;
 };
@@ -20,22 +20,20 @@ export type ApiResponse = { status: number; headers: Headers; text: string; body
 
 type Fields = Record<string, unknown>;
 
-/** A client of the public interface. Validates the responses that it reads against the service's OpenAPI description. */
+/** A client of the public API. Validates the responses that it reads against the service's OpenAPI description. */
 export type Api = {
   description: Description;
   /** The responses received so far, named as in `Description.responses`. */
   receivedResponses: ReadonlySet<string>;
   /** Adds the name of a response that a test read and validated without this client. Ignores undefined. */
   recordResponse(name: string | undefined): void;
-  /** Sends a request. Does not read or validate the response. */
+  /** Does not read or validate the response. */
   send(request: ApiRequest): Promise<Response>;
-  /** Sends a request, reads the response and validates it. */
   call(request: ApiRequest): Promise<ApiResponse>;
-  /** Sends a chat and reads its stream to the end. Throws if the response is not a stream. */
+  /** Reads the stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
-  /** Sends a chat whose response is not a stream, because the edge refuses the chat. */
   refusedChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<ApiResponse>;
-  /** Sends a chat. Does not read or validate its stream. */
+  /** Does not read or validate the stream. */
   openChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<Response>;
   getConfig(tenant: Tenant, origin?: string | null): Promise<ApiResponse>;
   rateMessage(tenant: Tenant, fields: Fields): Promise<ApiResponse>;
@@ -53,7 +51,7 @@ export const chatFields = (tenant: Tenant, fields: Fields = {}) => ({
   ...fields,
 });
 
-/** Creates a client of an edge that trusts this machine as its proxy. */
+/** The edge must trust this machine as its proxy. */
 export async function createApi(baseUrl: string): Promise<Api> {
   const description = await loadDescription(baseUrl);
   const receivedResponses = new Set<string>();

@@ -4,7 +4,7 @@ import type { System } from "../../system/system.ts";
 /** The contract's limit for the cancellation of a provider request: sentences D16/1 and D35/1. */
 export const MAX_CANCEL_MS = 1_000;
 
-/** Waits up to 10 s until the service cancels its request to the provider. Returns the ms since `startedAt`, which is a time in ms since 1970. */
+/** Waits up to 10 s until the service cancels its request to the provider. Returns how many ms after `startedAt` (ms since 1970) it did so. */
 export async function waitForCancellation({ provider }: System, startedAt: number): Promise<number> {
   const readClosedAt = () => {
     const closedAt = provider.closedByClient()[0]?.closedByClientAt;
@@ -15,9 +15,8 @@ export async function waitForCancellation({ provider }: System, startedAt: numbe
 }
 
 /**
- * Measures up to three times, until a time is below MAX_CANCEL_MS, and returns the shortest. The shortest is enough: on a busy
- * machine a process may wait for a core, which only makes a time longer. tests/edge/suites/disconnects.ts limits the longest time of many
- * disconnects: it is a load test, so no other test runs beside it.
+ * Measures up to three times, until a time is below MAX_CANCEL_MS, and returns the shortest, because a busy machine can only make a time
+ * longer. tests/edge/suites/disconnects.ts, which runs alone, limits the longest time of many disconnects.
  */
 export async function findShortestMs({ provider }: System, measure: () => Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;

@@ -30,7 +30,6 @@ export async function startContractSystem({ env = {}, ...options }: SystemOption
   return { ...system, api: await createApi(system.url()) };
 }
 
-/** Creates another key for the tenant's bot. */
 export async function addKey({ admin }: System, tenant: Tenant, domains: string[]): Promise<Tenant> {
   const { workspaceId, botSlug } = tenant;
   const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains });
@@ -50,7 +49,7 @@ export async function addBot(
   return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
 }
 
-/** Returns token claims for a user of the workspace. Default: a new user, so that calls do not share a rate limit. */
+/** Returns token claims for a user of the workspace. The default is a new user, so that calls do not share a rate limit. */
 export function memberClaims({ sso }: System, { workspaceId }: Tenant, user: string = randomUUID()) {
   const now = Math.floor(Date.now() / 1_000);
   return { iss: sso.issuer, aud: sso.audience, sub: user, iat: now, exp: now + 300, workspace_id: workspaceId };
@@ -85,7 +84,7 @@ export const MALFORMED_KEY = `svc_pk_${"0".repeat(32)}`;
 /** A key with a valid checksum that was never created. */
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(26)}3vSKjy`;
 
-/** Formats a response as its status and text, for comparison with formatError and formatDetail. */
+/** Returns text to compare with that of formatError and formatDetail. */
 export const formatRefusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
 export const formatError = (status: number, code: string) => `${status} {"error":"${code}"}`;

@@ -25,7 +25,6 @@ export type Description = {
   check(exchange: Exchange): string | undefined;
 };
 
-/** Loads the service's OpenAPI description. `check` of the result validates responses against it. */
 export async function loadDescription(baseUrl: string): Promise<Description> {
   const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Json;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -56,7 +55,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
       const item = `/paths/${escapePointer(template)}`;
       const operations = Object.keys(resolvePointer(document, item) ?? {});
       const isDescribed = operations.includes(method.toLowerCase());
-      // The description lists a path's 405 only under the methods that it describes. For another method, uses the 405 of the first of them.
+      // The description has the 405 only under a path's own methods. For any other method, use that of the path's first method.
       const operation = status === 405 && !isDescribed ? operations[0] : method.toLowerCase();
       const label = `${String(operation).toUpperCase()} ${template} ${status}`;
       const response = follow(`${item}/${operation}/responses/${status}`);
@@ -89,10 +88,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
   };
 }
 
-/**
- * Returns the names of all described responses except 4XX, the response to malformed HTTP. fetch cannot send malformed HTTP, but
- * tests/edge/suites/protocol.ts does.
- */
+/** Returns the names of all described responses except 4XX, the response to malformed HTTP, which fetch cannot send. */
 function responsesOf(document: Json): string[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item ?? {}).flatMap(([method, operation]) =>
@@ -121,7 +117,6 @@ function forbidExtraProperties(value: unknown): unknown {
   return "properties" in copy && copy.type === "object" ? { additionalProperties: false, ...copy } : copy;
 }
 
-/** Returns the value at a JSON pointer. */
 function resolvePointer(document: Json, pointer: string): Json | undefined {
   return pointer
     .split("/")

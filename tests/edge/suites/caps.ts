@@ -9,7 +9,6 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 
 const MODEL = "tokens-10000-every-99";
 
-/** Tests the caps on open streams per process and per client. */
 export function capsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
   let edge: ServiceProcess;
@@ -28,7 +27,7 @@ export function capsSuite(shared: () => EdgeFixture): void {
     const [greedy, other] = [newClientAddress(), newClientAddress()];
     const disconnect = new AbortController();
     const countProviderRequests = () => fixture.system.provider.requests.filter(({ model }) => model === MODEL).length;
-    // References the open responses, because the garbage collection of a response cancels its stream.
+    // Without these references, the responses could be garbage-collected, which cancels their streams.
     const openResponses: Response[] = [];
     const holdStreams = async (address: string, streams: number) => {
       for (let opened = 0; opened < streams; opened++) {

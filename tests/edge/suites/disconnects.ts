@@ -65,7 +65,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     expect(statuses, message).toEqual(["cancelled"]);
   });
 
-  test("visitors who disconnect before their stream opens leave no hold, no open turn and no provider request", async () => {
+  test("visitors who disconnect before their stream opens leave no hold, no open turn and no open provider request", async () => {
     const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
     const seed = Math.floor(Math.random() * 2 ** 31);

@@ -44,7 +44,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   /** `refused` counts the chats that got 503 unavailable or no response. */
   type LoadResult = { complete: number; refused: number; failures: string[] };
 
-  /** Chats until `stop` is called, by default alternating between the edges as a load balancer does. */
+  /** Chats until `stop` is called. By default, alternates between the edges. */
   function startLoad(urlOfTurn = (turn: number) => urlOf(edges[turn % 2])): { stop(): Promise<LoadResult> } {
     const result: LoadResult = { complete: 0, refused: 0, failures: [] };
     let isStopped = false;

@@ -9,7 +9,7 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_DELAY_MS = 50;
 const ROUND_MS = quickOrFull(3_000, 30_000);
-/** If the bodies stall the edge, they do so in every round. A busy machine stalls it only in some. So one round without a stall suffices. */
+/** If the bodies stall the edge, they do so in every round. A busy machine stalls it in some rounds only, so one round without a stall suffices. */
 const MAX_ROUNDS = quickOrFull(3, 1);
 
 /** Measures the response times of another client during a flood of bodies that are costly to parse. */
@@ -19,8 +19,7 @@ export function floodsSuite(shared: () => EdgeFixture): void {
     edge = await shared().system.startEdge({});
   });
 
-  /** Returns the p99 response time of another client. */
-  async function p99Ms(): Promise<number> {
+  async function measureP99Ms(): Promise<number> {
     const times: number[] = [];
     const until = performance.now() + ROUND_MS;
     for (let startedAt = 0; startedAt < until; ) {
@@ -46,13 +45,13 @@ export function floodsSuite(shared: () => EdgeFixture): void {
       const rounds: number[] = [];
       try {
         await flood.waitReady();
-        do rounds.push(await p99Ms());
+        do rounds.push(await measureP99Ms());
         while (Math.min(...rounds) > MAX_DELAY_MS && rounds.length < MAX_ROUNDS);
       } finally {
         await flood.stop();
       }
       expect(Math.min(...rounds), `p99 of each round: ${rounds.join(" ")} ms`).toBeLessThanOrEqual(MAX_DELAY_MS);
-      // The edge did receive the bodies: it refused them for the rate limit or their content.
+      // Proves that the edge received the bodies.
       expect((await refused()) - before).toBeGreaterThan(100);
     },
   );

@@ -9,8 +9,8 @@ import { newClientAddress } from "../../system/visitors.ts";
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
   /**
-   * A stream that was open when the peer froze. For quota: a stream whose request was sent after the freeze. `afterMs` is the time from the
-   * freeze to the stream's end, `afterLastTokenMs` the time from the last token to the stream's end.
+   * A stream that was open when the peer froze (for quota: whose request was sent after the freeze). The times are from the freeze and from the
+   * last token to the stream's end.
    */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze, and the time from the freeze to the end of its response. */
@@ -51,7 +51,7 @@ export async function startFrozenPeer(system: System, name: ServiceWithDatabase)
   return { openStream, newRequest, hasRecovered };
 }
 
-/** Reads a chat. Calls `freeze` at the first token if `freezesAtFirstToken`, else before sending the request. */
+/** Calls `freeze` at the first token if `freezesAtFirstToken`, else before sending the request. */
 async function readChatAndFreeze(url: string, tenant: Tenant, freeze: () => void, freezesAtFirstToken = false) {
   if (!freezesAtFirstToken) freeze();
   let frozenAt = performance.now();

@@ -8,7 +8,7 @@ import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
 
 const BODIES = quickOrFull(2_000, 100_000);
-/** If the bodies stall the edge, they do so in every round. A busy machine stalls it only in some. So the test checks the best round. */
+/** The test checks the best round: a busy machine stalls the edge in some rounds, but bodies that stall it do so in every round. */
 const ROUNDS = quickOrFull(4, 1);
 const MAX_LAG_SECONDS = 0.05;
 
@@ -81,15 +81,15 @@ function body(publicKey: string): fc.Arbitrary<Uint8Array> {
     { weight: 1, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 20_000 }).map((levels) => "[".repeat(levels)) },
   );
-  const text = json.map((value) => new TextEncoder().encode(value));
+  const utf8 = json.map((value) => new TextEncoder().encode(value));
   return fc.oneof(
-    { weight: 8, arbitrary: text },
-    // The next two: a truncated text, and a text with one byte replaced.
-    { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
+    { weight: 8, arbitrary: utf8 },
+    // Truncated JSON.
+    { weight: 1, arbitrary: fc.tuple(utf8, fc.nat()).map(([bytes, at]) => bytes.slice(0, at % (bytes.length + 1))) },
     {
       weight: 1,
       arbitrary: fc
-        .tuple(text, fc.nat(), fc.nat({ max: 255 }))
+        .tuple(utf8, fc.nat(), fc.nat({ max: 255 }))
         .map(([bytes, at, byte]) => replaceByte(bytes, at, byte)),
     },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 500 }) },

@@ -9,12 +9,12 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 import { LATE_USAGE_TEXT } from "../scripted-faults.ts";
 
 const VISITS = 12;
-/** Visitor n, from 0, disconnects n × STEP_MS after the last token. So all disconnect before the provider sends its token counts. */
+/** Visitor n (from 0) disconnects n × STEP_MS after the last token, before the provider sends its token counts. */
 const STEP_MS = 40;
 
 type StoredTurn = { status: string; content: string; tokensOut: number };
 
-/** Sends a message. Once the text satisfies `isEnough`, waits `waitMs` and closes the connection, without waiting for `done`. */
+/** Closes the connection `waitMs` after the text satisfies `isEnough`. */
 async function visitAndDisconnect(
   url: string,
   tenant: Tenant,
@@ -28,7 +28,7 @@ async function visitAndDisconnect(
     text += (item.data as { text: string }).text;
     if (!isEnough(text)) continue;
     await sleep(waitMs);
-    // Returning from the loop closes the connection.
+    // Ends readSse, which closes the connection.
     return;
   }
 }

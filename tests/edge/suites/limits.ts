@@ -32,7 +32,6 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     return statuses.filter((status) => status === 403).length;
   }
 
-  /** Expects the p99 of sequential requests to be at most 100 ms. */
   async function expectFastDecisions(): Promise<void> {
     const count = quickOrFull(100, 300);
     const times: number[] = [];
@@ -54,7 +53,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     expect(await readFallbacks()).toEqual([0, 0, 0]);
   });
 
-  /** Sends requests from one address for some time. Returns the times of the requests that the limiter allowed. */
+  /** Returns the times of the requests that the limiter allowed. */
   async function sendRepeatedly(): Promise<{ from: number; to: number }[]> {
     const address = newClientAddress();
     const until = performance.now() + quickOrFull(3_000, 150_000);

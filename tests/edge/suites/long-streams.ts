@@ -17,7 +17,7 @@ export type LongStreams = {
   drained: { outcome: Outcome; exit: unknown }[];
 };
 
-/** Runs three streams. One outlives its connection's maximum age. During each of the other two, llm-proxy or conversation drains. */
+/** Runs three streams: one that outlives its connection's maximum age, one while llm-proxy drains, and one while conversation drains. */
 export async function startLongStreams(system: System): Promise<LongStreams> {
   const openStream = async (url: string, tokens: number): Promise<Response> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
@@ -33,7 +33,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     return { name, replica, edge: await system.startEdge({ [target]: `127.0.0.1:${replica.port}` }) };
   };
   const drain = async ({ name, replica, edge }: Awaited<ReturnType<typeof startReplica>>) => {
-    // Waits until the stream is open, and only then pauses: other scenarios start at the same time, so opening may take seconds.
+    // The pause starts after the stream has opened, which may take seconds because other scenarios start at the same time.
     const streaming = readOutcome(await openStream(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS));
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);
@@ -41,7 +41,7 @@ export async function startLongStreams(system: System): Promise<LongStreams> {
     if (name === "conversation") await exit.then(() => replica.start());
     return { outcome: await streaming, exit: await exit };
   };
-  // The processes start before the streams open. Otherwise they would take CPU time from a stream's first calls, which have deadlines.
+  // All processes start before any stream opens, so that they take no CPU time from a stream's first calls, which have deadlines.
   const replicas = await Promise.all([
     startReplica("llm-proxy", "LLM_TARGET"),
     startReplica("conversation", "CONVERSATION_TARGET"),

@@ -43,7 +43,6 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
 
   const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
-  /** Expects a well-formed stream or a plain 503, and no broken connection. */
   function expectStreamOr503(result: VisitResult, label: string, checksText = true): void {
     if (result.kind === "plain") expect(result.status, label).toBe(503);
     else if (result.kind === "broken") expect.fail(`${label}: the connection broke`);
@@ -74,7 +73,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
           const results = await mapConcurrently(3, 3, visitHere);
           await proxies[name].resume();
           proxies[name].resetAll();
-          // A corrupted byte may change the text, because without TLS between the services only TCP's checksum protects it.
+          // A corrupted byte may change the text, because the services call each other without TLS here.
           for (const each of results) expectStreamOr503(each, `${name} ${fault} ${bytes}`, fault === "cutAfterBytes");
         }
       }

@@ -99,7 +99,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
       const isChunked = framing.startsWith("transfer");
       const piece = isChunked ? `10000\r\n${"x".repeat(0x10000)}\r\n` : "x".repeat(0x10000);
       client.socket.write(`POST /api/chat/ HTTP/1.1\r\nhost: a\r\norigin: https://shop.example\r\n${framing}\r\n\r\n`);
-      // Sends 32 MiB although the edge has already responded. If the edge reset the connection, the test would fail.
+      // Sends 32 MiB although the edge has already responded.
       for (let sent = 0; sent < 512; sent++) {
         if (!client.socket.write(piece)) await once(client.socket, "drain");
       }

@@ -18,10 +18,6 @@ import {
 const WINDOW = "15s";
 const TIMEOUT_MS = 60_000;
 
-/**
- * Checks that the expressions of panels, alerts and recording rules return data while visitors chat. Also checks that docs/metrics.md matches the
- * exported metrics.
- */
 export function expressionsSuite(shared: () => Fixture): void {
   let fixture: Fixture;
   let visitors: { stop(): Promise<void> };
@@ -60,7 +56,7 @@ export function expressionsSuite(shared: () => Fixture): void {
       record === undefined ? [] : [[record, expr] as const],
     );
     const expressions = new Map([...panelExpressions, ...alertExpressions, ...recordExpressions]);
-    // Each expression has a unique name.
+    // Two expressions with the same name would be one entry of the map.
     expect(expressions.size).toBe(panelExpressions.length + alertExpressions.length + recordExpressions.length);
 
     const withoutData = await findWithoutData(expressions);

@@ -9,10 +9,7 @@ import { type Fixture, startVisitors } from "../fixture.ts";
 const ALERT_TIMEOUT_MS = 90_000;
 const TEST_TIMEOUT_MS = 300_000;
 
-/**
- * The quick run injects the faults of a group together, because no fault of a group hides another. The full run injects each fault alone, in
- * random order.
- */
+/** The quick run injects the faults of a group together. No fault of a group hides another. */
 const GROUPS = [
   ["provider slow", "provider down", "provider key and widget key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],
@@ -35,8 +32,7 @@ export function faultsSuite(shared: () => Fixture): void {
   });
   afterAll(() => visitors.stop());
 
-  // The fixture also loads a copy of the group parley-causes (every alert but those of the objectives) with windows of seconds. The label `fast`
-  // marks the copy.
+  // The label `fast` marks the fixture's copy of the alert group parley-causes. The windows of the copy are seconds long.
   const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
   async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {

@@ -62,7 +62,6 @@ export function labelsSuite(shared: () => Fixture): void {
       return names.filter((name) => !(metric === WORKSPACE_METRIC && name === "workspace"));
     });
     expect([...new Set(labels)].filter((label) => !LABELS.has(label))).toEqual([]);
-    // Only workspaces near their cap appear.
     const workspaceLines = lines.filter((line) => line.includes(` ${WORKSPACE_METRIC}{`));
     const workspaces = workspaceLines.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]);
     expect(new Set(workspaces)).toEqual(new Set([tenants.full.workspaceId, tenants.near.workspaceId]));

@@ -10,7 +10,7 @@ import { ALERTS_FILE, readRuleGroups } from "../sources.ts";
 const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
 
 type PromtoolResult = { isOk: boolean; output: string };
-/** A case of promtool. If `exp_alerts` is missing or empty, the case expects that the alert does not fire. */
+/** A test case for promtool. Without `exp_alerts`, the alert must not fire. */
 type Case = { alertname: string; exp_alerts?: object[] };
 
 function promtool(...args: string[]): Promise<PromtoolResult> {
@@ -21,7 +21,7 @@ function promtool(...args: string[]): Promise<PromtoolResult> {
   });
 }
 
-/** Runs every test case of the alerts with promtool, which takes about 20 seconds. */
+/** Takes about 20 seconds. */
 export function runAlertCases(): Promise<PromtoolResult> {
   return promtool("test", "rules", ...CASES_FILES);
 }

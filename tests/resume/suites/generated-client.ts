@@ -13,7 +13,7 @@ const SUITE_NAME = "the client that Hey API generates from openapi.json";
 
 type Shared = () => { system: System; tenant: Tenant; text: string };
 
-/** Starts a proxy in front of the running edges before the tests. Returns functions with which a test uses the proxy and cuts its connections. */
+/** Starts a proxy in front of the running edges before the tests. */
 function useProxy(get: Shared) {
   let proxy: TcpProxy;
   let connections = 0;
@@ -45,10 +45,7 @@ function useProxy(get: Shared) {
     return count;
   };
 
-  /**
-   * Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns
-   * when the client has ended.
-   */
+  /** Sends a message without an idempotency key, and disconnects once during its reply. `turns` is the number of turns after the client's end. */
   const disconnectOnce = async (edit?: (code: string) => string) => {
     const { readReplyOnce } = await generateClient(url(), edit);
     const body = newBody();

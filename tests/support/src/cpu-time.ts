@@ -1,4 +1,4 @@
-/** Returns the CPU time of `work` in milliseconds. Unlike the elapsed time, it hardly depends on the machine's other work. */
+/** Returns the CPU time of `work` in milliseconds. Unlike elapsed time, CPU time hardly depends on the machine's other load. */
 export function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -18,13 +18,9 @@ export interface CreateDatabaseOptions {
   serverUrl?: string;
 }
 
-/**
- * Options of an empty database. It sorts text by the rules of a language, as databases in production do by default. The order differs from
- * JavaScript's, which is by code units.
- */
+/** Sorts text by the rules of a language, as databases in production do by default; JavaScript sorts by code units. */
 const EMPTY_DATABASE = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
 
-/** Creates a database for a test file, by default with a random name. */
 export async function createDatabase(
   name = `test_${randomBytes(8).toString("hex")}`,
   { template, serverUrl = inject("postgresUrl") }: CreateDatabaseOptions = {},
@@ -46,8 +42,7 @@ export async function createDatabase(
 /** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
 export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new Client({ connectionString: url });
-  // Some tests kill the server. Without a listener, a connection lost between queries would end this process. If the
-  // connection is lost during a query, the query rejects.
+  // Some tests kill the server. Without a listener, a connection lost between queries would end this process.
   client.on("error", () => undefined);
   await client.connect();
   try {

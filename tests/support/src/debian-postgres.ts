@@ -14,7 +14,7 @@ const INSTALLATIONS = "/usr/lib/postgresql";
 const USER = "postgres";
 const MAX_DUMP_BYTES = 256 * 1024 * 1024;
 
-/** Returns the directory with the commands of Debian's newest installed PostgreSQL, or undefined if none is installed. */
+/** Returns the directory with the commands of the newest installed version; undefined if none is installed. */
 export function findDebianPostgres(): string | undefined {
   if (!existsSync(INSTALLATIONS)) return undefined;
   return readdirSync(INSTALLATIONS)
@@ -26,16 +26,14 @@ export function findDebianPostgres(): string | undefined {
 export interface DebianPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
-  /** Returns a plain-text pg_dump of a database. */
   dump(url: string): Promise<string>;
-  /** Runs SQL with psql, which uses libpq, and returns the printed rows. */
+  /** Runs SQL with psql, which uses libpq. */
   psql(url: string, sql: string): Promise<string>;
-  /** Returns the server's log. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Starts Debian's PostgreSQL on new data. It is older than the bundled PostgreSQL and includes pg_dump and psql. */
+/** Starts Debian's PostgreSQL with a new data directory. It is older than the bundled PostgreSQL and includes pg_dump and psql. */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
   const bin = findDebianPostgres();
   if (bin === undefined) throw new Error('no Debian PostgreSQL found; use describeWith("debian-postgres")');

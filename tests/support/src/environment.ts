@@ -1,7 +1,6 @@
 /**
- * Names of variables that configure Parley or its libraries. The processes that tests start do not inherit these variables, so that a
- * developer's settings change no result. They inherit all other variables. RPC_MULTIPLEX is not in the list, so that a run with
- * RPC_MULTIPLEX=off tests plain gRPC calls in every process.
+ * The processes that tests start do not inherit these variables, so that a developer's settings change no result. RPC_MULTIPLEX is not in the
+ * list, so that a run with RPC_MULTIPLEX=off tests plain gRPC calls in every process.
  */
 const CONFIGURATION = [
   /^(OPENAI|OLLAMA|JWT|JWKS|OIDC|PARLEY|OTEL|PG|VITEST)/,
@@ -10,7 +9,7 @@ const CONFIGURATION = [
   /^(DRAIN_MS|DETACHED_REPLY_MS|MAX_STREAMS|MAX_STREAMS_PER_CLIENT|LOG_LEVEL|NODE_ENV|NODE_OPTIONS|TEST)$/,
 ];
 
-/** Returns this process's environment without the variables of CONFIGURATION, and with `extra`. */
+/** Returns this process's environment without the variables that configure Parley or its libraries, and with `extra`. */
 export function scrubbedEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !CONFIGURATION.some((pattern) => pattern.test(name)));
   return { ...Object.fromEntries(kept), ...extra };

@@ -4,12 +4,12 @@ import { reportMissing } from "./requirements.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** URL of the project's PostgreSQL server, for a superuser. */
+    /** URL of the PostgreSQL server, for a superuser. */
     postgresUrl: string;
   }
 }
 
-/** The setup of a project that needs a PostgreSQL server. Returns its teardown. tests/system/global-setup.ts calls it once for several projects. */
+/** Starts a PostgreSQL server for a Vitest project. Returns the teardown. tests/system/global-setup.ts calls it once for several projects. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   const postgres = await startTestPostgres();

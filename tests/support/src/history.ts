@@ -60,8 +60,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 
 /**
  * SQL that generates the sessions and turns in the schema `history`. Turn n has the messages 2n - 1 and 2n. The seed makes all runs equal
- * except for the timestamps. Because 7919 is prime, `n * 7919 % 1000` spreads the statuses evenly over the turns. The statuses are 92 %
- * done, 3 % error, 1.5 % blocked, 1.5 % quota_exceeded and 2 % cancelled.
+ * except for the timestamps. Because 7919 is prime, `n * 7919 % 1000` spreads the statuses evenly over the turns.
  */
 const generateTurnsSql = (turns: number, workspaces: number) => `
   CREATE SCHEMA history;

@@ -14,13 +14,13 @@ export function releaseGroup(pid: number): void {
   groups.delete(pid);
 }
 
-/** Kills all registered groups. Synchronous, because it also runs while this process exits. */
+/** Synchronous, because it also runs while this process exits. */
 export function killLeftovers(): void {
   for (const pid of groups) killGroup(pid);
   groups.clear();
 }
 
-/** Handles SIGTERM: kills all registered groups and exits. */
+/** Handles SIGTERM. */
 export function killLeftoversAndExit(): void {
   killLeftovers();
   process.exit(143);

@@ -20,18 +20,16 @@ export type McpTestTool = {
 };
 
 export interface McpTestServer {
-  /** URL of the MCP endpoint. */
   url: string;
   /** Received JSON-RPC methods in order. */
   methods: string[];
   /** The Authorization header of each HTTP request, or an empty string. */
   authorizations: string[];
-  /** Returns the number of open sessions. */
   openSessions(): number;
   close(): Promise<void>;
 }
 
-/** Starts an MCP server with these tools, over streamable HTTP with sessions. */
+/** Starts an MCP server over streamable HTTP with sessions. */
 export async function startMcpServer(tools: readonly McpTestTool[]): Promise<McpTestServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const methods: string[] = [];

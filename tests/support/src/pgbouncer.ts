@@ -12,14 +12,14 @@ export interface PgBouncerOptions {
   passwords: Readonly<Record<string, string>>;
   /** Server connections for each pair of role and database. */
   poolSize: number;
-  /** Prepared statements that the pooler tracks per connection; 0 turns their support off. */
+  /** Prepared statements that the pooler tracks per connection; with 0 it does not support them. */
   maxPreparedStatements: number;
 }
 
 export interface PgBouncer {
   /** Replaces the server's address in a database URL with the pooler's. */
   through(url: string): string;
-  /** URL of PgBouncer's admin console, a pseudo-database for commands such as SHOW CLIENTS. */
+  /** URL of PgBouncer's admin console, which accepts commands such as SHOW CLIENTS. */
   consoleUrl: string;
   stop(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
     through: (url) => Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href,
     consoleUrl: `postgres://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}/pgbouncer`,
     async stop() {
-      // SIGQUIT stops it at once. SIGTERM waits until every client has disconnected.
+      // SIGTERM would wait until every client has disconnected.
       await pooler.stop("SIGQUIT");
       await rm(directory, { recursive: true });
     },

@@ -2,33 +2,30 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/**
- * The range of the ports that `freePorts` returns. It is below the ephemeral ports, so that no outgoing connection takes one of its ports. It
- * is above port 10080, to which browsers and fetch refuse to connect.
- */
+/** Below the ephemeral ports, which outgoing connections take, and above 10080, to which browsers and fetch refuse to connect. */
 const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;
 /** Parts of the range: at least one for each Vitest worker and one for other processes. */
 const PART_COUNT = 8;
 
-/** Returns this worker's part of the range. The parts do not overlap, so no worker takes a port that another one reserved or released. */
+/** Returns this worker's part of the range. The parts do not overlap, so no worker takes another worker's port. */
 function portRangeOfWorker(): { from: number; to: number } {
   const size = Math.floor((LAST_PORT - FIRST_PORT) / PART_COUNT);
   const from = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % PART_COUNT) * size;
   return { from, to: from + size };
 }
 
-/** Ports returned earlier, which their users may not have bound yet. */
+/** Ports chosen earlier. Their users may not have bound them yet. */
 const reserved = new Set<number>();
 
 /**
- * Returns `count` consecutive ports of this worker's part that are free on 127.0.0.1. Prefers ports that it has not returned before.
- * Another process may still take them: bind them soon, and retry on EADDRINUSE if possible.
+ * Returns `count` consecutive ports that are free on 127.0.0.1. Another process may still take them: bind them soon, and retry on EADDRINUSE
+ * if possible.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const { from, to } = portRangeOfWorker();
   for (let attempt = 0; attempt < 200; attempt++) {
-    // The first half of the attempts uses only ports that were not returned before.
+    // The first half of the attempts uses only ports that were not chosen before.
     if (attempt === 100) reserved.clear();
     const first = randomInt(from, to - count);
     const ports = Array.from({ length: count }, (_, index) => first + index);

@@ -9,7 +9,7 @@ async function readDataDir(url: string): Promise<string> {
   return (row as { data_directory: string }).data_directory;
 }
 
-/** Starts a server in a process of its own, which also runs `code`. */
+/** Starts a process that runs `code` and then calls startTestPostgres. */
 async function startServerInProcess(code = "") {
   const script = `
     import { startTestPostgres } from ${JSON.stringify(new URL("postgres.ts", import.meta.url).href)};
@@ -23,7 +23,7 @@ async function startServerInProcess(code = "") {
 }
 
 describe("startTestPostgres", () => {
-  it("restarts the server on its port with its data", async () => {
+  it("restarts the server on the same port with the same data", async () => {
     const server = await startTestPostgres();
     await query(server.url, "CREATE TABLE kept AS SELECT 42 AS n");
     const startedAt = "SELECT pg_postmaster_start_time()::text AS at";
@@ -34,7 +34,7 @@ describe("startTestPostgres", () => {
     await server.stop();
   });
 
-  it("stops the server of a killed run, and removes its data", async () => {
+  it("stops the server that a killed process left running, and removes its data", async () => {
     const killed = await startServerInProcess();
     await killed.starter.kill9();
     expect(existsSync(killed.dataDir)).toBe(true);

@@ -17,7 +17,7 @@ export interface TestPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
   /**
-   * Sends SIGKILL to the postmaster and does not wait for its exit. The server's other processes then exit, which closes the clients'
+   * Sends SIGKILL to the server's parent process and does not wait for its exit. The other processes then exit, which closes the clients'
    * connections. Rejects for the server of PARLEY_TEST_DATABASE_URL.
    */
   kill9(): Promise<void>;
@@ -62,7 +62,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   };
 }
 
-/** Stops and removes the servers that this user's killed test runs left. The name of a server's directory contains the run's process ID. */
+/** Stops and removes the servers that this user's killed test runs left. */
 async function removeServersOfKilledRuns(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const [, pid] = /^parley-test-postgres-(\d+)-/.exec(name) ?? [];
@@ -102,7 +102,7 @@ function waitForShutdown({ pid, dataDir }: LocalPostgres): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
 }
 
-/** Signals the server. SIGQUIT is PostgreSQL's immediate shutdown. */
+/** SIGQUIT is PostgreSQL's immediate shutdown. */
 function kill(pid: number, signal: NodeJS.Signals = "SIGQUIT"): void {
   try {
     process.kill(pid, signal);

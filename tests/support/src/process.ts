@@ -34,7 +34,6 @@ export interface RunningProcess {
   signal(signal: NodeJS.Signals): void;
   /** Sends a signal (default SIGTERM) and waits for the exit. After `timeoutMs` (default 10 s) it kills the process and rejects. */
   stop(signal?: NodeJS.Signals, timeoutMs?: number): Promise<ProcessExit>;
-  /** Sends SIGKILL and waits for the exit. */
   kill9(): Promise<ProcessExit>;
   /** Resolves when the process has exited and all its output is read. */
   exited: Promise<ProcessExit>;
@@ -80,7 +79,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
       } else if (await ready()) {
         return undefined;
       }
-      // The pause is not shorter, because a call of `ready` whose connection is refused costs about 1 ms of CPU time.
+      // A shorter pause would cost CPU time: a call of `ready` whose connection is refused takes about 1 ms.
       await sleep(50);
     }
     if (isRunning()) throw new Error(`${name} is not ready after ${readyTimeoutMs} ms; output:\n${output.both}`);

@@ -8,14 +8,13 @@ export interface TestRedis {
   /** Stops the process with SIGSTOP. Connections stay open. */
   pause(): void;
   resume(): void;
-  /** Sends SIGKILL. */
   kill(): Promise<void>;
 }
 
 export interface RedisOptions {
-  /** The port; by default a free one. */
+  /** By default a free port. */
   port?: number;
-  /** Further settings, as command-line arguments. */
+  /** Further command-line arguments. */
   args?: string[];
 }
 

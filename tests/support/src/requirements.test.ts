@@ -23,13 +23,13 @@ describe("on a machine without Redis", () => {
     expect(() => reportMissing()).toThrow(/lacks\n {2}redis:/);
   });
 
-  it("accepts an existing server, unless tests must pause it", () => {
+  it("accepts the server at PARLEY_TEST_REDIS_URL, except for tests that pause Redis", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
     expect([isMet("redis"), isMet("redis-server")]).toEqual([true, false]);
   });
 });
 
-it("with PARLEY_TEST_REDIS_URL, tests cannot pause Redis although redis-server is installed", async () => {
+it("with PARLEY_TEST_REDIS_URL, tests cannot pause Redis even if redis-server is installed", async () => {
   const directory = await mkdtemp(join(tmpdir(), "parley-redis-server-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, "redis-server"), "", { mode: 0o755 });

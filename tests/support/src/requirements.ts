@@ -7,24 +7,21 @@ import { findDebianPostgres } from "./debian-postgres.ts";
 export type Requirement = keyof typeof requirements;
 
 const requirements = {
-  /** A Redis server, started by the test or existing. */
+  /** A Redis server that the test starts, or the one at PARLEY_TEST_REDIS_URL. */
   redis: { isMet: isRedisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
-  /** A Redis process that the test can pause and kill. If PARLEY_TEST_REDIS_URL is set, startRedis may return the server at that URL instead. */
+  /** A Redis process that the test can pause and kill. With PARLEY_TEST_REDIS_URL, startRedis may return the server at that URL instead. */
   "redis-server": {
     isMet: () => !process.env.PARLEY_TEST_REDIS_URL && hasRedisServer(),
     remedy: "install redis-server or valkey-server, and unset PARLEY_TEST_REDIS_URL",
   },
   /** The proc file system, for the memory and children of a process. */
   proc: { isMet: () => existsSync("/proc/self/status"), remedy: "run on Linux" },
-  /** A reverse proxy. */
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
-  /** Prometheus and promtool. */
   prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
   /** A PostgreSQL server near the oldest supported version, with pg_dump and psql. */
   "debian-postgres": { isMet: () => findDebianPostgres() !== undefined, remedy: "install Debian's postgresql" },
   /** A pooler in front of PostgreSQL that can track prepared statements. */
   pgbouncer: { isMet: hasPgBouncer, remedy: "install PgBouncer 1.21 or newer; Debian has it from version 13 on" },
-  /** A browser. */
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
   /** WordPress's files and PHP, without a database. */
   wordpress: { isMet: hasWordPress, remedy: "install Debian's php-cli and wordpress" },
@@ -39,22 +36,21 @@ export function isRedisAvailable(): boolean {
   return Boolean(process.env.PARLEY_TEST_REDIS_URL) || hasRedisServer();
 }
 
-/** Returns the absolute path of the installed Chromium. */
 export function chromiumCommand(): string | undefined {
   return findCommand("chromium", "chromium-browser", "google-chrome");
 }
 
-/** Returns the absolute path of Chromium's headless shell. It has no window, and it loads a page in a third of the time. */
+/** Chromium's headless shell has no window, and loads a page in a third of the time. */
 export function headlessChromiumCommand(): string | undefined {
   return findCommand("chromium-headless-shell");
 }
 
-/** Returns the absolute path of the installed nginx. Debian installs it in /usr/sbin, which may not be on the PATH. */
+/** Debian installs nginx in /usr/sbin, which may not be on the PATH. */
 export function nginxCommand(): string | undefined {
   return findCommand("nginx") ?? ["/usr/sbin/nginx"].find(isExecutable);
 }
 
-/** Returns the absolute path of the installed PgBouncer. Debian installs it in /usr/sbin, which may not be on the PATH. */
+/** Debian installs PgBouncer in /usr/sbin, which may not be on the PATH. */
 export function pgbouncerCommand(): string | undefined {
   return findCommand("pgbouncer") ?? ["/usr/sbin/pgbouncer"].find(isExecutable);
 }
@@ -67,7 +63,6 @@ function hasPgBouncer(): boolean {
   return Number(major) > 1 || Number(minor) >= 21;
 }
 
-/** Returns the absolute path of the installed PHP. */
 export function phpCommand(): string | undefined {
   return findCommand("php");
 }
@@ -79,7 +74,6 @@ function hasWordPress(): boolean {
   return phpCommand() !== undefined && existsSync(join(wordpressPath, "wp-includes/script-loader.php"));
 }
 
-/** Returns the absolute paths of the installed Prometheus and promtool. */
 export function prometheusCommands(): { prometheus: string; promtool: string } | undefined {
   const [prometheus, promtool] = [findCommand("prometheus"), findCommand("promtool")];
   return prometheus && promtool ? { prometheus, promtool } : undefined;

@@ -10,7 +10,6 @@ describe("startTcpProxy", () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  /** Starts a proxy in front of an echo server. */
   async function startEchoProxy() {
     const server = createServer((socket) => {
       socket.on("error", () => undefined);
@@ -75,7 +74,7 @@ describe("startTcpProxy", () => {
     expect(text()).toBe("0123456");
   });
 
-  it("closes connections that are already open, and stops closing them after resume", async () => {
+  it("also cuts connections that were already open, until resume", async () => {
     const proxy = await startEchoProxy();
     const [one, two] = [await openConnection(proxy.port), await openConnection(proxy.port)];
     proxy.cutAfterBytes(3);

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { freePort } from "./ports.ts";
 import { type DelayFaults, forward } from "./tcp-pump.ts";
 
-/** The faults of all connections. `forward` applies the delays; the proxy's `send` cuts and corrupts. */
+/** The faults of all connections. `forward` applies the delays. */
 interface Faults extends DelayFaults {
   cutAfterBytes: number;
   corruptAfterBytes: number;
@@ -18,9 +18,8 @@ const NO_FAULTS: Faults = {
 
 export interface TcpProxy {
   port: number;
-  /** Bytes forwarded so far to the target (`up`) and to the clients (`down`). */
+  /** Bytes forwarded to the target (`up`) and to the clients (`down`). */
   bytes: { up: number; down: number };
-  /** Returns the number of open connections. */
   connections(): number;
   /** Closes each current and new connection after `count` more bytes from the target. */
   cutAfterBytes(count: number): void;
@@ -146,13 +145,11 @@ interface Pair {
   client: Socket;
   target: Socket;
   isStalled: boolean;
-  /** The proxy closes the connection after this many more bytes from the target. */
   bytesUntilCut: number;
-  /** The proxy inverts one byte after this many more bytes from the target. */
   bytesUntilCorruption: number;
 }
 
-/** Returns the chunk. If the byte to invert is in it, returns a copy with that byte inverted. */
+/** Returns the chunk, or a copy of it if it contains the byte to invert. */
 function invertByte(pair: Pair, chunk: Buffer): Buffer {
   const at = pair.bytesUntilCorruption;
   pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;

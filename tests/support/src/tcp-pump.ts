@@ -2,7 +2,6 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The faults that delay data. */
 export interface DelayFaults {
   isStalled: boolean;
   latencyMs: number;
@@ -17,7 +16,7 @@ export interface PumpOptions {
   send(chunk: Buffer): boolean;
 }
 
-/** Forwards data and the end of the stream from one socket to the other, in order. Delays both by `latencyMs`, and while `isStalled` is true. */
+/** Forwards data and the end of the stream, in order. Delays both by `latencyMs`, and while `isStalled` is true. */
 export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions): void {
   let tail = Promise.resolve();
   let queuedBytes = 0;
@@ -47,7 +46,7 @@ export function forward(from: Socket, to: Socket, { faults, send }: PumpOptions)
 async function waitForDrain(socket: Socket): Promise<void> {
   const finished = new AbortController();
   const options = { signal: finished.signal };
-  // If the socket fails, both promises may reject. The socket's error listener handles the failure.
+  // If the socket fails, its error listener handles the failure.
   await Promise.race([once(socket, "drain", options), once(socket, "close", options)]).catch(() => undefined);
   finished.abort();
 }

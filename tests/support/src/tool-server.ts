@@ -4,14 +4,13 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A received request. Times are Unix times in milliseconds. */
 export interface ToolServerRequest {
   method: string;
   /** Path and query, not decoded. */
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** Set if the client closed the connection before the end of the response. */
+  /** When the client closed the connection before the end of the response, in Unix milliseconds. */
   closedByClientAt?: number;
 }
 
@@ -20,7 +19,7 @@ export interface ToolServerResponse {
   headers?: Record<string, string>;
   body?: string;
   delayMs?: number;
-  /** Never sends a response. */
+  /** Whether the server never responds. */
   hangs?: boolean;
 }
 

@@ -30,7 +30,7 @@ export type FaultTarget = {
   tenants: readonly Tenant[];
 };
 
-/** Replies that must complete between a backup and its restore. The restore does not wait longer than the timeout for them. */
+/** A restore waits until this many replies have completed since its backup, or until the timeout. */
 const REPLIES_BEFORE_RESTORE = 50;
 const REPLIES_BEFORE_RESTORE_TIMEOUT_MS = 120_000;
 const PAUSE_MS = 2_000;
@@ -47,11 +47,11 @@ const FAILOVERS: ReadonlySet<string> = new Set([
 
 const randomBetween = (low: number, high: number) => low + Math.random() * (high - low);
 
-/** Injects the faults of databases and clocks one after the other, each once before any is repeated. */
+/** Injects the faults of databases and clocks one after the other: each once, in random order, then all again. */
 export class FaultInjector {
-  /** Done turns that restores of conversation's database lost. */
+  /** Done turns that restores of conversation's tables lost. */
   lostReplies = 0;
-  /** Backups that were restored after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
+  /** Restores that began after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
   shortRestores = 0;
   /** True from the end of a fault until a visitor gets a whole reply, or until RECOVERY_TIMEOUT_MS has passed. */
   isRecovering: boolean = false;

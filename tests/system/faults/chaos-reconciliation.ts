@@ -19,7 +19,7 @@ export type ReconcileOptions = {
 
 const MAX_REPAIR_ROUNDS = 6;
 
-/** Waits until every turn is settled, repairs differences as the operator does, and counts those that are left. */
+/** Waits until every turn is settled. Repairs differences as an operator does, and counts the remaining ones. */
 export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
   let repairs = 0;
   let balance: Balance;
@@ -37,7 +37,7 @@ export async function reconcile(system: System, options: ReconcileOptions): Prom
     balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     differences = await countDifferences(system);
     if (differences + balance.unbalanced === 0 || !options.hasRestores || round === MAX_REPAIR_ROUNDS) break;
-    // A repair ignores turns younger than `minAgeSeconds`. Waits until the turns that this round has just settled are old enough.
+    // Waits until a repair no longer ignores the turns that this round has settled.
     await sleep((options.minAgeSeconds + 1) * 1_000);
   }
   return { ...balance, repairs, differences };
@@ -53,7 +53,7 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
   }
 }
 
-/** Makes all holds 10 minutes older, so that the run need not wait: a repair voids the hold of an unknown turn when it is 10 minutes old. */
+/** Makes all holds 10 minutes older, because a repair voids the hold of an unknown turn only when the hold is 10 minutes old. */
 async function ageHolds({ database }: System): Promise<void> {
   await queryFirstRow(
     database,

@@ -13,15 +13,14 @@ import { portsOf, startDatabaseProxies } from "./database-faults.ts";
 export type ChaosOptions = {
   seconds: number;
   visitors: number;
-  /** How long a visitor pauses after each reply. Without a pause the visitors use all the CPU time that they can get. */
+  /** How long a visitor pauses after each reply. */
   pauseMs: number;
-  /** How long after its last renewal an edge's lease expires. The sweeper then closes the edge's open turns. */
   edgeLeaseSeconds: number;
   /** Maximum duration of each wait until everything is settled. With `hasDatabaseFaults` the run waits several times. */
   settleTimeoutMs: number;
-  /** Minimum number of kills. If services start slowly, the run takes longer than `seconds` to reach it. */
+  /** The run continues beyond `seconds` until there are this many kills. */
   minKills: number;
-  /** Minimum number of complete replies. If necessary, the run takes longer than `seconds` to reach it. */
+  /** The run continues beyond `seconds` until there are this many complete replies. */
   minReplies: number;
   /** Whether the database, the network to it and the clocks fail too. Otherwise only processes and connections are killed. */
   hasDatabaseFaults: boolean;
@@ -29,7 +28,7 @@ export type ChaosOptions = {
 };
 
 export type ChaosResult = Reconciled & {
-  /** Number of visits. A refused visit opens no turn. */
+  /** Includes refused visits, which open no turn. */
   visits: number;
   kills: number;
   faults: FaultReport[];
@@ -39,7 +38,7 @@ export type ChaosResult = Reconciled & {
   receivedReplies: number;
   /** Done turns that restores of conversation's database lost. */
   lostReplies: number;
-  /** Backups that were restored after fewer than 50 replies. */
+  /** Number of restores with fewer than 50 replies between the backup and the restore. */
   shortRestores: number;
   providerCalls: number;
 };
@@ -55,8 +54,8 @@ const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
 /**
  * Sends SIGKILL to random services and database connections while visitors chat. With `hasDatabaseFaults`, also injects the faults of
- * FaultInjector. Restarts each killed service at once. PostgreSQL restarts itself when the process of a connection is killed. Then waits until
- * every turn is settled, repairs what restores lost, and counts the differences.
+ * FaultInjector. Restarts each killed service at once. At the end, waits until every turn is settled, repairs what restores lost, and counts
+ * the differences.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();
@@ -114,7 +113,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
   const injector = new FaultInjector(target, options.progress);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const restarts = new Restarts();
-  // With faults of the database, the pause is longer, so that services run long enough to detect such faults.
+  // Services must run long enough to detect a fault of the database.
   const minPauseMs = options.hasDatabaseFaults ? 2_000 : 500;
   const hasEnough = () => kills >= options.minKills && (countOutcomes(visits).stop ?? 0) >= options.minReplies;
   const killServices = async () => {
@@ -171,12 +170,12 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
 /** A service that starts without a database becomes ready when the database is back. That can take longer than one wait for readiness. */
 const START_ATTEMPTS = 5;
 
-/** Kills services and starts them again, several at a time. */
+/** Kills services and tracks their restarts. */
 export class Restarts {
   readonly #pending = new Map<ServiceProcess, Promise<void>>();
   readonly #failures: unknown[] = [];
 
-  /** The number of services that have been killed and are not ready again yet. */
+  /** The number of killed services that are not ready again yet. */
   get pending(): number {
     return this.#pending.size;
   }
@@ -196,7 +195,7 @@ export class Restarts {
     return true;
   }
 
-  /** Waits for all restarts. Throws if one of them failed. */
+  /** Throws if a restart failed. */
   async finish(): Promise<void> {
     await Promise.all(this.#pending.values());
     if (this.hasFailed) throw new AggregateError(this.#failures, "a killed service did not start again");

@@ -19,7 +19,6 @@ export type KeyedVisit = KeyedMessage & {
 export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
 
 type Problems = Omit<KeyedReplyReport, "turns">;
-/** A reply as the database stores it. */
 type StoredReply = { status: TurnStatus; content: string };
 
 const REPLAY_TIMEOUT_MS = 10_000;
@@ -47,7 +46,7 @@ export async function checkKeyedReplies(
   return { turns, ...problems };
 }
 
-/** Returns the stored replies by session id and message id. */
+/** The keys are "<session id> <message id>". */
 async function readStoredReplies({ database }: System): Promise<Map<string, StoredReply>> {
   const rows = await queryRows<StoredReply & { id: string }>(
     database.url,
@@ -77,7 +76,7 @@ async function checkVisit(
     else if ("text" in end) received.push(end);
     else if (!visit.isErasureRequested) lost.push(describeProblem(end));
   }
-  // All received replies must be equal. There may be none, because readers that come after an erasure receive no reply.
+  // `first` is undefined if every reader came after an erasure.
   const [first] = received;
   for (const reply of received)
     if (JSON.stringify(reply) !== JSON.stringify(first)) lost.push(describeProblem("replies differ", reply, first));
@@ -96,7 +95,7 @@ async function checkVisit(
   if (reused !== 409) duplicated.push(describeProblem("another message with the key", reused));
 }
 
-/** Sends another message with the visit's key and reads the whole response. Returns its status. */
+/** Sends another message with the visit's key. Returns the status. */
 async function sendWithSameKey(system: System, visit: KeyedVisit): Promise<number> {
   const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
   const response = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` }, { signal });
@@ -104,13 +103,12 @@ async function sendWithSameKey(system: System, visit: KeyedVisit): Promise<numbe
   return response.status;
 }
 
-/** Returns whether a received reply equals the stored reply. The text of an interrupted reply is not replayed. */
+/** The text of an interrupted reply is not replayed. */
 function equalsStored({ status, content }: StoredReply, { text, finishReason }: ReceivedReply): boolean {
   if (status === "streaming" || OUTCOMES[status].finishReason !== finishReason) return false;
   return text === (status === "interrupted" ? "" : content);
 }
 
-/** Returns the text that the fake provider sends for a message. */
 function textOfModel({ model, message }: KeyedVisit): string {
   if (model === "echo") return message;
   if (model === "cut-after-3") return "Hello from the";
@@ -119,7 +117,7 @@ function textOfModel({ model, message }: KeyedVisit): string {
   return Array.from({ length: count }, (_, index) => `t${index} `).join("");
 }
 
-/** Checks that no session has more turns than keys. Counts the sent keys, because erasing deletes stored keys. Returns the number of turns. */
+/** Returns the number of turns. Counts the sent keys, because erasing deletes stored keys. */
 async function checkTurns({ database }: System, visits: readonly KeyedVisit[], problems: Problems): Promise<number> {
   const keys = new Map<string, number>();
   for (const { sessionId } of visits) keys.set(sessionId, (keys.get(sessionId) ?? 0) + 1);
@@ -132,7 +130,6 @@ async function checkTurns({ database }: System, visits: readonly KeyedVisit[], p
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Describes each turn with a wrong number of charges. A done turn must have one, any other turn none. */
 async function findWrongCharges({ database }: System): Promise<string[]> {
   const rows = await queryRows<{ turnId: string; status: string | null; charges: number }>(
     database.url,

@@ -6,34 +6,32 @@ import { SERVICES_WITH_DATABASE, type ServiceWithDatabase } from "../processes.t
 /** A TCP proxy between each service and PostgreSQL. */
 export type DatabaseProxies = Record<ServiceWithDatabase, TcpProxy>;
 
-/** Starts the proxies. Their target is the PostgreSQL server of `serverUrl`. */
 export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseProxies> {
   const targetPort = Number(new URL(serverUrl).port);
   const start = async (service: ServiceWithDatabase) => [service, await startTcpProxy({ targetPort })] as const;
   return Object.fromEntries(await Promise.all(SERVICES_WITH_DATABASE.map(start))) as DatabaseProxies;
 }
 
-/** Returns the proxies' ports, for the option `databasePorts` of startSystem. */
+/** For the option `databasePorts` of startSystem. */
 export function portsOf(proxies: DatabaseProxies): Record<ServiceWithDatabase, number> {
   const ports = SERVICES_WITH_DATABASE.map((service) => [service, proxies[service].port] as const);
   return Object.fromEntries(ports) as Record<ServiceWithDatabase, number>;
 }
 
-/** Kills the server and starts it again after a time. */
 export async function killDatabase(postgres: TestPostgres, downMs: number): Promise<void> {
   await postgres.kill9();
   await sleep(downMs);
   await postgres.restart();
 }
 
-/** Forwards nothing for a time and keeps every connection open. */
+/** Forwards nothing for `stallMs` and keeps every connection open. */
 export async function stallDatabase(proxies: readonly TcpProxy[], stallMs: number): Promise<void> {
   for (const proxy of proxies) proxy.stall();
   await sleep(stallMs);
   await Promise.all(proxies.map((proxy) => proxy.resume()));
 }
 
-/** Makes the server refuse all writes for a time, like a primary that was demoted in place. Connections stay open. */
+/** Makes the server refuse writes for `readOnlyMs`, like a primary that was demoted in place. Connections stay open. */
 export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyMs: number): Promise<void> {
   const setReadOnly = (value: "on" | "off") =>
     // Two queries, because several statements in one query are one transaction, in which PostgreSQL refuses ALTER SYSTEM.
@@ -47,8 +45,8 @@ export async function makeReadOnly({ url }: Pick<TestDatabase, "url">, readOnlyM
 }
 
 /**
- * Closes the services' connections. The connections that they open in the next 2 s refuse writes, like those to a primary that was demoted in
- * place. Later connections can write, as after a failover. Visitors must send messages during the call, so that the services open connections.
+ * Closes the services' connections. The connections that they open in the next 2 s refuse writes; later ones can write, as after a failover.
+ * Visitors must send messages during the call, so that the services open connections.
  */
 export async function makeConnectionsReadOnly(
   { url, name }: Pick<TestDatabase, "url" | "name">,
@@ -59,7 +57,6 @@ export async function makeConnectionsReadOnly(
     await proxy.drop();
     await proxy.resume();
   }
-  // The services reconnect during this time, and their new connections are read-only.
   await sleep(2_000);
   // READ WRITE, because this connection is read-only too.
   await queryFirstRow(
@@ -68,7 +65,7 @@ export async function makeConnectionsReadOnly(
   );
 }
 
-/** The tables that hold turns and usage. */
+/** The tables that a backup contains. */
 const TABLES = {
   conversation: ["sessions", "messages", "turns", "outbox", "edges", "closed_turns", "task_leases"],
   quota: ["usage", "reservations", "ledger", "adjustments"],
@@ -112,7 +109,6 @@ export async function backUp(database: TestDatabase, service: keyof typeof TABLE
   };
 }
 
-/** Counts the done turns. */
 export async function countDoneTurns(database: TestDatabase): Promise<number> {
   const sql = "SELECT count(*)::integer AS done FROM conversation.turns WHERE status = 'done'";
   return (await retry(() => queryFirstRow<{ done: number }>(database, sql))).done;
@@ -120,7 +116,7 @@ export async function countDoneTurns(database: TestDatabase): Promise<number> {
 
 const RETRY_TIMEOUT_MS = 30_000;
 
-/** Repeats work until it succeeds, for at most 30 s. It may fail because PostgreSQL restarts or another transaction holds a lock. */
+/** Repeats work that fails while PostgreSQL restarts or another transaction holds a lock. */
 async function retry<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + RETRY_TIMEOUT_MS;
   for (;;) {

@@ -33,7 +33,7 @@ export type KeyedChaosResult = {
   /** Restarts of the database, and crashes after one of its processes was killed. */
   databaseRestarts: number;
   /**
-   * - Replies that are gone without an erasure, or differ between readers, from the stored reply or from the model's text.
+   * - Replies that are missing without an erasure, or that differ between readers, from the stored reply or from the model's text.
    * - Stop requests that returned another outcome than the stored one.
    */
   lost: string[];
@@ -50,7 +50,7 @@ export type KeyedChaosResult = {
 const EDGES = 3;
 /** Longer than a lease, a drain and the restart of a service together. */
 const READER_TIMEOUT_MS = 120_000;
-/** Shorter than the time for which some readers stay away, so that the edge cancels some replies that have no reader. */
+/** Shorter than the longest pause of a reader, so that the edge cancels some replies that have no reader. */
 const DETACHED_REPLY_MS = 2_500;
 const WORDS = [
   "Where",
@@ -111,7 +111,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
       ...Array.from({ length: options.visitors }, (_, number) => visitUntilOver(chaos, tenants, number, visits)),
     ].map((task) =>
       task.catch((error: unknown) => {
-        // Ends the other tasks, which would run for ever if the minimum of faults is not reached.
+        // Ends the other tasks, which otherwise run until `minFaults` is reached.
         hasFailed = true;
         throw error;
       }),
@@ -137,10 +137,10 @@ const randomMessage = () =>
 async function visitUntilOver(
   chaos: Chaos,
   tenants: readonly { tenant: Tenant; model: string }[],
-  number: number,
+  firstIndex: number,
   visits: KeyedVisit[],
 ): Promise<void> {
-  for (let index = number; !chaos.isOver(); index++) {
+  for (let index = firstIndex; !chaos.isOver(); index++) {
     const session = { ...pick(tenants, index), sessionId: randomUUID() };
     // A session may have two running replies.
     const sessionVisits: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
@@ -217,7 +217,7 @@ async function killUntilOver({ system, postgres, counts, isOver }: Chaos): Promi
   await restarts.finish();
 }
 
-/** Restarts the database or crashes it. Returns false if it could not be crashed: it is still recovering, or has no connections. */
+/** Restarts or crashes the database. Returns false if it cannot be crashed, because it is still recovering or has no connections. */
 async function restartDatabase(system: System, postgres: TestPostgres): Promise<boolean> {
   if (chance(0.5)) return killDatabaseConnection(system);
   await postgres.restart();

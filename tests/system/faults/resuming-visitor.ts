@@ -115,8 +115,8 @@ async function readOnce(
 }
 
 /**
- * Adds an event to the received text. The event's id must consist of the message's id and the length of the text including this event.
- * Otherwise a client that appends text would have a wrong text, and this function returns a description of the problem.
+ * Adds an event to the received text. Returns a description of the problem if the event's id is not `<message id>-<length of the received text>`,
+ * because then a client that appends text would have a wrong text.
  */
 function applyEvent({ id = "", event, data }: SseEvent, progress: Progress): string | undefined {
   const before = progress.lastEventId;

@@ -22,7 +22,7 @@ export type Collector = {
   /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   url: string;
   spans: CollectedSpan[];
-  /** The body of each export request. */
+  /** The bodies and headers of the export requests, in the same order. */
   bodies: Buffer[];
   headers: IncomingHttpHeaders[];
   /** Returns the spans of one turn's trace, ordered by start time. */
@@ -30,7 +30,7 @@ export type Collector = {
   close(): Promise<void>;
 };
 
-/** Starts an OpenTelemetry collector. It receives traces by OTLP over HTTP, encoded with protobuf. */
+/** Starts an OpenTelemetry collector that receives traces by OTLP over HTTP, encoded with protobuf. */
 export async function startCollector(port = 0): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bodies: Buffer[] = [];
@@ -112,7 +112,7 @@ function readSpan(span: Fields, service: string): CollectedSpan {
     parentId: hexOf(span, 4),
     name: textOf(span, 5),
     kind: Number(numberOf(span, 6)),
-    // The status code 2 is STATUS_CODE_ERROR.
+    // 2 is STATUS_CODE_ERROR.
     hasFailed: numberOf(readFields(bytesOf(span, 15)), 3) === 2n,
     startNs: numberOf(span, 7),
     endNs: numberOf(span, 8),

@@ -18,14 +18,13 @@ export type DeviceSso = {
   isSilent: boolean;
   /** How long it takes to respond to a token request. */
   tokenDelayMs: number;
-  /** Whether its metadata contain the endpoint that revokes refresh tokens. */
+  /** Whether its metadata contains the endpoint that revokes refresh tokens. */
   hasRevocationEndpoint: boolean;
   /** The forms of the token requests, in order. */
   tokenRequests: URLSearchParams[];
   /** Revokes all refresh tokens, as an administrator of the identity provider can. */
   revokeAllRefreshTokens(): void;
   isActive(refreshToken: string): boolean;
-  /** Returns the number of refresh tokens that are valid. */
   countActiveRefreshTokens(): number;
   stop(): Promise<void>;
 };

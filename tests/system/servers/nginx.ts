@@ -6,7 +6,7 @@ import { returnsOk } from "../processes.ts";
 
 export type Nginx = { url: string; stop(): Promise<void> };
 
-/** Starts nginx in front of an edge, with nginx's defaults (buffering, HTTP/1.0 upstream). nginx caches every cacheable response. */
+/** Starts nginx in front of an edge, with a cache and nginx's defaults (buffering, HTTP/1.0 upstream). */
 export async function startNginx(targetPort: number): Promise<Nginx> {
   const port = await freePort();
   const { stop } = await runNginx(

@@ -6,28 +6,27 @@ import { returnsOk } from "../processes.ts";
 
 export type Target = { service: string; opsPort: number };
 
-/** One series of a query result: its labels and current value. */
 export type Sample = { labels: Record<string, string>; value: number };
 
 export type FiringAlert = { name: string; labels: Record<string, string> };
 
 export type Prometheus = {
   url: string;
-  /** Evaluates an expression now. Omits series whose value is NaN. */
+  /** Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   firing(): Promise<FiringAlert[]>;
-  /** Selects the series of an expression and returns the labels of their exemplars from the last minute. */
+  /** Returns the labels of each exemplar of the last minute. */
   exemplars(expr: string): Promise<Record<string, string>[]>;
   stop(): Promise<void>;
 };
 
 export type PrometheusOptions = {
   targets: readonly Target[];
-  /** Contents of the rule files by file name. */
+  /** The rule files' contents, by file name. */
   rules?: Readonly<Record<string, string>>;
 };
 
-/** Starts a Prometheus that scrapes the services every second. Sets the same labels as the chart and docker-compose.yml. */
+/** Starts a Prometheus that scrapes the services every second. The dashboards and alerts need the labels `application` and `service`. */
 export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
   const commands = prometheusCommands();
   if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');

@@ -24,12 +24,13 @@ export type Sso = SsoClient & {
 };
 
 const AUDIENCE = "https://parley.test/api";
-const SECRET = "secret-of-the-test-client";
+const CLIENT_SECRET = "secret-of-the-test-client";
 const KEY_ID = "sso-1";
+/** Each user is an OAuth client, so that a user's token needs no sign-in in a browser. */
 const USERS = ["owner", "second-owner", "operator"];
 const TOKEN_TTL_S = 3_600;
 
-/** An adapter that stores nothing. It needs no storage, because access tokens are JWTs and the clients are in the configuration. */
+/** Stores nothing, because access tokens are JWTs and the clients are in the configuration. */
 const statelessAdapter = (): Adapter => ({
   upsert: async () => undefined,
   find: async () => undefined,
@@ -52,7 +53,7 @@ export async function startSso(): Promise<Sso> {
     jwks: { keys: [signingKey] },
     clients: USERS.map((user) => ({
       client_id: user,
-      client_secret: SECRET,
+      client_secret: CLIENT_SECRET,
       grant_types: ["client_credentials"],
       redirect_uris: [],
       response_types: [],
@@ -98,7 +99,7 @@ export async function connectSso({ issuer, signingKey }: Pick<Sso, "issuer" | "s
     async token({ workspaceId, user = "owner", role }) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
-        headers: { authorization: `Basic ${Buffer.from(`${user}:${SECRET}`).toString("base64")}` },
+        headers: { authorization: `Basic ${Buffer.from(`${user}:${CLIENT_SECRET}`).toString("base64")}` },
         body: new URLSearchParams({
           grant_type: "client_credentials",
           resource: AUDIENCE,

@@ -28,9 +28,8 @@ export const TRIAL_CALLS: readonly string[] = [
 ];
 
 /**
- * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values set no egress proxy. The policy of
- * each other component allows only the ports of the external systems that the component needs. If the values name no peers for a system, the policies
- * allow its port at any address. The policies of the doctor and of a trial's setup Job allow all egress.
+ * The components whose policy has an egress rule for 0.0.0.0/0 without the private ranges, if the values set no egress proxy. The doctor and a
+ * trial's setup Job are not listed: they have rules without peers, which allow all egress.
  */
 export const INTERNET_COMPONENTS: ReadonlySet<string> = new Set(["conversation", "llm-proxy"]);
 
@@ -74,7 +73,6 @@ export function externalEgressPorts(manifests: readonly Manifest[], component: s
     ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
   );
   const external = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => componentsOf(to).length === 0);
-  // A rule without ports allows every port.
   const ports = external.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
   return new Set(ports.filter((port) => port !== DNS_PORT));
 }

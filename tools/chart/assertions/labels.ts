@@ -1,11 +1,11 @@
 import { type Labels, type Manifest, nameOf, workloads } from "../manifest.ts";
 
-/** Labels that Kubernetes recommends and that every object and pod of the chart has. */
+/** Labels that Kubernetes recommends. */
 const STANDARD = ["name", "instance", "component", "version", "part-of", "managed-by"].map(
   (label) => `app.kubernetes.io/${label}`,
 );
 
-/** Reports objects and pods that lack a standard label, the chart's label or a label of `commonLabels` in the values. */
+/** Reports objects and pods that lack a standard label, the chart's label or a label that the values add with `commonLabels`. */
 export function labelProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const { commonLabels = {} } = values as { commonLabels?: Labels };
   const required = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];

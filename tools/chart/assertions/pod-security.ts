@@ -15,9 +15,8 @@ const ALLOWED_VOLUMES = [
 const FIXED_VERSION = /:(?!latest$)[^:/]+$/;
 
 /**
- * Reports violations of the Pod Security Standard "restricted" and of Parley's further rules: a read-only root file system, a service
- * account token only with a Role, no service links, CPU and memory requests, a memory limit, and no image without a tag or with the tag
- * `latest`.
+ * Reports violations of the Pod Security Standard "restricted" and of Parley's own rules: a read-only root file system, no service account
+ * token without a Role, no service links, CPU and memory requests, a memory limit, and an image with a digest or a tag other than `latest`.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   const accountsWithRole = new Set(

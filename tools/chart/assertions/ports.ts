@@ -102,12 +102,11 @@ function backendPortProblems(manifests: readonly Manifest[]): string[] {
   return [...ingresses, ...routes];
 }
 
-/** Environment variables that contain addresses of the release's Services: in the four services, the cli and the console. */
+/** Environment variables that contain addresses of the release's Services. */
 const ADDRESS_VARIABLE = /_TARGET$|^PARLEY_.*_URL$|^(?:CONVERSATION|QUOTA|EDGE)_URL$/;
 const SCHEME = /^(?:names:\/\/\/|https?:\/\/)/;
 const ADDRESS = /^([^.]+)\.[^.]+\.svc:(\d+)$/;
 
-/** Reports each address in these variables if its Service does not exist or does not have the port. */
 function addressProblems(manifests: readonly Manifest[]): string[] {
   const services = new Map(ofKind(manifests, "Service").map((service) => [service.metadata.name, service]));
   return workloads(manifests).flatMap(({ manifest, pod }) =>

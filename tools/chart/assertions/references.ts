@@ -1,6 +1,6 @@
 import { allContainers, configMapsOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
 
-/** The keys of Secrets that the README documents. The values file must name every other key that a pod uses. */
+/** The Secret keys that the chart's README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
   "INTERNAL_TOKEN",
   "ADMIN_TOKEN",
@@ -19,8 +19,8 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Reports each Secret or ConfigMap that a pod uses, unless the chart creates it or the values name it, and each ServiceAccount that the chart
- * does not create. Also reports keys of Secrets that a pod uses but that are not documented. `values` is the parsed values file.
+ * Reports what a pod uses although it may not exist: a Secret or ConfigMap that the chart does not create and the values do not name, a
+ * ServiceAccount that the chart does not create, and a Secret key that is not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
@@ -67,7 +67,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
   });
 }
 
-/** Returns the string of each entry of the values file that has this key, at any depth. */
+/** Returns the strings that the values file has under this key, at any depth. */
 function valuesOfKey(values: unknown, key: string): string[] {
   if (typeof values !== "object" || values === null) return [];
   return Object.entries(values).flatMap(([name, value]) =>
@@ -79,7 +79,7 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that a trial's Job creates. The Job's Role may create Secrets, and names the Secrets that the Job may use. */
+/** Returns the names of the Secrets that a trial's Job creates. Reads them from the Job's Role, the one that may create Secrets. */
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {

@@ -1,6 +1,6 @@
 {{/* A service's Deployment. The service defines its environment in "parley.<name>.env". */}}
 {{- define "parley.deployment" -}}
-{{- /* The seconds for closing after the drain: a service needs at most 30 s. The other 5 s ensure that the kubelet does not kill it earlier. */}}
+{{- /* Seconds for closing after the drain: a service needs at most 30 s, and 5 s are a margin before the kubelet kills it. */}}
 {{- $closeSeconds := 35 -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -27,7 +27,6 @@ spec:
       {{- include "parley.podMeta" . | nindent 6 }}
     spec:
       {{- include "parley.podSpec" (merge (dict "spread" true) .) | nindent 6 }}
-      {{- /* The times of preStop, draining and closing. */}}
       terminationGracePeriodSeconds: {{ add .values.preStopSeconds .values.drainSeconds $closeSeconds }}
       containers:
         - name: {{ .name }}

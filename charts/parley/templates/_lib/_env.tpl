@@ -1,4 +1,4 @@
-{{/* Returns the name of the Secret with a key: "secret", or "parley.secretName" if "secret" is empty. Takes the arguments of "parley.secretEnv". */}}
+{{/* The name of the Secret that holds "key": "secret", or "parley.secretName" if "secret" is empty. Takes the arguments of "parley.secretEnv". */}}
 {{- define "parley.secretNameFor" -}}
 {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
 {{- end -}}
@@ -15,8 +15,8 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
 {{- end -}}
 
 {{/*
-Environment variables of every container. Node reads only one file of additional certificate authorities. So with `caBundle`, the cli pod cannot
-also read the file with the ops ports' authority: the bundle must contain this authority.
+Environment variables of every container. Node reads only one file of additional certificate authorities. So if `caBundle` is set, its bundle
+must also contain the authority of the ops ports, for the cli pod.
 */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
@@ -122,7 +122,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- end -}}
 {{- end -}}
 
-{{/* "parley.ssoEnv" for a component with admin services. Empty without `sso.roleClaim`, because then no access token gives access to them. */}}
+{{/* "parley.ssoEnv" for a component with admin services. Empty without `sso.roleClaim`: no access token then permits admin calls. */}}
 {{- define "parley.adminSsoEnv" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.ssoEnv" . }}
@@ -175,7 +175,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- end }}
 {{- end -}}
 
-{{/* The suffix of the database roles' names and of their passwords' keys, by `database.roleSet`. */}}
+{{/* The suffix of the names of the database roles, and of the Secret's keys with their passwords. */}}
 {{- define "parley.roleSetSuffix" -}}
 {{ ternary "_2" "" (eq (int .Values.database.roleSet) 2) }}
 {{- end -}}

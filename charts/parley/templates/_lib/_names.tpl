@@ -27,7 +27,7 @@
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
 {{- end -}}
 
-{{/* A name in every service's certificate, for Prometheus. It scrapes pods by their addresses, which no certificate contains. */}}
+{{/* The name that Prometheus expects in every service's certificate: it scrapes pods by IP address, and no certificate contains one. */}}
 {{- define "parley.opsServerName" -}}
 {{ include "parley.host" (dict "root" . "name" "ops") }}
 {{- end -}}

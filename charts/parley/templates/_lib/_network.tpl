@@ -1,7 +1,6 @@
 {{/*
-A component's NetworkPolicy. It permits only the traffic that the component needs. The component defines the ingress rules in
-"parley.<name>.from" and the egress rules in "parley.<name>.to". Ports have a protocol, and empty lists are left out. Otherwise `kubectl apply`
-would find a difference in each run.
+A component's NetworkPolicy. The component defines its ingress rules in "parley.<name>.from" and its egress rules in "parley.<name>.to". Each port
+has a protocol, and empty lists are left out. Otherwise each `kubectl apply` would find a difference.
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}
@@ -51,7 +50,7 @@ spec:
       protocol: TCP
 {{- end -}}
 
-{{/* Ingress to the ops port, from the cli pod, the setup of a trial and Prometheus. */}}
+{{/* Ingress to the ops port from the cli pod, a trial's setup and Prometheus. */}}
 {{- define "parley.fromOpsClients" -}}
 {{- $callers := concat (ternary (list "cli") list .root.Values.cli.enabled) (ternary (list "trial-setup") list .root.Values.trial.enabled) }}
 {{- with $callers }}
@@ -77,7 +76,7 @@ spec:
       protocol: TCP
 {{- end -}}
 
-{{/* Egress to a port of `peers` outside the release: (dict "peers" … "port" …). Without peers, egress to that port of any address. */}}
+{{/* Egress to a port of `peers` outside the release; without peers, to this port of any address: (dict "peers" … "port" …). */}}
 {{- define "parley.toPeers" -}}
 - ports:
     - port: {{ .port | int }}
@@ -121,8 +120,8 @@ spec:
 {{- end -}}
 
 {{/*
-Egress to the internet: (dict "root" … "proxies" …). "proxies" has the URL of the proxy for each kind of connection that the component opens, or ""
-if it opens that kind directly.
+Egress to the internet: (dict "root" … "proxies" …). "proxies" is a list. For each kind of connection that the component opens, it has the URL of the
+proxy, or "" if there is none.
 */}}
 {{- define "parley.toInternet" -}}
 {{- if has "" .proxies -}}
@@ -152,7 +151,7 @@ if it opens that kind directly.
 {{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.sso "port" (include "parley.urlPort" (include "parley.sso" . | fromJson).jwksUrl)) }}
 {{- end -}}
 
-{{/* Egress to the identity provider's keys, for a component with admin services. Empty without `sso.roleClaim`: see "parley.adminSsoEnv". */}}
+{{/* Egress to the identity provider, for a component with admin services. Empty without `sso.roleClaim`: see "parley.adminSsoEnv". */}}
 {{- define "parley.adminToSso" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.toSso" . }}

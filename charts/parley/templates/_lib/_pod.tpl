@@ -1,4 +1,4 @@
-{{/* The settings of a component's pods as JSON: `pod`, overridden by the component's own. */}}
+{{/* The value `pod`, overridden by the component's own value `pod`, as JSON. */}}
 {{- define "parley.pod" -}}
 {{- mergeOverwrite (deepCopy .root.Values.pod) (default dict .values.pod) | toJson -}}
 {{- end -}}
@@ -50,7 +50,7 @@ topologySpreadConstraints:
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
     {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
-    # Ignores a node with a taint that the pods do not tolerate. Such a node never has one of the pods, so with it the spread could not be even.
+    # Leaves out nodes whose taints the pods do not tolerate. Such a node never has one of the pods, so maxSkew would leave other pods pending.
     nodeTaintsPolicy: Honor
     {{- end }}
     labelSelector:

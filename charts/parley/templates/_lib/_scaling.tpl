@@ -20,14 +20,14 @@ Returns the number and its explanation as JSON, such as {"count": 30, "explanati
 {{/*
 Returns spec.replicas of a Deployment, or nothing if Helm must not send the field.
 
-If an upgrade no longer sends spec.replicas, Kubernetes sets it to 1 and stops all pods but one before the autoscaler starts new ones. So the
-upgrade that turns autoscaling on sends the live number. The upgrade that turns it off sends the live number too, which the autoscaler set.
+If Helm stops sending spec.replicas, Kubernetes sets it to 1 and stops all pods but one before the autoscaler starts new ones. So the upgrade
+that turns autoscaling on sends the live number. The upgrade that turns it off sends the live number too, so the number stays.
 `helm template`, which Argo CD uses, cannot read the cluster: see docs/install/upgrades.md.
 
 Once the autoscaler has changed the number, it owns the field. With server-side apply, Kubernetes then keeps the field if Helm does not send
-it. If Helm sent the field and the autoscaler changed it during the upgrade, the upgrade would fail with a conflict. So Helm does not send it.
-Without server-side apply (operation Update: Helm 3 and releases installed by it), there are no conflicts, but Kubernetes resets a field that
-the last revision had and the new one omits. A template cannot read the last revision, so in this mode each upgrade sends the live number.
+it. If Helm sent it, a change by the autoscaler during the upgrade would be a conflict. Without server-side apply (operation Update: Helm 3
+and releases installed by it), Kubernetes resets a field that the last revision had and the new one omits. A template cannot read the last
+revision, so each upgrade then sends the live number.
 */}}
 {{- define "parley.replicas" -}}
 {{- $namespace := .root.Release.Namespace -}}
@@ -47,7 +47,7 @@ the last revision had and the new one omits. A template cannot read the last rev
 {{- end -}}
 {{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
 {{- if .values.autoscaling.enabled -}}
-  {{- /* A HorizontalPodAutoscaler ignores a Deployment with 0 replicas, so the upgrade must start it. */ -}}
+  {{- /* A HorizontalPodAutoscaler ignores a Deployment with 0 replicas, so the upgrade must send a number. */ -}}
   {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
   {{- if and $deployment (not $isKept) -}}
     {{ $live | default .values.autoscaling.minReplicas }}

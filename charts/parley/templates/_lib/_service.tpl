@@ -1,4 +1,4 @@
-{{/* A headless Service. Its name resolves to every ready pod, and gRPC clients balance between them. Expects "ports", a list of port names. */}}
+{{/* A headless Service, whose name resolves to every ready pod, so that gRPC clients can balance. Expects "ports", a list of port names. */}}
 {{- define "parley.headlessService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1
@@ -22,7 +22,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* A Service with one address that leads to a ready pod. Clients use it beside the headless Service, because its address never becomes stale. */}}
+{{/* A Service with one constant address. gRPC clients fall back to it while their addresses of the headless Service are outdated. */}}
 {{- define "parley.clusterIpService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1

@@ -15,7 +15,7 @@
 {{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
 {{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
-{{- /* Node reads only one file of additional authorities. For the setup Job, it is the file with the Kubernetes API's authority. */ -}}
+{{- /* Node reads only one file of additional authorities, and the setup Job uses this file for the Kubernetes API's authority. */ -}}
 {{- if and .Values.mtls.opsPorts .Values.trial.enabled -}}
 {{- fail "mtls.opsPorts cannot be used in a trial: the setup Job does not trust the ops ports' certificates. Set mtls.opsPorts to false, or install without trial.enabled." -}}
 {{- end -}}
@@ -87,7 +87,7 @@
 {{- else if not .Values.llmProxy.existingConfigMap -}}
 {{- $_ := set $urls "llmProxy.openaiBaseUrl" .Values.llmProxy.openaiBaseUrl -}}
 {{- with .Values.llmProxy.ollamaHost -}}
-{{- /* The llm-proxy completes the host in the same way. */ -}}
+{{- /* The llm-proxy adds the scheme and the port in the same way. */ -}}
 {{- $url := printf "http://%s" (regexReplaceAll `^([^/:]+|\[[^\]]*\])(/|$)` . "${1}:11434${2}") -}}
 {{- $_ := set $urls "llmProxy.ollamaHost" (ternary . $url (contains "://" .)) -}}
 {{- end -}}
@@ -102,9 +102,9 @@
 {{/*
 Returns "true" if the llm-proxy's NetworkPolicy may permit a URL: (dict "root" $ "url" …). Checks the ports of the rules, but not their peers.
 - For a public host, a rule of networkPolicy.providers or networkPolicy.extraEgress must permit the URL's port, unless the port is 443.
-- For a host in the cluster or a private network, a rule of networkPolicy.providers may permit another port: a policy applies to the pod's port,
-  which may differ from the Service's port in the URL. A rule of networkPolicy.extraEgress must permit the URL's port, because it may be meant for
-  another peer.
+- For a host in the cluster or a private network, any TCP rule of networkPolicy.providers suffices: a policy applies to the pod's port, which may
+  differ from the Service's port in the URL. A rule of networkPolicy.extraEgress must permit the URL's port, because it may be meant for another
+  peer.
   With an empty networkPolicy.privateRanges, port 443 needs no rule.
 - An https URL behind llmProxy.providerProxy, and a loopback address, need no rule.
 */}}
@@ -126,8 +126,8 @@ true
 {{- end -}}
 
 {{/*
-Returns a text that is not empty if one of the egress rules permits a TCP port: (dict "rules" … "port" …). With port 0, any
-rule for TCP counts. A rule with a port name or without ports counts for every port.
+Returns a non-empty string if one of the egress rules permits a TCP port: (dict "rules" … "port" …). With port 0, any TCP rule
+counts. A rule with a port name or without ports counts for every port.
 */}}
 {{- define "parley.permitsPort" -}}
 {{- $port := int .port -}}

@@ -1,7 +1,4 @@
-{{/*
-The mounts of a component's volumes: secrets, certificates and authorities, the llm-proxy's configuration, and the extra volumes of the values.
-"parley.volumes" has the volumes in the same order.
-*/}}
+{{/* The mounts of a component's volumes. "parley.volumes" defines the volumes in the same order. */}}
 {{- define "parley.mounts" -}}
 {{- $root := .root -}}
 {{- if include "parley.secretFiles" . | fromJsonArray }}
@@ -55,7 +52,7 @@ The mounts of a component's volumes: secrets, certificates and authorities, the 
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
 - name: tls
-  {{- /* 288 is the octal mode 0440 as a decimal number, because YAML 1.2 parsers read 0440 as the number 440. */}}
+  {{- /* The mode 288 is octal 0440. YAML 1.2 parsers read 0440 as the decimal number 440. */}}
   {{- with $root.Values.mtls.trustedAuthorities }}
   {{- if .existingConfigMap }}
   projected:
@@ -130,7 +127,7 @@ The mounts of a component's volumes: secrets, certificates and authorities, the 
 {{- end }}
 {{- end -}}
 
-{{/* The name of the ConfigMap with the llm-proxy's configuration, or nothing if there is none. */}}
+{{/* Empty if the values give the llm-proxy no configuration. */}}
 {{- define "parley.llmConfigMapName" -}}
 {{- if .Values.llmProxy.existingConfigMap -}}
 {{ .Values.llmProxy.existingConfigMap }}

@@ -5,8 +5,8 @@
 
 {{/*
 The annotations of a hook. Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too.
-`helm uninstall` does not delete hooks, so Helm deletes a failed Job as well, after it has printed the Job's log. Argo CD prints no log, so its own
-annotations keep a failed Job until the next sync. Without them, Argo CD would follow Helm's annotations and delete a failed Job with its log.
+`helm uninstall` would leave a failed Job behind, so hook-failed deletes the Job as soon as Helm has printed its log. Argo CD prints no log, so the
+argocd annotations keep a failed Job until the next sync. Without them, Argo CD would follow Helm's annotations and delete the Job with its log.
 */}}
 {{- define "parley.hook" -}}
 {{- if include "parley.migrations.isHook" .root }}
@@ -20,7 +20,7 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* The pods accept no connections. "parley.networkPolicy" composes the names of this template and of "parley.migrations.to". */}}
+{{/* Ingress rules of the Job's pods: none. "parley.networkPolicy" includes this template and "parley.migrations.to" by name. */}}
 {{- define "parley.migrations.from" -}}{{- end -}}
 
 {{- define "parley.migrations.to" -}}
@@ -33,9 +33,9 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end -}}
 
 {{/*
-The Job's spec. Each container migrates one schema. An advisory lock serializes them, also with other Jobs. There is no ttlSecondsAfterFinished:
-after Kubernetes has deleted the finished Job, a GitOps tool would create it again, and it would run again. The Job's name contains a hash of this
-text, so it contains no YAML comment.
+The Job's spec. Each container migrates one schema. An advisory lock serializes the containers, even those of different Jobs. The spec has no
+ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. "parley.migrations.jobName" hashes
+this template's output, so do not add YAML comments to it.
 */}}
 {{- define "parley.migrations.spec" -}}
 {{- $values := .Values -}}
@@ -85,8 +85,8 @@ template:
 {{- end -}}
 
 {{/*
-The Job's name. Kubernetes does not permit changes of a Job. So the name of a Job that is not a hook contains a hash of the Job's spec. If the
-spec is the same, the Job is the same. Other images or another configuration create a new Job.
+The Job's name. Kubernetes does not permit changes of a Job's spec. So the name of a Job that is not a hook contains a hash of the spec, and a
+changed spec creates a new Job.
 */}}
 {{- define "parley.migrations.jobName" -}}
 {{- $name := include "parley.name" (dict "root" . "name" "migrations") -}}

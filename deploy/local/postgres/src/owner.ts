@@ -3,14 +3,11 @@ import { run, type SystemUser } from "./run.ts";
 
 const USER_NAMES = ["postgres", "parley"];
 
-/**
- * Returns an unprivileged user for the server, which refuses to run as root: `postgres` or `parley` if one exists, or else a new system
- * user `parley`.
- */
+/** Returns the user `postgres` or `parley`. If neither exists, creates a system user `parley`. PostgreSQL refuses to run as root. */
 export async function ensureUnprivilegedUser(): Promise<SystemUser> {
   for (const name of USER_NAMES) {
-    const owner = await findUser(name);
-    if (owner) return owner;
+    const user = await findUser(name);
+    if (user) return user;
   }
   const failures: unknown[] = [];
   for (const [command, ...args] of [
@@ -18,8 +15,8 @@ export async function ensureUnprivilegedUser(): Promise<SystemUser> {
     ["adduser", "--system", "--group", "--no-create-home", "parley"],
   ] as const) {
     await run(command, [...args]).catch((error: unknown) => failures.push(error));
-    const owner = await findUser("parley");
-    if (owner) return owner;
+    const user = await findUser("parley");
+    if (user) return user;
   }
   throw new LocalPostgresError(
     "no_unprivileged_user",

@@ -23,7 +23,7 @@ export async function findPostmaster(dataDir: string): Promise<Postmaster | unde
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLockFile(dataDir);
   if (!lock) return false;
-  // A process without a command line is about to exit, or a zombie.
+  // A process without a command line is exiting or a zombie. If it is exiting, it disappears within a second.
   const deadline = performance.now() + 1_000;
   while (processExists(lock.pid) && (await readCommandLine(lock.pid)) === "" && performance.now() < deadline)
     await sleep(20);
@@ -58,7 +58,6 @@ async function readLockFile(dataDir: string): Promise<Postmaster | undefined> {
   return Number.isSafeInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) } : undefined;
 }
 
-/** Returns whether the process is a server of this data directory. */
 async function isPostmaster(pid: number, dataDir: string): Promise<boolean> {
   return processExists(pid) && (await readCommandLine(pid)).includes(` -D ${dataDir} `);
 }
@@ -72,7 +71,6 @@ async function readCommandLine(pid: number): Promise<string> {
   return await run("ps", ["-ww", "-o", "command=", "-p", String(pid)]).catch(() => "");
 }
 
-/** Returns whether a process with this PID exists, even if it is another user's. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -9,10 +9,10 @@ export const SUPERUSER = "postgres";
  */
 export type ServerState = "ready" | "rejected" | "other_data_dir" | "unreachable";
 
-/** Probes the server once. Waits up to 2 s for the connection, and up to 2 s for the query. */
+/** Waits up to 2 s for the connection, and up to 2 s for the query. */
 export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
-  // Ignores a lost connection here, because the current call then fails and reports it.
+  // Without a listener, a lost connection would end the process. The pending call reports it.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** The numeric user and group of a process. */
 export interface SystemUser {
   uid: number;
   gid: number;
@@ -25,7 +24,7 @@ export async function run(command: string, args: string[], options: RunOptions =
   return stdout;
 }
 
-/** Returns an environment without inherited variables, so that no secret and no PG* variable reaches the server. */
+/** Inherits no variables, so that no secret and no PG* variable reaches PostgreSQL. */
 export function minimalEnvironment(): NodeJS.ProcessEnv {
   return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -11,8 +11,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** Runs a shell script in place of PostgreSQL, and returns the message of its failure. */
-async function failWith(script: string): Promise<string> {
+/** Runs a shell script in place of PostgreSQL. Returns the message of the error that the failed start causes. */
+async function failureMessageOf(script: string): Promise<string> {
   const [bin, dataDir] = [join(dir, "bin"), join(dir, "data")];
   await mkdir(bin);
   await mkdir(dataDir);
@@ -23,11 +23,11 @@ async function failWith(script: string): Promise<string> {
   return error.message;
 }
 
-/** The line that the server logs each time it refuses a connection of `probeServer` during recovery. */
+/** PostgreSQL logs this line for each connection that it refuses during recovery. */
 const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
 
-it("finds the reason of the exit in a log, although thousands of lines about refused connections precede it", async () => {
-  const message = await failWith(`
+it("reports why PostgreSQL exited, even after thousands of log lines about refused connections", async () => {
+  const message = await failureMessageOf(`
     yes '${REFUSED_PROBE}' | head -n 5000
     echo '2026-01-01 12:02:00.000 UTC [60] PANIC:  could not write to file: No space left on device'
     echo '2026-01-01 12:02:00.000 UTC [71] FATAL:  the database system is shutting down'`);
@@ -35,14 +35,14 @@ it("finds the reason of the exit in a log, although thousands of lines about ref
 });
 
 it("reports that the server is starting up if the log has no other reason", async () => {
-  expect(await failWith(`echo '${REFUSED_PROBE}'`)).toContain(
+  expect(await failureMessageOf(`echo '${REFUSED_PROBE}'`)).toContain(
     "did not start: the database system is starting up; see ",
   );
 });
 
-it("does not read the target of a link that replaced the log", async () => {
+it("does not follow a symbolic link that replaced the log", async () => {
   const secret = join(dir, "secret");
   await writeFile(secret, "FATAL:  a line of another file\n");
-  const failure = failWith(`rm '${dir}/data/postgres.log'; ln -s '${secret}' '${dir}/data/postgres.log'`);
+  const failure = failureMessageOf(`rm '${dir}/data/postgres.log'; ln -s '${secret}' '${dir}/data/postgres.log'`);
   await expect(failure).rejects.toThrow("ELOOP");
 });

@@ -9,7 +9,7 @@ import type { Installation } from "./installation.ts";
 import { minimalEnvironment } from "./run.ts";
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
-/** How much of the log's end is read for the reason of a failed start. */
+/** Limits how much of the log is searched for the reason of a failed start. */
 const MAX_REASON_BYTES = 65_536;
 /** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
 const LOG_WRITE_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
@@ -68,10 +68,7 @@ export async function launchServer(
   }
 }
 
-/**
- * Waits up to `graceMs` for the remaining processes of a killed server to release the port. Throws if the port is then still in use.
- * startServer calls this before ensureDataDir, so that a start that fails here creates no data directory.
- */
+/** Waits up to `graceMs` for the remaining processes of a killed server to release the port. Throws if the port is then still in use. */
 export async function assertPortFree(port: number, graceMs: number): Promise<void> {
   const deadline = performance.now() + graceMs;
   while (!(await isPortFree(port))) {
@@ -111,7 +108,6 @@ function describeFailure(
   };
 }
 
-/** Reads the log from `start` to its end, but at most the last MAX_REASON_BYTES. */
 async function readLog(path: string, start: number): Promise<string> {
   const file = await open(path, LOG_READ_FLAGS);
   try {

@@ -36,13 +36,14 @@ describe("a server", () => {
       { name: "max_connections", setting: "100" },
     ]);
     await server.stop();
+    // start() sets `fast` by default.
     expect(await query((await start()).url, settings)).toEqual([
       { name: "fsync", setting: "off" },
       { name: "max_connections", setting: "300" },
     ]);
   });
 
-  it("converts letters of every script to lower case, for full-text search, with any locale of the machine", async () => {
+  it("converts letters of other scripts to lower case, as full-text search needs", async () => {
     const { url } = await start();
     expect(await query(url, "SELECT lower('GRÜSSE ÉTÉ ПРИВЕТ') AS folded")).toEqual([{ folded: "grüsse été привет" }]);
   });
@@ -72,7 +73,7 @@ describe("a server", () => {
 describe("a server that is already running", () => {
   shareDataDir();
 
-  it("survives Ctrl-C in the terminal of the process that started it, and is reused on its own port", async () => {
+  it("survives Ctrl-C in the terminal of the process that started it, and is reused by a start with another port", async () => {
     const previous = await startInChildProcess();
     await previous.kill("SIGINT");
     const server = await start({ port: local.port + 1 });

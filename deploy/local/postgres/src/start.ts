@@ -12,13 +12,12 @@ const START_TIMEOUT_MS = 120_000;
 const PORT_RELEASE_GRACE_MS = 3_000;
 
 export interface LocalPostgresOptions {
-  /** Where the data is kept between starts. If this process is root, the data may be in `/var/lib/parley` instead: see the result's `dataDir`. */
+  /** If this process is root, the data may be in `/var/lib/parley` instead: see the result's `dataDir`. */
   dataDir: string;
   /** The port on 127.0.0.1. A server that is already running keeps its port. */
   port: number;
   /** The superuser's password, set when the data directory is initialised. */
   password: string;
-  /** Receives progress messages, one line each. */
   log?: (line: string) => void;
   /** For tests: no durability, 300 connections instead of 100. */
   fast?: boolean;
@@ -33,7 +32,7 @@ export interface LocalPostgres {
   isReused: boolean;
   /** PostgreSQL's data directory, with its log in `postgres.log`. */
   dataDir: string;
-  /** Disconnects all clients and stops the server. Data is kept. */
+  /** Disconnects all clients and stops the server. */
   stop(): Promise<void>;
 }
 
@@ -55,7 +54,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   }
 }
 
-/** Starts the server of an `installation` that the caller chose. Unlike startLocalPostgres, does not wrap errors in LocalPostgresError. */
+/** Like startLocalPostgres, for an installation that the caller chose. Can throw errors other than LocalPostgresError. */
 export async function startServer(installation: Installation, options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { port, password, fast = false, log = () => undefined } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;

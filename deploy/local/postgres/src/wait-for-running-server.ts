@@ -4,8 +4,8 @@ import { findPostmaster, type Postmaster } from "./postmaster.ts";
 import { passwordRejectedError, probeServer, superuserUrl } from "./probe-server.ts";
 
 /**
- * Waits until the server of this data directory responds, and returns it. Returns undefined if no server is running, or if the
- * server exits during the wait.
+ * Waits until the server of this data directory responds. Returns undefined if no server is running or it exits during the wait. Throws
+ * LocalPostgresError if it refuses the password, or does not respond before performance.now() reaches `deadline`.
  */
 export async function waitForRunningServer(
   dataDir: string,

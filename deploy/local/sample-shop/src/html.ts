@@ -15,7 +15,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Builds HTML from a template. Escapes every value except Html. */
+/** Template tag that escapes every value except Html. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const render = (value: string | Html | readonly Html[] | undefined): string => {
     if (value instanceof Html) {

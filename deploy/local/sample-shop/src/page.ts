@@ -2,7 +2,6 @@ import { GOODS, TERMS } from "./goods.ts";
 import { Html, html } from "./html.ts";
 import { OPTIONS, type Settings, settingsQuery, widgetAttributes } from "./settings.ts";
 
-/** The values with which a page embeds the widget. */
 export interface Embed {
   /** The edge's origin. */
   readonly edgeUrl: string;
@@ -17,7 +16,6 @@ export function isPagePath(path: string): path is PagePath {
   return Object.hasOwn(TITLES, path);
 }
 
-/** Renders a page of the shop, with the script element that embeds the widget. */
 export function renderPage(path: PagePath, settings: Settings, embed: Embed): string {
   const query = settingsQuery(settings);
   const link = (to: PagePath, name: string) =>

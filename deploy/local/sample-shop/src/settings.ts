@@ -8,7 +8,6 @@ export const OPTIONS = {
 
 type Setting = keyof typeof OPTIONS;
 
-/** The selected value of each setting. */
 export type Settings = Readonly<Record<Setting, string>>;
 
 /** Reads the settings from a query. Invalid values count as missing. */

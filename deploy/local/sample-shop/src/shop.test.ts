@@ -102,7 +102,7 @@ describe("settings", () => {
 });
 
 describe("html", () => {
-  it("escapes every value except Html", () => {
+  it("escapes every value that is not Html", () => {
     const built = [html`<b>${"<&>"}</b>`, html`<i></i>`];
     expect(html`<p title="${`"'`}">${built}</p>`.text).toBe('<p title="&quot;&#39;"><b>&lt;&amp;&gt;</b><i></i></p>');
   });

@@ -20,7 +20,7 @@ export interface SampleShop {
   close(): Promise<void>;
 }
 
-/** Returns the strictest content security policy with which the widget works. It limits scripts and requests to the edge's origin. */
+/** Returns the strictest content security policy with which the widget works. */
 function buildContentSecurityPolicy(edgeUrl: string): string {
   return [
     "default-src 'none'",

@@ -9,15 +9,14 @@ import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
  */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
- * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms; character classes of thousands of characters take
- * much longer. The limit is below MAX_JOB_MS, because a match job must compile the stored patterns within MAX_JOB_MS.
+ * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms. The limit is below MAX_JOB_MS, because a match job
+ * may have to compile the stored patterns.
  */
 const MAX_COMPILE_MS = 1_000;
 
-/** A pattern to save, and the bot's other patterns. */
 export type PatternCandidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
 
-/** Throws PatternRefusedError unless the pattern may be saved. */
+/** Throws PatternRefusedError unless the pattern may be saved beside the bot's other patterns. */
 export function requireAcceptable({ pattern, isForReplies, others }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
   requireNormalCharacters(pattern);
@@ -32,7 +31,7 @@ export function requireAcceptable({ pattern, isForReplies, others }: PatternCand
   if (readThreadCpuTimeMs() - startedAtMs > MAX_COMPILE_MS) throw slowToCompileError();
 }
 
-/** Throws PatternRefusedError if the pattern contains a character that normalising removes or replaces. Texts are normalised before matching. */
+/** Refuses characters that can never match, because normalising removes or replaces them in texts. */
 function requireNormalCharacters(pattern: string): void {
   const character = [...toSource(pattern)].find((each) => normalise(each) !== each);
   if (character === undefined) return;
@@ -46,7 +45,6 @@ function requireNormalCharacters(pattern: string): void {
   );
 }
 
-/** Returns the error for patterns that take too long to compile. */
 export function slowToCompileError(): PatternRefusedError {
   return new PatternRefusedError(
     "patterns_too_large",

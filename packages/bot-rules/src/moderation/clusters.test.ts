@@ -11,7 +11,7 @@ test("no character that composes with the preceding one starts a cluster", () =>
   const composing = new Set<string>();
   for (const character of everyCharacter()) {
     const [first, ...others] = character.normalize("NFD");
-    // Characters that NFC does not compose again are excluded.
+    // Skips characters that NFC does not compose again.
     if (first !== undefined && others.length > 0 && character.normalize("NFC") === character)
       for (const other of others) composing.add(other);
   }

@@ -1,5 +1,5 @@
-// A cluster is the text between two neighbouring normalization boundaries of Unicode: a character and the following characters that may
-// compose with it. A cluster can be normalised on its own.
+// A cluster is a character and the following characters that may compose with it: the text between two neighbouring normalization boundaries of
+// Unicode. A cluster can be normalised on its own.
 
 /**
  * A part of a text (`raw`) and its normal form. If the two are equal, the reply filter may release the piece in parts, cut between any two
@@ -21,7 +21,7 @@ export function isClusterStart(character: string): boolean {
   return character <= "\x7f" || !COMPOSES_WITH_PRECEDING.test(character.normalize("NFKD"));
 }
 
-/** Returns where the last cluster of a text starts. Text that follows can change the normal form of this cluster only. */
+/** Returns where the last cluster of a text starts. Appended text can change the normal form from there on, not before. */
 export function findLastClusterStart(text: string): number {
   for (let index = text.length; index > 0; ) {
     index -= isLowSurrogate(text.charCodeAt(index - 1)) && index > 1 ? 2 : 1;

@@ -1,21 +1,19 @@
 import type { RE2JS } from "re2js";
 import { type Instruction, readProgram } from "./program.ts";
 
-/** The operation codes of re2js's instructions; see its class Inst. All other codes read one character. */
+/** Operation codes from re2js's class Inst. All other codes read one character. */
 const OP = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const;
 const MAX_BMP_CODE_POINT = 0xffff;
 
 /**
- * Returns the largest number of UTF-16 units in a match of a pattern, or Infinity if there is no bound. It is the length of the longest
- * path through the pattern's program. Throws if re2js's program has an unexpected structure.
+ * Returns the length in UTF-16 units of a pattern's longest match, or Infinity if there is no bound. Throws if re2js's program has an
+ * unexpected structure.
  */
 export function computeMaxMatchLength(compiled: RE2JS): number {
   const { inst: instructions, start } = readProgram(compiled);
   const lengths = new Map<number, number>();
 
-  /**
-   * Returns the length of the longest path from an instruction to a match. -Infinity if there is no path; Infinity if a path has a loop.
-   */
+  /** Returns the length of the longest path from an instruction to `match`: -Infinity without a path, Infinity with a loop. */
   function longestFrom(index: number): number {
     const known = lengths.get(index);
     if (known !== undefined) return known;
@@ -48,9 +46,7 @@ function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => num
   }
 }
 
-/**
- * Returns whether an instruction may read a character of two UTF-16 units. An instruction without a list of characters reads any character.
- */
+/** Whether an instruction may read a character of two UTF-16 units. Without `runes`, it reads any character. */
 function isWide(runes: ArrayLike<number>): boolean {
   return runes.length === 0 || Array.from(runes).some((rune) => rune > MAX_BMP_CODE_POINT);
 }

@@ -4,7 +4,7 @@ const JOB_OUTCOMES = ["ok", "queue_full", "wait_timeout", "match_timeout", "fail
 
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
-/** `match`: a chat's message or reply. `check`: an owner's pattern or text. The alerts subtract refused `match` jobs from failed turns. */
+/** `match`: a chat's message or reply. `check`: an owner's pattern or text. */
 const JOB_KINDS = ["match", "check"] as const;
 
 export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {
@@ -15,7 +15,7 @@ export function createMatchDurationHistogram(registry: Registry): Histogram<"kin
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  // Every series starts at 0, because rate() misses the first observation of a series that does not exist yet.
+  // rate() misses the first observation of a series that did not exist before.
   for (const kind of JOB_KINDS) for (const result of JOB_OUTCOMES) histogram.zero({ kind, result });
   return histogram;
 }

@@ -2,7 +2,7 @@ import { normalise } from "./normalise.ts";
 import type { Pattern, Verdict } from "./pattern.ts";
 import type { PatternThreadPool } from "./pattern-thread-pool.ts";
 
-/** A bot's patterns for messages in order of precedence, and their JSON for the threads. */
+/** A bot's patterns for visitors' messages, in order of precedence. `json` is for the thread pool. */
 export type MessagePatterns = { list: readonly Pattern[]; json: string };
 
 /** Prepares a bot's patterns for `moderateMessage`, so that their JSON is not built for every message. */
@@ -15,7 +15,7 @@ export function serializePatterns(patterns: readonly Pick<Pattern, "pattern">[])
   return JSON.stringify(patterns.map(({ pattern }) => pattern));
 }
 
-/** Returns all patterns that match a complete text, in their order: each of them would block it. Fails as `moderateMessage` does. */
+/** Returns all patterns that match a complete text, in the order of `patterns`. Throws the same errors as `moderateMessage`. */
 export async function findMatchingPatterns<P extends Pick<Pattern, "pattern">>(
   threads: Pick<PatternThreadPool, "matchAll">,
   workspaceId: string,

@@ -1,9 +1,8 @@
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /**
- * Returns the normal form that patterns are matched against. Removes invisible characters, then applies NFKC, which composes letters with
- * their accents and replaces full-width letters, ligatures and similar characters with plain letters. An invisible character could separate
- * a letter from its accent, so it is removed first. NFKC creates no invisible characters.
+ * Returns the text that patterns are matched against: NFKC, without invisible characters. They are removed first, because one of them could
+ * separate a letter from its accent.
  */
 export function normalise(text: string): string {
   return text.replace(INVISIBLE, "").normalize("NFKC");

@@ -31,7 +31,7 @@ const patterns = fc.array(
 );
 const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "A", " ", "\n", "é", "👋"), maxLength: 60 });
 
-test("the first match of a set is the first of its patterns that matches individually", () => {
+test("findFirstMatch returns the index of the first pattern that matches by itself", () => {
   fc.assert(
     fc.property(patterns, fc.array(text, { minLength: 1, maxLength: 4 }), (sources, texts) => {
       const set = new PatternSet(sources);
@@ -42,7 +42,7 @@ test("the first match of a set is the first of its patterns that matches individ
   );
 }, 30_000);
 
-test("findFirstMatch returns the first matching pattern, even if the patterns are in several groups", () => {
+test("findFirstMatch returns the index of the first matching pattern if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
   expect(set.size).toBeGreaterThan(3_000);

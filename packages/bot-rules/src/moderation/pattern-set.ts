@@ -2,22 +2,19 @@ import { RE2JS, RE2Set } from "re2js";
 import { compilePattern, type Matcher, toSource } from "./pattern.ts";
 
 /**
- * Largest total size of a group of several patterns. One pass over the text matches a group. The automaton of a larger group would have more
- * states than fit into AUTOMATON_BYTES. A single pattern that is larger than this, up to MAX_PATTERN_SIZE, is a group of its own.
+ * Maximum total size of a group of patterns, in instructions. The automaton of a larger group would not fit into AUTOMATON_BYTES. A larger
+ * pattern is a group of its own.
  */
 const MAX_GROUP_SIZE = 250;
-/**
- * Memory limit for the automaton of a group. Ordinary patterns need less. re2js clears a full automaton. If that does not help, it matches
- * without one. With or without an automaton, matching takes time linear in the text.
- */
+/** Memory limit for a group's automaton. If it is full, re2js clears it or matches without it, in time that is still linear in the text. */
 const AUTOMATON_BYTES = 128 * 1024;
 
-/** A compiled group. `firstIndex` is the index of its first pattern among the bot's patterns. */
+/** `firstIndex` is the index of the group's first pattern among the bot's patterns. */
 type Group = { firstIndex: number; set: RE2Set };
 
 /** The compiled patterns of a bot. Matching takes time proportional to `size` and to the length of the text. */
 export class PatternSet {
-  /** Sum of the patterns' sizes. */
+  /** In instructions. */
   readonly size: number;
   /** Length of the longest possible match of any pattern in UTF-16 units; Infinity if there is no bound. */
   readonly maxMatchLength: number;
@@ -32,7 +29,7 @@ export class PatternSet {
     this.size = sum(this.#matchers.map(({ size }) => size));
     this.maxMatchLength = Math.max(0, ...this.#matchers.map(({ maxMatchLength }) => maxMatchLength));
     let firstIndex = 0;
-    this.#groups = splitIntoGroups(this.#matchers).map((count) => {
+    this.#groups = countPatternsByGroup(this.#matchers).map((count) => {
       const group = { firstIndex, set: compileSet(patterns.slice(firstIndex, firstIndex + count)) };
       firstIndex += count;
       return group;
@@ -70,8 +67,8 @@ export class PatternSet {
   }
 }
 
-/** Divides patterns into groups without changing their order. Returns the number of patterns in each group. */
-function splitIntoGroups(matchers: readonly Matcher[]): number[] {
+/** Groups consecutive patterns. Returns the number of patterns in each group. */
+function countPatternsByGroup(matchers: readonly Matcher[]): number[] {
   const counts: number[] = [];
   let room = 0;
   for (const { size } of matchers) {

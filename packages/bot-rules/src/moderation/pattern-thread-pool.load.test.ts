@@ -34,7 +34,7 @@ function startThreads(options: PatternThreadPoolOptions = {}) {
 /** Patterns that are slow to match: each new text adds states to the DFA. */
 const slowPatterns = (count: number) =>
   Array.from({ length: count }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
-/** As many slow patterns as the size limit permits. A match takes tens of milliseconds. */
+/** As many slow patterns as the size limit permits. */
 const SLOW = slowPatterns(13);
 const slowText = (words = 600) =>
   Array.from({ length: words }, () => ["buy", "sell", "a", "go "][Math.floor(Math.random() * 4)]).join("");
@@ -65,7 +65,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     const warm = (workspaceId: string) => match(workspaceId, slowPatterns(50), slowText().repeat(3));
     await Promise.all([warm("ws_c"), warm("ws_d")]);
     const ended: string[] = [];
-    // Each slow match takes much longer than the five quick matches below, even if a busy machine delays their threads.
+    // The text is so long that a slow match takes much longer than the five quick matches below, even on a busy machine.
     const slow = [1, 2, 3].map((number) =>
       match("ws_a", SLOW, slowText(12_000)).then(() => ended.push(`slow ${number}`)),
     );
@@ -84,13 +84,13 @@ describe("a slow match", { timeout: 120_000 }, () => {
   });
 
   test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
-    // With this share, a workspace that has used its burst regains one millisecond of thread time in a quarter of an hour.
+    // With this share, a workspace that has used its burst regains almost no thread time during the test.
     const { match, countOf, logged } = startThreads({ share: 0.000_001, maxWaitMs: 2_000, maxJobMs: 60_000 });
     // Starting a thread may take longer than maxWaitMs.
     const neighbour = () => match("ws_b", ["rude"], "how rude").catch(() => undefined);
     await expect.poll(neighbour, { timeout: 20_000 }).toBeDefined();
     const before = (await countOf("wait_timeout")) ?? 0;
-    // Each job takes more CPU time than the burst. A busy machine may not run a second job within maxWaitMs.
+    // Each job takes more CPU time than the burst.
     const slow = () => match("ws_a", slowPatterns(50), slowText(6_000));
     const results = await Promise.allSettled(Array.from({ length: 40 }, slow));
     const refused = results.filter(({ status }) => status === "rejected");
@@ -216,7 +216,7 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
   });
 });
 
-test("matchAll returns every pattern that matches, across groups of patterns, and obeys the time limit of a job", {
+test("matchAll returns the index of every pattern that matches, and obeys the time limit of a job", {
   timeout: 30_000,
 }, async () => {
   const { threads } = startThreads({ share: 1, maxJobMs: 20_000 });

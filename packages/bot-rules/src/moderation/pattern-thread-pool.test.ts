@@ -15,13 +15,13 @@ test("waits for a second before it replaces a thread that failed to start", asyn
   const startedAtMs = performance.now();
   threads.check("ws_a", { pattern: "rude", isForReplies: false, others: [] }).catch(() => undefined);
   const failures = () => logError.mock.calls.length;
-  // Two threads fail, and after the pause two more.
+  // Two threads fail, and after a second two more.
   await expect.poll(failures, { interval: 20 }).toBeGreaterThanOrEqual(3);
   expect(performance.now() - startedAtMs).toBeGreaterThan(1_000);
   expect(logError).toHaveBeenCalledWith({ error: expect.any(Error) }, "pattern thread failed");
 });
 
-test("refuses a job after it has closed, and starts no thread for it", async () => {
+test("once closed, refuses a job and starts no thread", async () => {
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
   const threads = new PatternThreadPool({ registry: createRegistry("test"), log, lifecycle });

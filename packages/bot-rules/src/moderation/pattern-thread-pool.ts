@@ -8,18 +8,13 @@ import type { Answer, Job, JobResult, Match, MatchAllJob, MatchJob, ThreadMessag
 const THREAD_URL = new URL("./thread.ts", import.meta.url);
 /** Two, so that one workspace never occupies all threads: a workspace runs one job at a time. */
 const THREAD_COUNT = 2;
-/**
- * Limits for the heap of a thread. The old generation has four times the size of the thread's pattern cache, which is 16 MiB. Measured: a
- * service used 165 MiB without threads, and less than 350 MiB with two.
- */
+/** The old generation has four times the size of a thread's pattern cache. Measured: with both threads, a service used less than 350 MiB. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
-/**
- * Time limit of a job. After it, the job's thread is terminated. With the largest patterns that can be saved, a match takes about 0.2 s.
- */
+/** The thread of a longer job is terminated. With the largest patterns that can be saved, a match takes about 0.2 s. */
 const MAX_JOB_MS = 3_000;
-/** Time limit for waiting in the queue. The first job also waits for a thread to start. */
+/** Time limit in the queue. The first job also waits for a thread to start. */
 const MAX_WAIT_MS = 5_000;
-/** Delay before a thread that failed to start is replaced. Without it, starting threads again and again would occupy a core. */
+/** Delay before a thread that failed to start is replaced. Immediate restarts would occupy a core. */
 const START_RETRY_DELAY_MS = 1_000;
 /** Limit for a workspace's queued text: 250 of the longest messages. */
 const MAX_QUEUED_CHARACTERS = 1_000_000;
@@ -40,7 +35,6 @@ export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; 
 
 type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; startedAtMs: number };
 
-/** A job with its caller's promise. */
 type QueuedJob = {
   job: Job;
   workspaceId: string;
@@ -52,9 +46,9 @@ type QueuedJob = {
 };
 
 /**
- * Thread pool for matching and checking patterns. Patterns and texts that are slow on purpose cannot delay other workspaces. The event loop
- * stays free. Each workspace runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. If
- * a match job is refused, the caller must treat its text as unmoderated and not show it.
+ * Matches and checks patterns in threads, so that slow patterns and texts delay neither the event loop nor other workspaces. Each workspace
+ * runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. If a match job is refused, the
+ * caller must treat its text as unmoderated and not show it.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
@@ -82,7 +76,7 @@ export class PatternThreadPool {
     const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
     if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describeAnswer(answer)}`);
     const { match, compiledSize } = answer;
-    // Patterns that were cached have no size here. They were reported when they were compiled.
+    // Undefined if the patterns were cached: their size was checked when they were compiled.
     if (compiledSize !== undefined && compiledSize > MAX_TOTAL_PATTERN_SIZE)
       this.#log.warn(
         { workspace_id: workspaceId, size: compiledSize, limit: MAX_TOTAL_PATTERN_SIZE },
@@ -134,7 +128,6 @@ export class PatternThreadPool {
     });
   }
 
-  /** Starts the next permitted job on each free thread. */
   #dispatch(): void {
     clearTimeout(this.#dispatchTimer);
     const now = performance.now();
@@ -163,7 +156,7 @@ export class PatternThreadPool {
     return [...this.#threads].some(({ running }) => running?.workspaceId === workspaceId);
   }
 
-  /** Returns a free thread, undefined if all are busy or starting. Starts missing threads. */
+  /** Undefined if all are busy or starting. Starts missing threads. */
   #findIdleThread(): Thread | undefined {
     while (this.#threads.size < THREAD_COUNT) this.#startThread();
     return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
@@ -183,7 +176,7 @@ export class PatternThreadPool {
       this.#log.error({ error }, "pattern thread failed");
       const end = () => this.#endThread(thread, "failed");
       if (thread.isReady) end();
-      // The thread keeps its place meanwhile, because the next one may fail to start too.
+      // The failed thread keeps its place in the pool during the delay.
       else setTimeout(end, START_RETRY_DELAY_MS).unref();
     });
   }
@@ -206,7 +199,6 @@ export class PatternThreadPool {
     queuedJob.resolve(answer);
   }
 
-  /** Terminates a thread and refuses its job. */
   #endThread(thread: Thread, outcome: JobOutcome): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
@@ -233,12 +225,13 @@ export class PatternThreadPool {
     this.#observe(queuedJob, outcome);
     const { job, workspaceId, reject } = queuedJob;
     this.#log.warn({ workspace_id: workspaceId, result: outcome }, "pattern job refused");
-    // If a check takes too long, the owner's patterns are too slow to compile. That is not an overload.
+    // The owner's pattern is too slow to compile. That is not an overload.
     if (job.kind === "check" && outcome === "match_timeout") reject(slowToCompileError());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
   #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
+    // A matchAll job tries an owner's text, so it counts as a check.
     const kind = job.kind === "match" ? "match" : "check";
     this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
   }

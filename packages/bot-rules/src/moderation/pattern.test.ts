@@ -35,7 +35,7 @@ describe("patterns", () => {
         set.findFirstMatch("a".repeat(4_000));
         return performance.now() - started;
       });
-      // The fastest of ten, because other processes may slow down single measurements.
+      // The minimum, because other processes may slow down single measurements.
       expect(Math.min(...times)).toBeLessThan(10);
     },
   );

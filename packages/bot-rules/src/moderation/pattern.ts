@@ -2,10 +2,9 @@ import { RE2JS } from "re2js";
 import { computeMaxMatchLength } from "./max-match-length.ts";
 import { readProgram } from "./program.ts";
 
-/** A stored moderation pattern. If `fallback` is empty, the bot's fallback applies. */
+/** If `fallback` is empty, the bot's fallback applies. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
 
-/** Start and end of a match. */
 export type Span = { start: number; end: number };
 
 export type Matcher = {
@@ -14,16 +13,16 @@ export type Matcher = {
   find(text: string, from: number): Span | undefined;
   /** Length of the longest possible match in UTF-16 units; Infinity if there is no bound. */
   maxMatchLength: number;
-  /** Number of instructions in the pattern's program: the work for one character of text in the worst case. */
+  /** Number of instructions in the compiled program: the worst-case number of steps for each character of text. */
   size: number;
-  /** Approximate memory of the pattern's program. */
+  /** Approximate memory of the compiled program. */
   bytes: number;
 };
 
 /** Why a text is blocked, and the text to show instead. */
 export type Verdict = { reason: string; fallback: string };
 
-/** The largest size of a pattern, in instructions. */
+/** In instructions. */
 export const MAX_PATTERN_SIZE = 300;
 
 const BYTES_PER_INSTRUCTION = 300;
@@ -42,7 +41,7 @@ export class PatternRefusedError extends Error {
 
 export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "patterns_too_large";
 
-/** Compiles a pattern, case-insensitively. Throws PatternRefusedError if it is not valid or too large. */
+/** Compiles a pattern, case-insensitively. Throws PatternRefusedError if it is invalid or too large. */
 export function compilePattern(pattern: string): Matcher {
   const compiled = parse(toSource(pattern));
   const size = compiled.programSize();
@@ -63,7 +62,7 @@ export function compilePattern(pattern: string): Matcher {
   };
 }
 
-/** Returns the pattern's source for re2js, in Unicode's composed form (NFC), because the texts are composed too. */
+/** Returns a pattern's source for re2js: in composed form (NFC), like the texts that it is matched against. */
 export function toSource(pattern: string): string {
   return pattern.normalize("NFC");
 }
@@ -81,7 +80,7 @@ function parse(source: string): RE2JS {
   }
 }
 
-/** Counts the runes in a program's lists. A class such as \pL has more than a thousand runes. Expanded repetitions share one list. */
+/** Counts the runes in a program's lists. A class such as \pL lists more than a thousand. Expanded repetitions share one list. */
 function countRunes(compiled: RE2JS): number {
   const lists = new Set(readProgram(compiled).inst.map(({ runes }) => runes));
   return [...lists].reduce((sum, runes) => sum + (runes?.length ?? 0), 0);

@@ -1,13 +1,13 @@
 import type { RE2JS } from "re2js";
 
-/** An instruction of a compiled pattern's program; see re2js's class Inst. */
+/** See re2js's class Inst. */
 export type Instruction = { op: number; out: number; arg: number; runes: ArrayLike<number> };
 
 export type Program = { inst: readonly Instruction[]; start: number };
 
 /**
- * Returns the program of a compiled pattern. re2js does not document the field `re2Input.prog`, so package.json pins its exact version and
- * program.test.ts checks the field. Throws if the field has an unexpected structure.
+ * Returns the program of a compiled pattern. re2js does not document the field `re2Input.prog`, so package.json pins re2js's exact version.
+ * Throws if the field has an unexpected structure.
  */
 export function readProgram(compiled: RE2JS): Program {
   const { prog } = compiled.re2Input as unknown as { prog?: Partial<Program> };

@@ -6,11 +6,11 @@ import { compilePattern } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { ReplyFilter } from "./reply-filter.ts";
 
-/** Creates a filter that matches in this thread. Adds the length of each text that it searches to `lengths`. */
-function filterOf(patterns: readonly string[], lengths: number[] = []): ReplyFilter {
+/** Creates a filter that matches in this thread. Adds the length of each searched text to `searchedLengths`. */
+function filterOf(patterns: readonly string[], searchedLengths: number[] = []): ReplyFilter {
   const set = new PatternSet(patterns);
   return new ReplyFilter(async (text, searchFrom, isTextComplete) => {
-    lengths.push(text.length);
+    searchedLengths.push(text.length);
     return { index: set.findFirstMatch(text, searchFrom, isTextComplete), maxMatchLength: set.maxMatchLength };
   });
 }
@@ -24,7 +24,6 @@ function isReplyPattern(pattern: string): boolean {
   }
 }
 
-/** Filters a reply that arrives in `parts`. Returns the released text, and the pattern that has matched, if any. */
 async function filterReply(patterns: readonly string[], parts: readonly string[]) {
   const filter = filterOf(patterns);
   let released = "";
@@ -113,12 +112,12 @@ describe("ReplyFilter", () => {
   });
 
   test("matches one large part in slices and releases it completely", async () => {
-    const lengths: number[] = [];
-    const filter = filterOf(["secret"], lengths);
+    const searchedLengths: number[] = [];
+    const filter = filterOf(["secret"], searchedLengths);
     const text = "👋 a".repeat(10_000);
     expect((await filter.push(text)) + (await filter.end())).toBe(text);
-    expect(lengths.length).toBeGreaterThan(9);
-    expect(Math.max(...lengths)).toBeLessThan(4_100);
+    expect(searchedLengths.length).toBeGreaterThan(9);
+    expect(Math.max(...searchedLengths)).toBeLessThan(4_100);
   });
 });
 
@@ -160,7 +159,7 @@ const { expression } = fc.letrec<{ expression: string; atom: string }>((tie) => 
   expression: fc.array(tie("atom"), { minLength: 1, maxLength: 4 }).map((atoms) => atoms.join("")),
 }));
 
-/** A text that is divided at any positions between characters. */
+/** The parts of a text that is cut at random positions between characters. */
 const textParts = fc.tuple(text, fc.array(fc.nat(40), { maxLength: 12 })).map(([complete, cuts]) => {
   const characters = [...complete];
   const positions = [
@@ -194,6 +193,5 @@ test("ReplyFilter never releases a match, and releases a reply without one compl
     }),
     { numRuns: process.env.PARLEY_TEST_FULL === "1" ? 20_000 : 2_500 },
   );
-  // The generated cases must cover both outcomes.
   expect(Math.min(blocked, passed)).toBeGreaterThan(300);
 }, 60_000);

@@ -8,17 +8,15 @@ export type MatchText = (
   isTextComplete: boolean,
 ) => Promise<{ index: number; maxMatchLength: number }>;
 
-/**
- * Limit for the last cluster. A longer run of marks and invisible characters is not readable text, so the filter does not wait for its end.
- */
+/** Limit for the last cluster (see clusters.ts). A longer cluster is not readable text, so the filter does not wait for its end. */
 const MAX_PENDING_CHARACTERS = 1_024;
-/** The most text that the filter adds before it searches again, because the time of a search is proportional to the length of the text. */
+/** Limits the time of one search, which is proportional to the length of the searched text. */
 const MAX_SLICE_CHARACTERS = 4_000;
 
 /**
- * Passes a reply on as it arrives, but never a character that a pattern matches. It holds back as many characters as the longest possible
- * match has. So no later match can include a released character. A match counts only if more text follows it or the reply has
- * ended, because an assertion at the pattern's end (`\b`, `$`) depends on the text after the match.
+ * Releases a reply as it arrives, but never a character that a pattern matches. Holds back as many characters as the longest possible match
+ * has, so no later match can include a released character. A match counts only if more text follows it or the reply has ended, because an
+ * assertion at the pattern's end (`\b`, `$`) depends on the text after the match.
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
@@ -48,7 +46,7 @@ export class ReplyFilter {
     return released;
   }
 
-  /** Ends the reply. Returns the held text, or "" if a pattern has matched. */
+  /** Returns the held text, or "" if a pattern has matched. */
   async end(): Promise<string> {
     this.#hold(this.#pending);
     this.#pending = "";
@@ -68,7 +66,7 @@ export class ReplyFilter {
       : "";
   }
 
-  /** Searches the held text for a match. Returns the length of the longest possible match. */
+  /** Returns the length of the longest possible match. */
   async #search(isTextComplete: boolean): Promise<number> {
     if (this.#matchedPattern !== undefined) return 0;
     const { index, maxMatchLength } = await this.#matchText(this.#normalisedText, this.#contextLength, isTextComplete);
@@ -125,7 +123,7 @@ function splitPiece(piece: Piece, characters: number): [head: string, rest: Piec
   return [raw.slice(0, cut), { raw: rest, normalised: rest }];
 }
 
-/** Splits a text into slices of bounded length, never within a surrogate pair. */
+/** Never splits a surrogate pair. */
 function* splitIntoSlices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const to = from + MAX_SLICE_CHARACTERS;

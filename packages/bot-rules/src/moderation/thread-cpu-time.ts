@@ -1,7 +1,4 @@
-/**
- * Returns the CPU time that this thread has used, in milliseconds. It excludes waiting for a core on a busy machine, so that a
- * workspace is charged only for the work of its patterns.
- */
+/** Unlike elapsed time, a thread's CPU time does not include waiting for a core on a busy machine. */
 export function readThreadCpuTimeMs(): number {
   // Node.js 22 cannot measure a thread's CPU time, so elapsed time replaces it. Parley's packages include Node.js 24 except on macOS.
   if (process.threadCpuUsage === undefined) return performance.now();

@@ -7,11 +7,11 @@ import { PatternSet } from "./pattern-set.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
- * A text to match against `patterns`, a JSON array. It is JSON, because a string is cheap to send and is the cache key of the compiled set.
- * For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
+ * Finds the first pattern that matches. `patterns` is a JSON array, because a string is cheap to send and is the cache key of the compiled
+ * set. For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
-/** A complete text to match against each of the patterns. `patterns` is a JSON array, as in a MatchJob. */
+/** Finds all patterns that match a complete text. */
 export type MatchAllJob = { kind: "matchAll"; patterns: string; text: string };
 export type CheckJob = PatternCandidate & { kind: "check" };
 export type Job = MatchJob | MatchAllJob | CheckJob;
@@ -32,17 +32,16 @@ export type Answer =
   /** A pattern of a match or matchAll job cannot be compiled. */
   | { kind: "unusable"; refusal: Refusal };
 
-/** `cpuTimeMs` is the CPU time of the job. */
 export type JobResult = { kind: "result"; answer: Answer; cpuTimeMs: number };
 
-/** `ready` is sent once, when the thread is ready for its first job. */
+/** `ready` is sent once, before the first job. */
 export type ThreadMessage = { kind: "ready" } | JobResult;
 
 export type Refusal = { code: PatternRefusalCode; message: string };
 
 const MAX_SETS_BYTES = 16 * 1024 * 1024;
 
-/** LRU cache of compiled sets, by the JSON of their patterns. */
+/** Keyed by the JSON of the patterns. */
 const compiledSets = new LRUCache<string, PatternSet>({
   maxSize: MAX_SETS_BYTES,
   sizeCalculation: ({ bytes }) => bytes,
@@ -57,7 +56,7 @@ function match({ patterns, text, searchFrom, isTextComplete }: MatchJob): Answer
   return { kind: "matched", match: { index, maxMatchLength }, compiledSize: cached === undefined ? size : undefined };
 }
 
-/** Does not cache the compiled set: its patterns may include an unsaved draft, and caching it could evict the set of stored patterns. */
+/** Does not cache the set: its patterns may include an unsaved draft, and caching it could evict the set of stored patterns. */
 function matchAll({ patterns, text }: MatchAllJob): Answer {
   const set = compiledSets.get(patterns) ?? new PatternSet(JSON.parse(patterns) as string[]);
   return { kind: "matchedAll", indexes: set.findAllMatches(text) };
@@ -79,7 +78,7 @@ function runJob(job: Job): Answer {
 // The service's main thread has priority. On Linux the call affects this thread only; elsewhere it would affect the whole process.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-// An uncaught error ends the thread. PatternThreadPool then refuses the job and starts a new thread for the next one.
+// An uncaught error ends the thread, and PatternThreadPool then refuses the job.
 parentPort?.on("message", (job: Job) => {
   const cpuTimeBeforeMs = readThreadCpuTimeMs();
   const answer = runJob(job);

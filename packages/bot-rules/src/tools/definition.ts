@@ -11,13 +11,13 @@ const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SELECTED_TOOLS = 64;
 const MAX_MCP_TOOL_NAME_CHARACTERS = 128;
 
-/** Separates the server's name from the tool's name in the name by which a model calls an MCP tool. */
+/** A model calls an MCP tool by the name `<server>__<tool>`. */
 export const MCP_SERVER_SEPARATOR = "__";
 
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
 export type McpServerDefinition = { url: string; only: readonly string[] };
 
-// The functions below throw an Error if the definition is not valid. Its message is shown to the author of the tool.
+// The functions below throw an Error if the definition is invalid. The tool's author sees the message of the Error.
 
 /** Checks the names of a tool and of its secret. */
 export function requireNames({ name, secret }: { name: string; secret: string }): void {
@@ -27,7 +27,6 @@ export function requireNames({ name, secret }: { name: string; secret: string })
     throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");
 }
 
-/** Checks an HTTP tool. */
 export function requireHttpTool({ description, method, url, parameters }: HttpToolDefinition): void {
   if (description.trim() === "" || isLongerThan(description, MAX_DESCRIPTION_CHARACTERS) || description.includes("\0"))
     throw new Error(
@@ -43,7 +42,7 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
     throw new Error(`parameters must describe and require ${missing}, because the url contains it`);
 }
 
-/** Checks an MCP server. `only` names the tools to offer; if it is empty, all are offered. */
+/** `only` names the tools to offer to the model; empty for all. */
 export function requireMcpServer({ url, only }: McpServerDefinition): void {
   requireLength(url);
   requireWebUrl(url);

@@ -22,7 +22,7 @@ describe("findProblem", () => {
     ["refuses an unknown argument", { id: "ABC", count: 1, more: 1 }, "must NOT have additional properties"],
     ["refuses an argument that does not match its pattern", { id: "ABC", count: 1, code: "x" }, "must match pattern"],
     [
-      "refuses within 500 ms an argument that makes a backtracking engine take very long",
+      "refuses, within 500 ms, an argument that a backtracking engine would match for very long",
       { id: `A${"x".repeat(5_000)}y`, count: 1 },
       "must match pattern",
     ],
@@ -41,56 +41,56 @@ describe("a schema that does not forbid other fields", () => {
   const address = { properties: { id: text } };
   const $defs = { address, order: { properties: { to: address } }, more: { properties: { more: text } } };
   const reference = { $ref: "#/$defs/address" };
-  const unknown = { id: "1", admin: 1 };
+  const invalid = { id: "1", admin: 1 };
 
   test.each([
     ["an argument", { properties: { id: text } }, { id: "1", admin: true }, "admin"],
     ["an argument of a tool without arguments", {}, { admin: true }, "admin"],
     ["a field of an argument", { properties: { o: { properties: { id: text } } } }, { o: { admin: 1 } }, "admin"],
     ["a field of an item", { properties: { l: { items: { properties: {} } } } }, { l: [{ admin: 1 }] }, "admin"],
-    ["a field of a referenced schema", { $defs, properties: { o: reference } }, { o: unknown }, "admin"],
+    ["a field of a referenced schema", { $defs, properties: { o: reference } }, { o: invalid }, "admin"],
     [
       "a nested field in a referenced schema",
       { $defs, properties: { o: { $ref: "#/$defs/order" } } },
-      { o: { to: unknown } },
+      { o: { to: invalid } },
       "admin",
     ],
     [
       "a field of combined schemas",
       { properties: { o: { allOf: [address, { required: ["id"] }] } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
       "a field of an alternative",
       { properties: { o: { anyOf: [{ type: "null" }, address] } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
       "a nested field in an alternative",
       { properties: { o: { oneOf: [{ properties: { to: address } }] } } },
-      { o: { to: unknown } },
+      { o: { to: invalid } },
       "admin",
     ],
-    ["a field of the first item", { properties: { l: { prefixItems: [address] } } }, { l: [unknown] }, "admin"],
+    ["a field of the first item", { properties: { l: { prefixItems: [address] } } }, { l: [invalid] }, "admin"],
     [
       "a field of a field in patternProperties",
       { properties: { o: { patternProperties: { "^x": address } } } },
-      { o: { x1: unknown } },
+      { o: { x1: invalid } },
       "admin",
     ],
     [
       "a field of a field in additionalProperties",
       { properties: { o: { additionalProperties: address } } },
-      { o: { any: unknown } },
+      { o: { any: invalid } },
       "admin",
     ],
-    ["a field of a conditional schema", { if: false, else: { properties: { o: address } } }, { o: unknown }, "admin"],
+    ["a field of a conditional schema", { if: false, else: { properties: { o: address } } }, { o: invalid }, "admin"],
     [
       "a field of a schema in dependencies",
       { properties: { o: {} }, dependencies: { o: { properties: { o: address } } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
@@ -102,19 +102,19 @@ describe("a schema that does not forbid other fields", () => {
     [
       "a field beside those of a conditional schema",
       { properties: { o: { if: { required: ["name"] }, else: address } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
       "a field beside those of dependentSchemas",
       { properties: { o: { dependentSchemas: { id: address } } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
       "a field beside those of dependencies",
       { properties: { o: { dependencies: { id: address } } } },
-      { o: unknown },
+      { o: invalid },
       "admin",
     ],
     [
@@ -153,7 +153,7 @@ describe("a schema that does not forbid other fields", () => {
       { o: { any: 1 } },
     ],
     [
-      "any field of an argument whose schema only requires fields",
+      "any field of an argument whose schema requires fields but describes none",
       { properties: { o: { required: ["id"], dependencies: { id: ["n"] } } } },
       { o: { id: "1", n: 2, any: 1 } },
     ],
@@ -220,7 +220,7 @@ describe("a schema with references", () => {
     ["const", { $ref: "orders", $id: "7" }],
     ["enum", [{ $ref: "orders", $id: "7" }]],
     ["examples", [{ $ref: "orders", $id: "7" }]],
-  ])("may have data in %s whose fields are named like keywords", (keyword, data) => {
+  ])("may contain, in %s, data with fields that are named like keywords", (keyword, data) => {
     const { findProblem } = parse({ properties: { x: { [keyword]: data } } });
     expect(findProblem({ x: { $ref: "orders", $id: "7" } })).toBeUndefined();
   });

@@ -3,9 +3,9 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
 
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
-/** Limit for the objects and arrays of a schema whose references are expanded. A schema without references never has more. */
+/** Limit for the number of objects and arrays after references are expanded. A schema without references cannot exceed it. */
 const MAX_EXPANDED_NODES = MAX_SCHEMA_CHARACTERS / 2;
-/** Limit for the sum of the sizes of a schema's patterns, in instructions. Larger patterns take long to compile, which happens for every reply. */
+/** Limit for the total size of a schema's compiled patterns, in instructions. Every reply compiles them again. */
 const MAX_PATTERNS_SIZE = 2_000;
 /** Keywords that change what a reference means, and Ajv's $async, with which a check returns a promise. No tool needs them. */
 const REFUSED_KEYWORDS = new Set([
@@ -18,7 +18,6 @@ const REFUSED_KEYWORDS = new Set([
   "$recursiveRef",
 ]);
 
-/** The parsed JSON Schema of a tool's arguments. */
 export type ToolParameters = {
   /** The schema to send to a model. */
   schema: Record<string, unknown>;
@@ -33,8 +32,7 @@ export type ToolParameters = {
 export function parseParameters(text: string): ToolParameters {
   if (isLongerThan(text, MAX_SCHEMA_CHARACTERS))
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // `$schema` (the version of JSON Schema) is ignored, because the keywords that tools use are the same in all versions. `$id` (the schema's
-  // name) is ignored too.
+  // Ignores `$schema`, because the keywords that tools use are the same in all versions of JSON Schema, and the root's `$id`.
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   requireCheckable(schema);
@@ -119,33 +117,29 @@ function decodePointerStep(step: string): string | undefined {
   }
 }
 
-/** Keywords that hold the schemas of fields, by the field's name or pattern. */
+/** Keywords that hold schemas by the name or pattern of a field. */
 const FIELD_MAPS = new Set(["properties", "patternProperties"]);
-/** `dependentSchemas` and its older form. They hold schemas that apply if the value has the named field. */
+/** `dependentSchemas` and its older form: schemas that apply if the value has the named field. */
 const DEPENDENT_SCHEMAS = ["dependentSchemas", "dependencies"];
-/** Keywords that hold schemas by name. `$ref` refers to those in `$defs` and `definitions`. */
+/** Other keywords that hold schemas by name. */
 const SCHEMA_MAPS = new Set(["$defs", "definitions", ...DEPENDENT_SCHEMAS]);
-/** Keywords that hold data. */
 const DATA_KEYWORDS = new Set(["const", "default", "enum", "examples"]);
 /** Keywords that hold one schema for all other fields, or for all items. */
 const NESTED_SCHEMAS = new Set(["items", "additionalProperties"]);
-/** Keywords that hold lists of further schemas for the value that the surrounding schema describes. */
+/** Keywords that hold lists of schemas for the same value. */
 const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
-/**
- * Keywords that hold one further schema for the value that the surrounding schema describes. `if` and `not` are absent: a stricter schema
- * would change what they mean.
- */
+/** Keywords that hold one schema for the same value. `if` and `not` are absent: a stricter schema would change what they mean. */
 const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
 
 /**
- * Returns the schema with `unevaluatedProperties: false` in each field or item that describes its fields and has no rule for other fields. The
- * schema's own fields stay as they are, because another schema may describe more fields of the same value.
+ * Adds `unevaluatedProperties: false` to the schema of each field or item that describes fields of its own and has no rule for other fields.
+ * Does not add it to the schema itself, because another schema may describe more fields of the same value.
  */
 function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
   if (!isObject(schema)) return schema;
   const nested = (value: unknown) => forbidOtherNestedFields(value, root);
   const field = (value: unknown) => forbidOtherFields(value, root);
-  const close = (keyword: string, value: unknown) => {
+  const closeNested = (keyword: string, value: unknown) => {
     if (FIELD_MAPS.has(keyword)) return mapFields(value, field);
     if (SCHEMA_MAPS.has(keyword)) return mapFields(value, nested);
     if (keyword === "prefixItems") return mapItems(value, field);
@@ -153,7 +147,7 @@ function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
     if (NESTED_SCHEMAS.has(keyword)) return field(value);
     return CONDITIONAL_SCHEMAS.has(keyword) ? nested(value) : value;
   };
-  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, close(keyword, value)]));
+  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, closeNested(keyword, value)]));
 }
 
 function forbidOtherFields(schema: unknown, root: unknown): unknown {
@@ -209,7 +203,7 @@ function uncheckable(reason: string, options?: ErrorOptions): Error {
   return new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, options);
 }
 
-/** Creates the check of `uniqueItems`. It takes linear time, and compares each array once, even if many parts of a schema require it. */
+/** The check takes linear time. It compares each array once, even if many parts of a schema require unique items. */
 function createUniqueItemsCheck(): (isRequired: boolean, items: unknown[]) => boolean {
   const known = new WeakMap<unknown[], boolean>();
   return (isRequired, items) => {
@@ -220,7 +214,7 @@ function createUniqueItemsCheck(): (isRequired: boolean, items: unknown[]) => bo
   };
 }
 
-/** Returns JSON that is equal for equal values: the order of an object's fields does not matter. */
+/** Returns JSON that does not depend on the order of an object's fields. */
 function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     isObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
@@ -228,8 +222,8 @@ function toCanonicalJson(value: unknown): string {
 }
 
 /**
- * Returns the engine for a schema's patterns. It matches in linear time, because a visitor can make a model send any argument. The engine
- * throws when the patterns together are too large.
+ * Returns a regular expression engine that matches in linear time, because a visitor can make a model send any argument. It throws when the
+ * patterns together are too large.
  */
 function createRegExp() {
   let size = 0;

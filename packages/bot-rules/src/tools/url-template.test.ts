@@ -9,7 +9,7 @@ describe("expandUrl", () => {
     return expanded && { url: expanded.url.href, rest: expanded.rest };
   };
 
-  test("inserts the arguments of placeholders and returns the others", () => {
+  test("inserts the arguments that have a placeholder, and returns the rest", () => {
     expect(expand({ order_id: "A 1ü?", lang: "de", page: 2 })).toEqual({
       url: "https://api.example.com/orders/A%201%C3%BC%3F?lang=de",
       rest: { page: 2 },
@@ -84,7 +84,7 @@ describe("expandUrl", () => {
     expect(decodeURIComponent(pathname)).toBe(`/orders/${value}`);
   });
 
-  test("refuses arguments that change the path only in combination with each other or with the template", () => {
+  test("refuses arguments that are harmless alone but change the path together or with the template's text", () => {
     const template = "https://a.example/x/{a}{b}/y";
     expect(expand({ a: ".", b: "." }, template)).toBeUndefined();
     expect(expand({ a: "%2e", b: "." }, template)).toBeUndefined();

@@ -7,7 +7,7 @@ export function findPlaceholders(template: string): string[] {
   return [...new Set([...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name))];
 }
 
-/** Throws an Error for the template's author unless it is a URL with placeholders in its path and query only. */
+/** Throws unless the template is a web URL with placeholders in its path and query only. The error's message is for the template's author. */
 export function requireUrlTemplate(template: string): void {
   // If two expansions differ in their origin, a placeholder is in the scheme, the host or the port.
   const [one, other] = ["a", "b"].map((letter) => template.replaceAll(PLACEHOLDER, letter)) as [string, string];
@@ -17,7 +17,7 @@ export function requireUrlTemplate(template: string): void {
   requireWebUrl(one);
 }
 
-/** Throws an Error for the URL's author unless it is an http or https URL in normal form, without credentials and fragment. */
+/** Throws unless the text is an http or https URL in normal form without credentials or a fragment. The error's message is for the URL's author. */
 export function requireWebUrl(text: string): void {
   if (!URL.canParse(text) || !["http:", "https:"].includes(new URL(text).protocol))
     throw new Error("url must start with http:// or https://");
@@ -29,8 +29,8 @@ export function requireWebUrl(text: string): void {
 }
 
 /**
- * Replaces a template's placeholders with arguments. Returns the URL and the arguments without a placeholder. Returns undefined if an
- * argument is missing or empty, is not a string, number or boolean, or could make a server see another path than the template's.
+ * Replaces a template's placeholders with arguments. Returns the URL and the arguments that have no placeholder. Returns undefined if an
+ * argument is missing or empty, is not a string, number or boolean, or could change the structure of the path.
  */
 export function expandUrl(
   template: string,
@@ -71,10 +71,8 @@ const UNSAFE_CHARACTERS = /[\p{Cc}\uFFFD]/u;
 const DOT_SEGMENT = /^[.\s]*(;|$)/;
 
 /**
- * Returns whether the arguments leave the path's structure unchanged. `reference` is the template's path with "x" for each argument. The
- * expanded path must have the same number of segments. A server must not treat a changed segment as empty, "." or "..", and the segment must
- * have no control character and no invalid UTF-8. All of this must hold even if a server decodes the path more than once. For example, nginx
- * decodes a path before routing: it routes /orders/..%2Fadmin like /admin.
+ * Returns whether the arguments leave the path's structure unchanged, even if a server decodes the path more than once. For example, nginx
+ * decodes a path before routing: it routes /orders/..%2Fadmin like /admin. `reference` is the template's path with "x" for each argument.
  */
 function keepsPathStructure(reference: string, expanded: string): boolean {
   const [expected, segments] = [decodeSegments(reference), decodeSegments(expanded)];
@@ -84,7 +82,7 @@ function keepsPathStructure(reference: string, expanded: string): boolean {
   );
 }
 
-/** Returns a path's segments after all decodings; undefined if it needs more than MAX_DECODINGS. */
+/** Returns undefined if the path needs more than MAX_DECODINGS passes. */
 function decodeSegments(path: string): string[] | undefined {
   let text = path;
   for (let count = 0; count < MAX_DECODINGS; count++) {

@@ -32,7 +32,6 @@ export class AdminError extends CliError {
 /** Long enough to add a document, the slowest admin call: it takes at most 60 s in the queue, 20 s to fetch a URL and 60 s to parse the content. */
 const TIMEOUT_MS = 150_000;
 
-/** Returns a function that calls the admin services of a target with its token. */
 export function createAdminCaller(target: AdminTarget): CallAdmin {
   return async (service, call) => {
     // Read for each call, because a member's token may expire during a command such as `parley knowledge add` with many files.

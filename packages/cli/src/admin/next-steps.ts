@@ -1,4 +1,4 @@
-/** The next steps that the CLI suggests for stable error codes of the admin services. Other codes have none. */
+/** The next steps that the CLI suggests for error codes of the admin services. */
 export const NEXT_STEPS: Readonly<Record<string, string>> = {
   workspace_not_found: "list workspaces with parley workspace list",
   workspace_exists: "use another --id, or omit it",

@@ -11,11 +11,11 @@ export type AdminTarget = {
   readToken: () => Promise<string>;
   /** For the error when a service refuses the token: where the token comes from, without its value, and the next step. */
   refusedTokenHint: string;
-  /** Returns the base URL of a service's ops port. Throws CliError when it is not configured. */
+  /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
   opsUrls: Record<ServiceWithAdmin | "edge", readonly string[]>;
-  /** Returns the next step to suggest when the service is unreachable. */
+  /** For the error when the service is unreachable. */
   suggestNextStep: (service: ServiceWithAdmin) => string;
 };
 
@@ -44,14 +44,13 @@ export async function findTarget(config: Config, notice: (line: string) => void)
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 
-/** Returns the instance on this machine. Throws CliError with the start command when none is running. */
+/** Throws CliError with the start command when no instance is running. */
 export async function requireInstance(dataDir: string): Promise<Instance> {
   const instance = await readInstance(dataDir);
   if (!instance || !isRunning(instance)) throw new CliError(notRunningMessage(dataDir));
   return instance;
 }
 
-/** Returns the admin target of an instance on this machine. */
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     readToken: async () => instance.adminToken,

@@ -23,13 +23,12 @@ export type Bill = {
   cost: string;
   /** Calls that used tokens but have no price; `cost` excludes them. */
   unpriced_calls: number;
-  /** Calls without token counts from the provider: Parley counted or estimated the tokens, or restored the call's missing row in the call log. */
+  /** Calls whose tokens Parley counted or estimated, because the provider sent no counts or the call log lost the row. */
   estimated_calls: number;
 };
 
 export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
 
-/** Workspaces per request. */
 const PAGE_SIZE = 500;
 
 /** Bills every workspace for a UTC month, in the order of their IDs. An empty `month` means the current month by the quota database's clock. */

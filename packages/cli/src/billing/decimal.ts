@@ -13,7 +13,6 @@ export function parseDecimal(text: string): Decimal {
   return sign === "-" ? -units : units;
 }
 
-/** Formats as "12.5", without trailing zeros. */
 export function formatDecimal(units: Decimal): string {
   const magnitude = units < 0n ? -units : units;
   const fraction = String(magnitude % UNITS_PER_ONE)

@@ -23,7 +23,6 @@ const COLUMNS = [
   "adjusted",
 ] as const;
 
-/** Reports a billing run as a table with totals or as CSV. */
 export function reportBilling(billing: BillingRun, format: "table" | "csv"): Result {
   return {
     json: billing,
@@ -31,10 +30,7 @@ export function reportBilling(billing: BillingRun, format: "table" | "csv"): Res
   };
 }
 
-/**
- * Writes CSV as RFC 4180 defines it. If a spreadsheet would run a name as a formula, puts an apostrophe before the name. Spreadsheets hide
- * the apostrophe.
- */
+/** Formats RFC 4180 CSV. If a spreadsheet would run a name as a formula, puts an apostrophe before it, which spreadsheets hide. */
 function formatCsv({ month, workspaces }: BillingRun): string {
   return stringify(
     workspaces.map((each) => ({ month, ...each })),
@@ -43,7 +39,7 @@ function formatCsv({ month, workspaces }: BillingRun): string {
       columns: [...COLUMNS],
       record_delimiter: "windows",
       escape_formulas: true,
-      // The library quotes a value with a CRLF, but not one with a lone CR or LF, at which readers also end a record.
+      // Readers also end a record at a lone CR or LF, but the library quotes only values with a CRLF.
       quoted_match: /[\r\n]/,
     },
   );

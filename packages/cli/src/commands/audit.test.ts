@@ -8,7 +8,7 @@ import { parseTime, repairUsage } from "./audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
 
-/** A context whose service succeeds for the first `successes` calls, then is unavailable. Records the printed errors. */
+/** Creates a context whose service is unavailable after `successes` calls. */
 function createContext(successes: number) {
   const printedErrors: string[] = [];
   let calls = 0;
@@ -58,6 +58,6 @@ it("parseTime reads a date, and a time without an offset, in UTC", () => {
 });
 
 it.each(["2026-02-30", "2026-11-31T10:00:00Z", "2026-13-01", "2026-11-22T25:00:00Z"])(
-  "parseTime refuses %s, which no calendar or clock has",
+  "parseTime refuses the impossible time %s",
   (text) => expect(() => parseTime(text)).toThrow("Write it like"),
 );

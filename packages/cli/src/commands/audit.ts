@@ -41,10 +41,7 @@ export function addAuditCommand(program: CommandUnknownOpts, context: Context): 
     });
 }
 
-/**
- * Calls Repair until it has compared all turns and holds. If a call after the first fails, the result has the repairs of the calls before
- * it, and the exit code is 1.
- */
+/** Calls Repair page by page. If a page after the first fails, returns the repairs of the previous pages with exit code 1. */
 export async function repairUsage(
   { callAdmin, printError }: Context,
   workspaceId: string,
@@ -77,7 +74,7 @@ export async function repairUsage(
   };
 }
 
-/** Parses a time or a date, both in UTC unless the time has an offset. */
+/** Parses a date or a time, in UTC unless the time has an offset. */
 export function parseTime(text: string): string {
   const [dateTime] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
   // Date reads a time without an offset as local time.

@@ -53,7 +53,7 @@ export function addChangesCommand(program: CommandUnknownOpts, { callAdmin, repo
     });
 }
 
-/** Lists the newest changes, page by page. */
+/** Lists up to `limit` changes, newest first. */
 async function listChanges(list: ListChanges, workspaceId: string, limit: number): Promise<Change[]> {
   const changes: Change[] = [];
   for (let pageToken = ""; changes.length < limit; ) {

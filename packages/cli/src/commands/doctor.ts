@@ -5,7 +5,7 @@ import { PROXIES } from "../doctor/proxies.ts";
 import { reportDiagnosis } from "../doctor/report.ts";
 import { refuseEmpty, wholeNumberParser } from "./options.ts";
 
-/** In a reply, the edge sends a heartbeat after 15 s of silence, so its stream is never silent for longer. 20 s leaves a margin. */
+/** The edge sends a heartbeat after 15 s of silence, so a reply's stream is never silent for longer. 20 s leaves a margin. */
 const DEFAULT_SILENCE_SECONDS = 20;
 const MAX_SILENCE_SECONDS = 30;
 

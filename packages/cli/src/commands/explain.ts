@@ -7,7 +7,6 @@ import { computeTurnTimes } from "../explain/turn-times.ts";
 import { type Result, terminalColumns } from "../output/result.ts";
 import { wholeNumberParser, workspaceOption } from "./options.ts";
 
-/** The text width if that of the terminal is unknown. */
 const DEFAULT_COLUMNS = 80;
 
 export function addExplainCommand(program: CommandUnknownOpts, { callAdmin, report, stdout }: Context): void {

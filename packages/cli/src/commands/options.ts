@@ -2,14 +2,10 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 
 export const PLANS = ["free", "pro", "scale"] as const;
 
-/** Options that several commands share. */
 export const workspaceOption = ["--workspace <id>", "Select the workspace.", refuseEmpty] as const;
 export const botOption = ["--bot <slug>", "Select the bot.", refuseEmpty] as const;
 
-/**
- * Refuses an empty value, such as that of an unset shell variable. The services would read an empty workspace id as no id, which may select all
- * workspaces.
- */
+/** Refuses the empty value of an unset shell variable: the services treat an empty workspace id as none, which may select all workspaces. */
 export function refuseEmpty(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("It must not be empty.");

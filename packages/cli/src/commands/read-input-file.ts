@@ -7,7 +7,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EISDIR: "is a directory: name a file",
 };
 
-/** Reads a file that the user named. Throws CliError if it does not exist or cannot be read. */
+/** Reads a file. Throws CliError if it cannot be read. */
 export async function readInputFile(path: string): Promise<Buffer<ArrayBuffer>> {
   try {
     return await readFile(path);

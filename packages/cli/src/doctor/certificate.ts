@@ -9,16 +9,14 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const DAY_MS = 86_400_000;
 const EXPIRES_SOON_DAYS = 14;
 
-/** The result of a TLS handshake. */
 export type Handshake = {
   finding: Finding;
-  /** Whether the handshake succeeded. */
   hasSucceeded: boolean;
   /** Whether ALPN selected HTTP/2. */
   isHttp2: boolean;
 };
 
-/** Makes a TLS handshake as a browser would and checks the certificate's chain, names and dates at `nowMs`. */
+/** Makes a TLS handshake that offers HTTP/2, and checks the certificate's chain, names and dates at `nowMs`. */
 export async function checkCertificate(url: URL, nowMs: number): Promise<Handshake> {
   const host = hostOf(url);
   const socket = connect({
@@ -107,7 +105,7 @@ function chainProblems(error: Error | string | undefined, certificate: PeerCerti
       ];
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
-      // Certificates of public authorities link to their issuer's certificate; those of private authorities usually do not.
+      // Usually only certificates of public authorities link to their issuer's certificate. They fail here if the server omits an intermediate.
       return [certificate.infoAccess?.["CA Issuers - URI"] === undefined ? UNKNOWN_AUTHORITY : INCOMPLETE_CHAIN];
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":

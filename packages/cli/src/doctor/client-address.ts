@@ -2,10 +2,7 @@ import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { LostRun, PacedRun } from "./paced-run.ts";
 
-/**
- * Documentation addresses (RFC 5737). If a trusted proxy forwards the header unchanged, the edge uses the rightmost address, or the leftmost
- * one if it trusts every address.
- */
+/** Reserved for documentation (RFC 5737). If a trusted proxy forwards them unchanged, the edge uses `right`, or `left` if it trusts every address. */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
 
@@ -89,9 +86,8 @@ export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRu
   if (countedAddress !== FORGED_ADDRESSES.right)
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = unforged.meta.client;
-  // The edge counted the forged address: either the edge trusts this machine as a proxy, or a proxy forwards the header unchanged. This
-  // check assumes the first if, in the unforged run, this machine connected directly to the edge, or the edge counted a private address from
-  // X-Forwarded-For.
+  // Either the edge trusts this machine as a proxy, or a proxy forwards the header unchanged. Assume that this machine is trusted if the
+  // unforged run connected directly to the edge, or if the edge counted a private address from its X-Forwarded-For.
   const isThisMachineTrusted =
     own.from === "connection" ? own.address === unmapIpv4(unforged.localAddress) : isPrivate(own.address);
   if (isThisMachineTrusted)

@@ -42,7 +42,7 @@ export async function checkCors(endpoint: Endpoint, publicKey: string, origin: s
 
 type ResponseHead = Pick<EndpointResponse, "status" | "headers">;
 
-/** Reads status and headers and discards the body. A failed request gives status 0. */
+/** Discards the body. If the request fails, the status is 0. */
 async function readHead(pending: Promise<EndpointResponse>): Promise<ResponseHead> {
   try {
     const { status, headers, body } = await pending;
@@ -66,7 +66,7 @@ function preflightProblems(response: ResponseHead, origin: string): Problem[] {
 }
 
 function configurationProblems(response: ResponseHead, origin: string): Problem[] {
-  // The edge also sends the CORS headers with a refusal.
+  // A refusal by the edge has the CORS headers too. Without them, something in front of the edge sent the response.
   if (response.status !== 200 && readHeader(response, "access-control-allow-origin") === "")
     return [problem(`the widget configuration got ${describeStatus(response)}`)];
   return [...allowOriginProblems("the widget configuration response", response, origin), ...varyProblems(response)];

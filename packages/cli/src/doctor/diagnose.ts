@@ -14,7 +14,7 @@ export type DiagnoseRequest = {
   url: URL;
   publicKey: string;
   origin: string;
-  /** The length of the tested silence; undefined to skip it. */
+  /** How long one stream stays silent, to find a proxy's idle timeout; undefined to skip this check. */
   silenceMs: number | undefined;
   /** A proxy that the user named. */
   proxy: ProxyKind | undefined;
@@ -23,9 +23,8 @@ export type DiagnoseRequest = {
 
 export type Diagnosis = {
   findings: Finding[];
-  /** The detected or named proxies. */
   proxies: ProxyKind[];
-  /** Undefined when there was no stream. */
+  /** Undefined if no stream was received. */
   pace: Pace | undefined;
 };
 
@@ -52,7 +51,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   } else findings.push(checkPlainHttp(url));
 
   const [plain, forged, silent] = await runStreams(endpoint, request);
-  // A run without forged headers that got a response.
+  // A run that sent no forged headers and got a response.
   const unforged = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
   if (unforged === undefined) {
     findings.push(checkAccess(plain, unforged, forged, request.origin));
@@ -79,7 +78,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
   return toDiagnosis(proxies, measurePace(unforged.ticks));
 }
 
-/** Runs three streams concurrently: a plain stream, a stream with forged addresses and, unless skipped, a stream with a silence. */
+/** Runs the streams concurrently: a plain one, one with forged addresses and, unless skipped, one with a silence. */
 function runStreams(
   endpoint: Endpoint,
   request: DiagnoseRequest,
@@ -102,7 +101,7 @@ function checkAccess(
   if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
   const code = plain.lostWith;
   if (unforged !== undefined || !("lostWith" in forged)) {
-    // If only the request with the forged address got a response, the later checks were not made, so this check fails.
+    // Fails if only the request with the forged address got a response, because the other checks were then skipped.
     const report = unforged === undefined ? fail : warn;
     return report("access", `one request got no response (${code}), another one did`, {
       fix: "run the command again; if the result is the same, check each of the proxy's backends",

@@ -20,8 +20,8 @@ async function startServer(listener: RequestListener): Promise<Endpoint> {
   return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), http2: false };
 }
 
-/** Starts a server that permits every preflight and handles each other request with `listener`. */
-function startConfiguration(listener: RequestListener): Promise<Endpoint> {
+/** Starts a server that permits every CORS preflight and handles the other requests with `listener`. */
+function startConfigurationServer(listener: RequestListener): Promise<Endpoint> {
   return startServer((request, response) => {
     if (request.method !== "OPTIONS") return listener(request, response);
     response.writeHead(204, {
@@ -37,21 +37,21 @@ test.each<[string, RequestListener]>([
   ["no response", (request) => request.socket.destroy()],
   ["status 404", (_, response) => response.writeHead(404).end()],
   ["status 502", (_, response) => response.writeHead(502).end()],
-])("a configuration request that got %s is not explained as wrong headers", async (outcome, listener) => {
-  expect(await checkCors(await startConfiguration(listener), "svc_pk_1", ORIGIN)).toMatchObject({
+])("a configuration request that got %s is not reported as wrong headers", async (outcome, listener) => {
+  expect(await checkCors(await startConfigurationServer(listener), "svc_pk_1", ORIGIN)).toMatchObject({
     result: "fail",
     message: `the widget configuration got ${outcome}`,
   });
 });
 
-test("a response without CORS headers is explained as one that allows no origin", async () => {
-  const endpoint = await startConfiguration((_, response) => response.writeHead(200, { vary: "origin" }).end());
+test("a response without CORS headers is reported as one that allows no origin", async () => {
+  const endpoint = await startConfigurationServer((_, response) => response.writeHead(200, { vary: "origin" }).end());
   expect((await checkCors(endpoint, "svc_pk_1", ORIGIN)).message).toBe(
     `the widget configuration response allows no origin, not ${ORIGIN}`,
   );
 });
 
-test("a refused stream is not explained as a timeout of a proxy", async () => {
+test("a refused stream is not reported as a proxy's timeout", async () => {
   const endpoint = await startServer((_, response) => response.writeHead(429).end('{"error":"rate_limited"}'));
   expect(checkSilence(await runPaced(endpoint, REQUEST))).toMatchObject({
     result: "warn",
@@ -60,7 +60,7 @@ test("a refused stream is not explained as a timeout of a proxy", async () => {
 });
 
 /** Starts a server that closes the connection after `events` paced events, without `done`. */
-function startCutStream(events: number): Promise<Endpoint> {
+function startCuttingServer(events: number): Promise<Endpoint> {
   return startServer((request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (let number = 1; number <= events; number++) response.write(`event: tick\ndata: {"sent_ms":${number}}\n\n`);
@@ -68,8 +68,8 @@ function startCutStream(events: number): Promise<Endpoint> {
   });
 }
 
-test("a stream that is cut before its last event fails the buffering check and, with a silence, the silence check", async () => {
-  const endpoint = await startCutStream(9);
+test("a stream that is cut before its last event fails the buffering check and, if a silence was requested, the silence check", async () => {
+  const endpoint = await startCuttingServer(9);
   const message = expect.stringMatching(/^the stream was cut off after 9 of 20 events, \d\.\d s after the request$/);
   const cut = { result: "fail", message, cause: "timeout" };
   expect(checkBuffering(await runPaced(endpoint, REQUEST))).toMatchObject(cut);
@@ -79,7 +79,7 @@ test("a stream that is cut before its last event fails the buffering check and, 
 test.each([
   ["its third event", 'event: tick\ndata: {"sent_ms":1}\n\n'.repeat(2), 3],
   ["its first event", "", 1],
-])("a stream is not explained as cut off if %s is not valid JSON", async (_, before, damaged) => {
+])("a stream is not reported as cut off if %s is not valid JSON", async (_, before, damaged) => {
   const endpoint = await startServer((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(`${before}event: tick\ndata: {"sent_ms":<b>1</b>}\n\nevent: done\ndata: {"finish_reason":"stop"}\n\n`);
@@ -97,11 +97,11 @@ test.each([
 });
 
 test("a stream that is cut during the silence fails only the check of the silence", async () => {
-  const endpoint = await startCutStream(20);
+  const endpoint = await startCuttingServer(20);
   const run = await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 });
   expect(checkBuffering(run).result).toBe("pass");
   expect(checkSilence(run).message).toMatch(/^the stream was cut off 0\.\d s into a silence of 20 s/);
-  // Without a silence, nothing else checks the end of the stream.
+  // Without a silence there is no silence check, so the buffering check must report the missing end.
   expect(checkBuffering({ ...run, silenceMs: 0 }).result).toBe("fail");
 });
 
@@ -118,10 +118,10 @@ test("the buffering check counts, over all batches, the events that arrived toge
       arrivedMs: Math.ceil((index + 1) / size) * size * 100,
     })),
   });
-  const explain = (together: number, delay: string) =>
+  const bufferedMessage = (together: number, delay: string) =>
     `${together} of 20 events arrived together with the previous one, and their delays differed by up to ${delay} s: a proxy buffers them`;
-  expect(checkBuffering(inBatchesOf(5)).message).toBe(explain(16, "0.4"));
-  expect(checkBuffering(inBatchesOf(20)).message).toBe(explain(19, "1.9"));
+  expect(checkBuffering(inBatchesOf(5)).message).toBe(bufferedMessage(16, "0.4"));
+  expect(checkBuffering(inBatchesOf(20)).message).toBe(bufferedMessage(19, "1.9"));
   expect(checkBuffering(inBatchesOf(1)).message).toBe(
     "20 events arrived one by one, and their delays differed by at most 0 ms",
   );

@@ -18,12 +18,11 @@ export type Check = (typeof CHECKS)[number];
 
 export type CheckResult = "pass" | "warn" | "fail";
 
-/** The result of one check. */
 export type Finding = {
   check: Check;
   result: CheckResult;
   message: string;
-  /** The kind of problem, for which fixes.ts has a fix per proxy. */
+  /** For a problem whose fix depends on the proxy; see fixes.ts. */
   cause?: Cause;
   /** A fix that does not depend on the proxy. */
   fix?: string;
@@ -44,7 +43,7 @@ export function fail(check: Check, message: string, advice: Pick<Finding, "cause
   return { check, result: "fail", message, ...advice };
 }
 
-/** Returns the worst of the findings' results; `pass` if there are no findings. */
+/** Returns `pass` if there are no findings. */
 export function findWorstResult(findings: readonly Finding[]): CheckResult {
   const has = (result: CheckResult) => findings.some((finding) => finding.result === result);
   return has("fail") ? "fail" : has("warn") ? "warn" : "pass";

@@ -29,8 +29,8 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
     caddy: "give encode a Content-Type match that excludes text/event-stream",
     haproxy: "remove text/event-stream from compression type",
   },
-  // 420 s where the limit is for the whole response, because a reply takes up to seven minutes. 60 s is enough for an idle limit, because the
-  // edge sends a heartbeat after 15 s of silence. nginx, Caddy and HAProxy have idle limits, for which 420 s is a margin.
+  // A limit for the whole response must be at least 420 s, because a reply takes up to seven minutes. For an idle limit, 60 s is enough,
+  // because the edge sends a heartbeat after 15 s of silence. nginx, Caddy and HAProxy have idle limits. Their 420 s includes a margin.
   timeout: {
     "ingress-nginx": setAnnotation("proxy-read-timeout", "420"),
     nginx: "set 'proxy_read_timeout 420s;' in the location of /api/",
@@ -108,7 +108,6 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
   },
 };
 
-/** Returns each proxy's fix for a kind of problem. */
 export function findProxyFixes(cause: Cause, proxies: readonly ProxyKind[]): { proxy: ProxyKind; fix: string }[] {
   return proxies.map((proxy) => ({ proxy, fix: FIXES[cause][proxy] }));
 }

@@ -4,7 +4,7 @@ import { type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
 
-/** The public URL and its HTTP version. */
+/** Parley's public URL, and whether to request it over HTTP/2. */
 export type Endpoint = { url: URL; http2: boolean };
 
 export type EndpointRequest = {
@@ -17,9 +17,9 @@ export type EndpointRequest = {
 
 export type EndpointResponse = {
   status: number;
-  /** In the order of arrival, with names in lower case. A repeated header has several entries. */
+  /** In order of arrival, with lower-case names. A repeated header has several entries. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** Streams the body; errors when the connection is cut. */
+  /** Emits an error if the connection is cut. */
   body: Readable;
   /** The local address of the connection; empty when unknown. */
   localAddress: string;
@@ -59,7 +59,7 @@ async function sendOverHttp2(
   { method, path, headers, body, signal }: EndpointRequest,
 ): Promise<EndpointResponse> {
   const session = connectHttp2(base.origin, { rejectUnauthorized: false });
-  // The session's only request reports connection errors.
+  // Connection errors also reach the stream, which reports them.
   session.on("error", () => undefined);
   const stream: ClientHttp2Stream = session.request(
     { ":method": method, ":path": new URL(path, base).pathname + new URL(path, base).search, ...headers },
@@ -79,7 +79,6 @@ function toHeaderPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), raw[index + 1] ?? ""] as const] : []));
 }
 
-/** Returns all values of a header, in order. */
 export function readHeaderValues({ headers }: Pick<EndpointResponse, "headers">, name: string): string[] {
   return headers.flatMap(([each, value]) => (each === name ? [value] : []));
 }

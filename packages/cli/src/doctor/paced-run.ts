@@ -14,28 +14,31 @@ export type Meta = {
 /** A `tick` event. `sentMs` is the time since the edge started the stream, `arrivedMs` the time since this machine sent the request. */
 export type Tick = { sentMs: number; arrivedMs: number };
 
-/** The response to one request for paced events: the stream or a refusal. Times are milliseconds since the request. */
+/**
+ * The response to one request for paced events, which the edge sends at a fixed pace: the stream or a refusal. Times are milliseconds since
+ * the request.
+ */
 export type PacedRun = {
+  /** How long the edge sends nothing between the last `tick` and `done`. */
   silenceMs: number;
   /** Unix time in milliseconds by this machine's clock. */
   startedAtMs: number;
   status: number;
   headers: EndpointResponse["headers"];
   localAddress: string;
-  /** Whether the response was an event stream with status 200. */
   isStream: boolean;
-  /** The first characters of the body if it is not an event stream; otherwise empty. */
+  /** The start of the body if it is not an event stream; otherwise empty. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
-  /** The number of the first event whose data is not JSON, counted from 1; undefined if there is none. The events after it are not read. */
+  /** The number of the first event whose data is not JSON, counted from 1. The events after it are not read. */
   damagedEvent: number | undefined;
-  /** The `done` event; undefined when the stream was cut off or an event is damaged. */
+  /** Undefined when the stream was cut off or an event is damaged. */
   done: { finishReason: string; arrivedMs: number } | undefined;
   endedMs: number;
 };
 
-/** A request without a response. `lostWith` is the error's code, from codeOf. */
+/** A request without a response. `lostWith` is the system error's code, TIMEOUT or UNKNOWN. */
 export type LostRun = { lostWith: string };
 
 export type PacedRequest = {
@@ -47,13 +50,13 @@ export type PacedRequest = {
 
 /** The number of `tick` events that the edge sends. */
 export const TICKS = 20;
-/** The time that the edge takes to send its `tick` events, without the silence. */
+/** How long the edge takes to send all `tick` events. */
 const EVENTS_MS = 2_000;
 /** Extra time for a proxy that buffers the whole stream. */
 const BUFFERING_GRACE_MS = 15_000;
 const MAX_REFUSAL_BYTES = 4_096;
 
-/** Streams paced events through the endpoint. Rejects with the system error when there is no response. */
+/** Requests paced events. Rejects with the system error or the timeout when there is no response. */
 export async function runPaced(
   endpoint: Endpoint,
   { publicKey, origin, silenceMs, headers }: PacedRequest,
@@ -65,7 +68,7 @@ export async function runPaced(
   const response = await sendRequest(endpoint, {
     method: "POST",
     path: "/api/doctor/",
-    // The encodings of browsers. So a proxy that compresses responses to browsers compresses this response too.
+    // The encodings of browsers, so that a proxy that compresses for browsers compresses this response too.
     headers: { origin, "content-type": "application/json", "accept-encoding": "gzip, deflate, br", ...headers },
     body: JSON.stringify({ public_key: publicKey, silence_ms: silenceMs }),
     signal,
@@ -90,7 +93,7 @@ export async function runPaced(
     if (isStream) await readEvents(decompress(response), run, sinceStart);
     else run.refusal = await readRefusal(decompress(response));
   } catch {
-    // The stream was cut off, or an event is damaged; `done` stays undefined.
+    // The stream was cut off, or an event is damaged.
   }
   run.endedMs = sinceStart();
   return run;
@@ -140,7 +143,6 @@ const DECODERS = {
   br: createBrotliDecompress,
 } as const;
 
-/** Returns the body as a decompressed stream. */
 function decompress(response: EndpointResponse): Readable {
   const encoding = readHeader(response, "content-encoding").toLowerCase();
   if (!Object.hasOwn(DECODERS, encoding)) return response.body;

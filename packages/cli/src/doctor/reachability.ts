@@ -13,7 +13,7 @@ export type Reachability = {
   isOpen: boolean;
 };
 
-/** Resolves a host and connects to each of its IPv4 and IPv6 addresses, at most the first 8. */
+/** Resolves a host and connects to each of its IPv4 and IPv6 addresses, up to MAX_ADDRESSES. */
 export async function checkReachability(url: URL): Promise<Reachability> {
   const host = hostOf(url);
   let addresses: LookupAddress[];
@@ -32,17 +32,17 @@ export async function checkReachability(url: URL): Promise<Reachability> {
   };
 }
 
-/** An attempt to connect. `code` is the error's code; empty if the address accepted the connection. */
+/** An attempt to connect. `code` is the error's code; empty after a success. */
 export type Attempt = { address: string; code: string; ms: number };
 
-/** The error codes if this machine has no route to the address, for example because the machine has no IPv6. */
-const NO_ROUTE = ["ENETUNREACH", "EADDRNOTAVAIL", "EHOSTUNREACH"];
+/** The error codes of a machine without a route to the address, such as a machine without IPv6. */
+const NO_ROUTE_CODES = ["ENETUNREACH", "EADDRNOTAVAIL", "EHOSTUNREACH"];
 
-/** Checks which addresses accept connections. */
+/** Returns the finding of the attempts to connect to a host's addresses. */
 export function checkConnections(attempts: readonly Attempt[], port: number): Finding {
   const open = attempts.filter(({ code }) => code === "");
-  const unrouted = attempts.filter(({ code }) => NO_ROUTE.includes(code));
-  const failed = attempts.filter(({ code }) => code !== "" && !NO_ROUTE.includes(code));
+  const unrouted = attempts.filter(({ code }) => NO_ROUTE_CODES.includes(code));
+  const failed = attempts.filter(({ code }) => code !== "" && !NO_ROUTE_CODES.includes(code));
   const [first] = [...failed, ...unrouted];
   if (first === undefined)
     return pass("connection", `port ${port} accepts connections (${Math.min(...open.map(({ ms }) => ms))} ms)`);
@@ -107,7 +107,7 @@ export function portOf({ port, protocol }: URL): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-/** Returns a system error's code, or TIMEOUT for an abort by our own time limit. */
+/** Returns a system error's code, or TIMEOUT if an AbortSignal ended the operation. */
 export function codeOf(error: unknown): string {
   const { name, code } = error as NodeJS.ErrnoException;
   if (name === "AbortError" || name === "TimeoutError") return "TIMEOUT";

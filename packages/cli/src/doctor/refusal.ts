@@ -1,9 +1,10 @@
 import { type Finding, fail } from "./finding.ts";
 import { type EndpointResponse, readHeader } from "./http-request.ts";
 
+/** `refusal` is the start of the body. */
 type Refused = Pick<EndpointResponse, "status" | "headers"> & { refusal: string };
 
-/** Explains why the paced stream was refused. Parley refuses with a JSON error code; any other body comes from a proxy. */
+/** Explains why the doctor's request for a test stream was refused. Parley refuses with a JSON error code; any other body comes from a proxy. */
 export function explainRefusal(refused: Refused, origin: string): Finding {
   const { status } = refused;
   const code = errorCode(refused.refusal);
@@ -57,7 +58,7 @@ function proxyRefusal(refused: Refused): [message: string, advice: { fix: string
   return [`${status}, but not from Parley`, { fix: "check that the URL leads to the edge's public port" }];
 }
 
-/** Returns Parley's error code from a response body; undefined if the body is not Parley's. */
+/** Returns undefined if the body is not Parley's. */
 function errorCode(text: string): string | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };

@@ -30,12 +30,12 @@ export function reportDiagnosis({ findings, proxies, pace }: Diagnosis, { url, o
         mends: fixesOf({ ...finding, check, result, message }, proxies).map(([proxy, fix]) => ({ proxy, mend: fix })),
       })),
     },
-    text: `${findings.map((finding) => describe(finding, proxies)).join("")}\n${summary(findings, proxies)}`,
+    text: `${findings.map((finding) => describe(finding, proxies)).join("")}\n${summarize(findings, proxies)}`,
     exitCode: verdict === "fail" ? 1 : 0,
   };
 }
 
-/** Returns the fixes of a finding, each with the proxy that needs the change, or null if it is not for a known proxy. */
+/** Returns the fixes of a finding, each with the proxy to configure. The proxy is null if the fix is for no known proxy. */
 function fixesOf({ fix, cause }: Finding, proxies: readonly ProxyKind[]): [proxy: ProxyKind | null, fix: string][] {
   const generalFixes: [null, string][] = fix === undefined ? [] : [[null, fix]];
   if (cause === undefined) return generalFixes;
@@ -55,7 +55,7 @@ function describe(finding: Finding, proxies: readonly ProxyKind[]): string {
   return line + fixes.join("");
 }
 
-function summary(findings: readonly Finding[], proxies: readonly ProxyKind[]): string {
+function summarize(findings: readonly Finding[], proxies: readonly ProxyKind[]): string {
   const proxyList =
     proxies.length === 0 ? "No proxy detected." : `Proxies: ${proxies.map((each) => PROXY_NAMES[each]).join(", ")}.`;
   const count = (result: CheckResult) => findings.filter((finding) => finding.result === result).length;

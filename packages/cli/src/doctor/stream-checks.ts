@@ -2,9 +2,9 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 import { readHeader } from "./http-request.ts";
 import { type LostRun, type PacedRun, TICKS, type Tick } from "./paced-run.ts";
 
-/** Events sent at least this far apart must not arrive together. */
+/** Only events that were sent at least this far apart are expected to arrive apart. */
 const MIN_SENT_GAP_MS = 50;
-/** If two events arrive less than this time apart, they count as having arrived together. */
+/** Events that arrive less than this far apart count as having arrived together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
 /** If more than this share of the pairs arrived together, the check fails. */
@@ -13,17 +13,16 @@ const FAILING_SHARE = 1 / 2;
 const WARNING_SHARE = 1 / 5;
 
 export type Pace = {
-  /** Pairs of consecutive events that were sent apart. */
+  /** Pairs of consecutive events that were sent at least MIN_SENT_GAP_MS apart. */
   pairs: number;
-  /** The pairs that arrived together. */
+  /** Those of the pairs that arrived together. */
   together: number;
   /** The difference between the largest and the smallest delay of an event. */
   delaySpreadMs: number;
 };
 
-/** Measures how paced events arrived. */
 export function measurePace(ticks: readonly Tick[]): Pace {
-  const pairs = ticks.flatMap((tick, index) => {
+  const arrivalGapsMs = ticks.flatMap((tick, index) => {
     const before = ticks[index - 1];
     return before !== undefined && tick.sentMs - before.sentMs >= MIN_SENT_GAP_MS
       ? [tick.arrivedMs - before.arrivedMs]
@@ -31,8 +30,8 @@ export function measurePace(ticks: readonly Tick[]): Pace {
   });
   const delays = ticks.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs);
   return {
-    pairs: pairs.length,
-    together: pairs.filter((gapMs) => gapMs < MAX_TOGETHER_GAP_MS).length,
+    pairs: arrivalGapsMs.length,
+    together: arrivalGapsMs.filter((gapMs) => gapMs < MAX_TOGETHER_GAP_MS).length,
     delaySpreadMs: delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays),
   };
 }
@@ -61,7 +60,6 @@ export function checkBuffering(run: PacedRun): Finding {
   return pass("buffering", `${run.ticks.length} events arrived one by one, and ${delays}`);
 }
 
-/** Checks whether a proxy compresses the stream. */
 export function checkCompression(run: PacedRun): Finding {
   const encoding = readHeader(run, "content-encoding");
   if (encoding === "" || encoding === "identity") return pass("compression", "the stream is not compressed");
@@ -79,7 +77,7 @@ export function checkSilence(run: PacedRun | LostRun): Finding {
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);
   const last = run.ticks.at(-1)?.arrivedMs;
-  // The silence begins after the last event. A stream without this event was cut off before the silence.
+  // A stream without the last event was cut off before the silence began.
   if (last === undefined || run.ticks.length < TICKS)
     return fail("idle_timeout", describeCut(run), { cause: "timeout" });
   const after = ((run.endedMs - last) / 1_000).toFixed(1);

@@ -28,7 +28,6 @@ export async function explainTurn(
   const record = requireField(turn);
   const turnKey = { workspaceId, turnId: record.turnId };
   const missing: { service: "quota" | "llm"; why: string }[] = [];
-  // If a read fails, adds the service to `missing` and returns undefined.
   const readOrMissing = async <T>(service: "quota" | "llm", response: Promise<T>): Promise<T | undefined> => {
     try {
       return await response;

@@ -6,7 +6,6 @@ import type { TurnExplanation } from "./explain-turn.ts";
 import type { TurnTimes } from "./turn-times.ts";
 import { drawWaterfall, formatTimeLine } from "./waterfall.ts";
 
-/** Formats the explanation as text for a terminal with this number of columns. */
 export function formatExplanation(
   { turn, calls, entry, missing }: TurnExplanation,
   times: TurnTimes,

@@ -4,9 +4,9 @@ import type { TurnEntry } from "@parley/rpc/quota";
 export type Phase = { name: string; ms: number };
 
 export type TurnTimes = {
-  /** The sum of the phases: from the request until the edge sent CloseTurn, if the edge reported phases. */
+  /** From the request until the edge sent CloseTurn, if the edge reported phases. */
   wallMs: number;
-  /** Sorted by when each phase first began. They do not overlap, and add up to the wall time. */
+  /** Sorted by when each phase first began. They do not overlap, and add up to `wallMs`. */
   phases: readonly Phase[];
   /** From sending CloseTurn until the conversation service stored the outcome; undefined when unknown or not stored yet. */
   closeMs: number | undefined;
@@ -18,8 +18,8 @@ export type TurnTimes = {
 const PHASES_UNTIL_OPEN = ["token", "limits", "key", "open", "retrieval"];
 
 /**
- * Computes how a turn's time was spent. The edge reports the phases. Without them, the result has one phase: from opened_at to
- * closed_at, or to now while the turn is streaming, by the database's clock.
+ * Computes how a turn's time was spent. If the edge reported no phases, the result has one phase: from opened_at to closed_at, or to
+ * now while the turn is streaming, by the database's clock.
  */
 export function computeTurnTimes(turn: TurnRecord, entry: TurnEntry | undefined): TurnTimes {
   const openedToClosedMs = Number(turn.openMicroseconds) / 1_000;
@@ -43,7 +43,7 @@ function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs:
 }
 
 function settleMsOf({ closedAt }: TurnRecord, entry: TurnEntry | undefined): number | undefined {
-  // Older versions of the quota service did not record settled_at. A counted turn has the time of its usage ledger entry.
+  // Older versions of the quota service did not record settled_at. For a counted turn, the time of its usage ledger entry replaces it.
   const settledAt = entry?.settledAt || entry?.countedAt;
   if (!closedAt || !settledAt) return undefined;
   return Math.max(0, Date.parse(settledAt) - Date.parse(closedAt));

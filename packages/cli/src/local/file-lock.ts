@@ -5,8 +5,8 @@ const SQLITE_BUSY = 5;
 export type FileLock = { release: () => void };
 
 /**
- * Locks a file until `release` or the end of this process, however it ends. Returns undefined if it is locked already. Node has no file
- * locks of its own, so this uses an SQLite transaction.
+ * Locks a file until `release` or the end of this process, even by SIGKILL. Returns undefined if the file is already locked. Node has no
+ * file locks, so this uses an SQLite transaction.
  */
 export function tryLockFile(path: string): FileLock | undefined {
   const file = new DatabaseSync(path);

@@ -6,16 +6,15 @@ import { processExists } from "./process-exists.ts";
 
 /** An installation on this machine, as the start command describes it in DATA_DIR/instance.json. */
 export type Instance = {
-  /** The process ID of the supervisor. */
+  /** The supervisor's process ID. */
   pid: number;
-  /** The public URL. */
   edgeUrl: string;
   /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
-  /** The URLs of the ops ports with admin services. */
+  /** The URLs of the ops ports. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The settings of the development issuer; null when your identity provider issues the tokens. Called `tokens` as in older versions. */
+  /** The settings of the development issuer; null if an identity provider issues the tokens. Older versions also use this field name. */
   tokens: IssuerSettings | null;
 };
 
@@ -24,7 +23,7 @@ export type IssuerSettings = { issuer: string; audience: string; workspaceClaim:
 
 const FILE = "instance.json";
 
-/** Writes the instance file for the CLI. Only its owner can read it, because it holds the admin token. */
+/** Only the file's owner can read it, because it holds the admin token. */
 export async function writeInstance(dataDir: string, instance: Instance): Promise<void> {
   const draft = join(dataDir, `${FILE}.${instance.pid}`);
   await writeFile(draft, `${JSON.stringify(instance, undefined, 2)}\n`, { mode: 0o600 });
@@ -35,7 +34,7 @@ export async function removeInstance(dataDir: string): Promise<void> {
   await rm(join(dataDir, FILE), { force: true });
 }
 
-/** Reads the instance file; undefined when there is none. The supervisor may have ended since it wrote the file: check isRunning. */
+/** Returns undefined if there is no instance file. The supervisor may have ended since it wrote the file: check isRunning. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const path = join(dataDir, FILE);
   let text: string;
@@ -53,7 +52,6 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
   }
 }
 
-/** Returns whether the instance's supervisor is running. */
 export function isRunning(instance: Instance): boolean {
   return processExists(instance.pid);
 }

@@ -50,7 +50,7 @@ describe("the development issuer", () => {
     expect((await stat(join(dir, "issuer-key.json"))).mode & 0o077).toBe(0);
   });
 
-  it("names the file of a damaged key and the remedy", async () => {
+  it("fails with the path of a damaged key file and the remedy", async () => {
     const path = join(dir, "issuer-key.json");
     await writeFile(path, '{"kty":"EC",');
     const expected = `${path} is damaged: delete it and start Parley again; tokens and sessions that it signed become invalid`;

@@ -20,7 +20,7 @@ export const DEVELOPMENT_ROLE_ENV = {
 const PRIVATE_FILE = "issuer-key.json";
 const PUBLIC_FILE = "issuer-jwks.json";
 
-/** Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS. The private key's file has mode 0600. */
+/** Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS. */
 export async function ensureIssuer(dataDir: string): Promise<string> {
   let key = await readKey(dataDir);
   if (!key) {
@@ -46,7 +46,6 @@ export type TokenRequest = {
   nowSeconds: number;
 };
 
-/** Signs an access token with the development issuer's key. */
 export async function signToken(dataDir: string, settings: IssuerSettings, request: TokenRequest): Promise<string> {
   const key = await readKey(dataDir);
   if (!key)

@@ -3,16 +3,15 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { CliError } from "../errors.ts";
 
-/** The services with a database schema. */
 export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const;
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
 export type MigrateRequest = {
-  /** The connection URL of an administrator: a role that may create schemas, and also roles if `rolePassword` is set. */
+  /** Connects as an administrator, who may create schemas. With `rolePassword`, the administrator must also be allowed to create roles. */
   databaseUrl: string;
-  /** The password to set for the service's role. Without it, the role stays unchanged. */
+  /** The new password of the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
-  /** The variables that the process inherits from this machine, such as PATH. */
+  /** Environment variables to pass on to the child process, such as PATH. */
   machineVariables: Readonly<Record<string, string>>;
 };
 
@@ -27,8 +26,8 @@ export type ServiceMigration = {
 export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 /**
- * Runs a service's migrations in a child process. Has no deadline, because the migration of a large table may take hours. Throws CliError with
- * the reason that the process printed on stderr.
+ * Runs a service's migrations in a child process, without a deadline, because the migration of a large table may take hours. If they fail,
+ * throws CliError with the reason.
  */
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
@@ -51,10 +50,10 @@ export async function migrateService(service: MigratedService, request: MigrateR
   }
 }
 
-/** The problems that runMigrations printed, or Node's output for an uncaught error up to its stack. */
+/** Matches the problems that runMigrations prints, or Node's output for an uncaught error up to its stack. */
 const REASON = /^(?:\S+: cannot migrate: |\w*Error\b)(?:.|\n(?! {4}at ))*/m;
 
-/** Finds the reason of a failed migration in its stderr, and returns it as one line. If it finds none, returns the last line of stderr. */
+/** Returns the reason in a failed migration's stderr as one line, or the last line if it finds none. */
 export function findReason(stderr: string): string | undefined {
   const reason = REASON.exec(stderr)?.[0];
   return reason === undefined ? splitLines(stderr).at(-1) : splitLines(reason).join("; ");

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../errors.ts";
 import { type FileLock, tryLockFile } from "../local/file-lock.ts";
 
-/** A member's login: the tokens, and what a refresh needs. */
 export type Login = {
   issuer: string;
   clientId: string;
@@ -16,14 +15,11 @@ export type Login = {
   expiresAt: number;
 };
 
-/**
- * Limit for waiting for the lock. Commands get the lock one after the other. If the identity provider does not respond, each holds it until its
- * requests time out, after 10 to 20 s.
- */
+/** If the identity provider does not respond, each waiting command in turn holds the lock for 10 to 20 s, until its requests time out. */
 const LOCK_TIMEOUT_MS = 60_000;
 const LOCK_POLL_MS = 50;
 const NOTICE_AFTER_MS = 1_000;
-/** More than a login needs; access tokens have a few KiB. */
+/** More than a login needs: access tokens have a few KiB. */
 const RESERVED_BYTES = 64 * 1024;
 
 /** Writes the login file; call it within withLoginLock. */
@@ -32,9 +28,8 @@ export async function writeLogin(path: string, login: Login): Promise<void> {
 }
 
 /**
- * Replaces the login file with the login that `obtain` returns; call it within withLoginLock. Reserves the space on the disk before it calls
- * `obtain`, which may use up the stored refresh token. Only the file's owner can read it, because it holds the tokens. A reader never sees a
- * half-written file.
+ * Replaces the login file with the login that `obtain` returns; call it within withLoginLock. Reserves disk space first, because `obtain` may
+ * use up the stored refresh token, and then the new one must be stored. The replacement is atomic.
  */
 export async function replaceLogin(path: string, obtain: () => Promise<Login>): Promise<Login> {
   const draft = `${path}.${process.pid}`;
@@ -57,7 +52,7 @@ async function reserveDraft(draft: string): Promise<void> {
   await writeFile(draft, Buffer.alloc(RESERVED_BYTES), { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** Writes into the reserved space, then truncates the file. Truncating it before the write would release the space. */
+/** Truncates the file after the write, because truncating it first would release the reserved space. */
 async function overwriteDraft(draft: string, text: string): Promise<void> {
   await writeFile(draft, text, { flag: "r+" });
   await truncate(draft, Buffer.byteLength(text));
@@ -89,8 +84,8 @@ function parseLogin(text: string): Login {
 }
 
 /**
- * Runs `work` while holding a lock, so that only one command at a time changes the login file or uses the refresh token, which may be valid
- * only once. The lock of a killed command ends with its process. Calls `notice` if the wait for another command takes longer than a second.
+ * Runs `work` while holding a lock, because a refresh token may be valid for one use only. The lock of a killed command ends with its process.
+ * Calls `notice` if it waits for longer than a second.
  */
 export async function withLoginLock<T>(
   path: string,

@@ -2,12 +2,12 @@ import type { RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
 
-/** The client detects these only by its timeout. */
+/** Faults that the client detects only by its timeout. */
 const SLOW_FAULTS: Record<string, RequestListener> = { "no response": () => undefined };
 
 describe.concurrent("a sign-in", () => {
   test.for(Object.entries({ ...FAULTS, ...SLOW_FAULTS }))(
-    "continues with a longer interval after %s",
+    "continues to poll, at a longer interval, after %s",
     async ([, fault], context) => {
       const polledAt: number[] = [];
       const issuer = await startProvider(context, (request, response) => {

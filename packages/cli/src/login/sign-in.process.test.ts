@@ -9,8 +9,8 @@ import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "
 import { readLogin, writeLogin } from "./login-file.ts";
 
 /**
- * Reads the access token in a process that can write at most 16 blocks to a file (8 or 16 KiB, depending on the shell), as on an almost full disk.
- * Returns the token or the error's message.
+ * Reads the access token in a process that can write at most 16 blocks to a file (8 or 16 KiB, depending on the shell). Returns the token or the
+ * error's message.
  */
 async function readTokenOnSmallDisk(path: string): Promise<string> {
   const code = `

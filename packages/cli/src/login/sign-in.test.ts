@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { writeLogin } from "./login-file.ts";
 import { readAccessToken } from "./sign-in.ts";
 
-/** Stores a login without a refresh token, whose access token expires in `lifetimeS` seconds. Returns the result of readAccessToken. */
+/** Stores a login that has no refresh token and an access token for `lifetimeS` seconds. Returns the result of readAccessToken. */
 async function readToken(lifetimeS: number): Promise<string | undefined> {
   const dir = await mkdtemp(join(tmpdir(), "parley-sign-in-"));
   onTestFinished(() => rm(dir, { recursive: true }));

@@ -15,14 +15,14 @@ import {
 import { CliError } from "../errors.ts";
 import { type Login, readLogin, replaceLogin, withLoginLock } from "./login-file.ts";
 
-/** An access token that expires within this time is refreshed if possible, so that it stays valid during a command's calls. */
+/** An access token that expires within this time is refreshed, so that it stays valid during a command's calls. */
 const REFRESH_BEFORE_S = 120;
 /** The deadline of each request to the identity provider. */
 const TIMEOUT_S = 10;
 /** The assumed lifetime of an access token if the identity provider does not return one. */
 const DEFAULT_LIFETIME_S = 300;
 
-/** The messages for the errors of RFC 6749 and RFC 8628. */
+/** Messages by the error code of RFC 6749 or RFC 8628. */
 const MESSAGES = {
   access_denied: "the sign-in was refused",
   expired_token: "the sign-in took too long: run parley login again",
@@ -33,7 +33,7 @@ const MESSAGES = {
 
 export type SignInRequest = Pick<Login, "issuer" | "clientId" | "parameters">;
 
-/** The page and the code with which the user signs in. */
+/** The page to open and the code to enter there. */
 export type Prompt = { url: string; code: string };
 
 /**
@@ -64,8 +64,8 @@ export async function signIn(
 }
 
 /**
- * Returns a function that sends one poll. If its response is lost or the server fails, calls `onFault` and returns the error slow_down, so that
- * the polls continue with a longer interval until the code expires (RFC 8628, section 3.5).
+ * Returns a fetch that turns a lost response or a server error into the error slow_down, so that polling continues at a longer interval until
+ * the code expires (RFC 8628, section 3.5).
  */
 function pollThroughFaults(onFault: () => void): CustomFetch {
   return async (url, options) => {
@@ -92,8 +92,8 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
 }
 
 /**
- * Returns the access token of the login file, refreshed if it expires soon; undefined without the file. If the identity provider fails, or the
- * file cannot be written, returns the stored token until it expires. Calls `notice` if the refresh waits for another command.
+ * Returns the access token of the login file, refreshed if it expires soon. Returns undefined if there is no file. If the identity provider or
+ * the disk fails, returns the stored token until it expires. Calls `notice` if the refresh waits for another command.
  */
 export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
@@ -103,7 +103,7 @@ export async function readAccessToken(path: string, notice: (line: string) => vo
     const current = await readLogin(path);
     if (current === undefined || !needsRefresh(current)) return current?.accessToken;
     const refreshed = await replaceLogin(path, () => refresh(current)).catch((error: Error) => {
-      // A ResponseBodyError is a response in which the identity provider refuses the login.
+      // ResponseBodyError: the identity provider refused the login.
       if (error.cause instanceof ResponseBodyError || isExpired(current)) throw error;
       return undefined;
     });
@@ -137,12 +137,11 @@ export async function revoke(login: Login): Promise<boolean> {
   }
 }
 
-/** Returns whether the access token expires soon. Without a refresh token, it is used until it expires. */
+/** Without a refresh token, the access token is used until it expires. */
 function needsRefresh(login: Login): boolean {
   return isExpired(login, login.refreshToken === undefined ? 0 : REFRESH_BEFORE_S);
 }
 
-/** Returns whether the access token expires within `marginS` seconds. */
 function isExpired({ expiresAt }: Login, marginS = 0): boolean {
   return Date.now() / 1_000 > expiresAt - marginS;
 }

@@ -2,8 +2,8 @@ import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJso
 
 /**
  * Converts a protobuf message to JSON with proto field names. Includes fields with default values, but omits an unset field if its type is a
- * message, or if it is optional or part of a oneof. The int64 fields of the message itself become numbers, because their values stay below 2^53.
- * The int64 fields of nested messages stay strings.
+ * message, or if it is optional or part of a oneof. The int64 fields of the message become numbers, because their values stay below 2^53. Those
+ * of nested messages stay strings.
  */
 export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;

@@ -18,7 +18,7 @@ describe("printable", () => {
     expect(printable(text)).toBe(expected);
   });
 
-  it("keeps text in any language and emoji", () => {
+  it("keeps emoji and text in any language", () => {
     const text = "Grüße, 你好, שלום, 👩‍💻 — 100 %";
     expect(printable(text)).toBe(text);
   });
@@ -68,7 +68,7 @@ describe("output for a terminal", () => {
     }
   });
 
-  it("keeps a CSV's line ends in a file", async () => {
+  it("keeps the CRLF line ends of CSV when stdout is no terminal", async () => {
     expect(await output({ json: {}, text: "a,b\r\n" }, { isTty: false })).toBe("a,b\r\n");
   });
 });
@@ -80,7 +80,7 @@ describe("printableJson", () => {
 });
 
 describe("indentedLines", () => {
-  it("indents every line, also the parts of a line that a terminal would break", () => {
+  it("indents every line, after breaking the lines that are wider than the terminal", () => {
     const forged = "ok\n\nassistant  2026-01-01\r\n\u0085user";
     expect(indentedLines(forged, Number.POSITIVE_INFINITY)).toBe("  ok\n  \n  assistant  2026-01-01\n  \\u{85}user\n");
     const broken = indentedLines(`${"x".repeat(20)}assistant  ${"商".repeat(20)}`, 20)

@@ -18,9 +18,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Replaces the invisible characters of a JSON document with `\uXXXX`. The document's value stays the same, because JSON allows such characters
- * only in strings. Keeps the line breaks outside strings. Unlike `printable`, it also replaces joiners, because their escapes do not change
- * the value, and ignores lone surrogates, because JSON.stringify has already escaped them.
+ * Replaces the invisible characters in the strings of JSON.stringify's output with `\uXXXX`, which keeps the document's value. Unlike
+ * `printable`, it also replaces joiners. It ignores lone surrogates, because JSON.stringify has already escaped them.
  */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

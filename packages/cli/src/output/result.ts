@@ -5,7 +5,7 @@ import { printableJson, printableLines } from "./printable.ts";
 export type Result = {
   json: JsonValue;
   text: string;
-  /** 0 unless set. */
+  /** Default: 0. */
   exitCode?: number;
 };
 
@@ -16,14 +16,14 @@ export type Streams = {
   stdin?: NodeJS.ReadableStream;
 };
 
-/** Writes a result to stdout, as JSON or text. Text for a terminal contains no character that controls it. */
+/** Writes a result to stdout, as JSON or text. On a terminal, escapes the text's control characters. */
 export function writeResult(result: Result, asJson: boolean, stdout: NodeJS.WritableStream): void {
   const isTerminal = (stdout as Partial<NodeJS.WriteStream>).isTTY === true;
   const text = isTerminal ? printableLines(result.text) : result.text;
   stdout.write(asJson ? `${printableJson(JSON.stringify(result.json, undefined, 2))}\n` : text);
 }
 
-/** Returns the width of the terminal. Returns undefined if stdout is no terminal or does not know its width, such as in some containers. */
+/** Returns the terminal's width. Returns undefined if stdout is no terminal or the width is unknown, as in some containers. */
 export function terminalColumns(stdout: NodeJS.WritableStream): number | undefined {
   return (stdout as Partial<NodeJS.WriteStream>).columns || undefined;
 }

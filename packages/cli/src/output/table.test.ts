@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatCount, formatFields, formatTable } from "./table.ts";
 
-describe("table", () => {
+describe("formatTable", () => {
   it("aligns columns, right-aligns numbers and counts wide characters as two columns", () => {
     const rows = [
       ["acme", 5_000],
@@ -26,17 +26,17 @@ describe("table", () => {
   });
 });
 
-describe("a count", () => {
+describe("formatCount", () => {
   it.each([
     [0, "0 turns"],
     [1, "1 turn"],
     [1_234, "1,234 turns"],
     [null, "– turns"],
-  ])("of %j has the noun in singular only for 1, and a dash if it is unknown", (amount, expected) => {
+  ])("formats %j as %j", (amount, expected) => {
     expect(formatCount(amount, "turn")).toBe(expected);
   });
 
-  it("has the given plural", () => {
+  it("uses the given plural", () => {
     expect([1, 2].map((amount) => formatCount(amount, "turn or hold", "turns and holds"))).toEqual([
       "1 turn or hold",
       "2 turns and holds",
@@ -44,7 +44,7 @@ describe("a count", () => {
   });
 });
 
-describe("fields", () => {
+describe("formatFields", () => {
   it("prints one labelled value per line", () => {
     expect(
       formatFields([

@@ -34,7 +34,7 @@ export function formatFields(values: readonly (readonly [label: string, value: C
     .join("");
 }
 
-/** Formats an amount with its noun, such as `1 turn` or `1,234 turns`. The amount is null if it is unknown. */
+/** Formats an amount with its noun, such as `1 turn` or `1,234 turns`. An amount of null is unknown. */
 export function formatCount(amount: number | null, singular: string, plural = `${singular}s`): string {
   return `${formatValue(amount ?? "–")} ${amount === 1 ? singular : plural}`;
 }

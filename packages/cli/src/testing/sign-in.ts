@@ -14,7 +14,7 @@ export function respond(response: ServerResponse, status: number, body: object):
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** Starts an identity provider with the device flow. `handleToken` responds to the polls and to refreshes. Returns the provider's URL. */
+/** Starts an identity provider with the device flow. `handleToken` responds to polls and token refreshes. Returns the issuer. */
 export async function startProvider({ onTestFinished }: TestContext, handleToken: RequestListener): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url === "/token") return handleToken(request, response);
@@ -34,7 +34,7 @@ export async function startProvider({ onTestFinished }: TestContext, handleToken
   return issuer;
 }
 
-/** Signs in. Returns the access token, or the error's message, and the notices. */
+/** `result` is the access token or the error's message. */
 export async function tryToSignIn(issuer: string): Promise<{ result: string; notices: string[] }> {
   const notices: string[] = [];
   const request = { issuer, clientId: "cli", parameters: {} };
@@ -49,7 +49,7 @@ export async function tryToSignIn(issuer: string): Promise<{ result: string; not
   return { result, notices };
 }
 
-/** Faulty responses of an identity provider. The client detects each without waiting for a timeout. */
+/** Faulty responses that the client detects without waiting for a timeout. */
 export const FAULTS: Record<string, RequestListener> = {
   "a reset connection": (request) => request.socket.resetAndDestroy(),
   "a response that is cut off": (_, response) => {

@@ -88,7 +88,7 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     ]);
   });
 
-  test("counts the refusals of replicas of two versions", () => {
+  test("counts each refusal once, including those of an older edge without parley_requests_refused_total", () => {
     const old = 'parley_streams_refused_total{reason="client"} 4';
     const current =
       'parley_requests_refused_total{code="overloaded"} 3\nparley_streams_refused_total{reason="client"} 3';
@@ -103,7 +103,7 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));
-    // The samples of seconds 39 to 99 are within the window. The sample of second 38 is the one before the window.
+    // Seconds 39 to 99 are within the window, and second 38 is the sample before it.
     expect(kept.length).toBe(62);
     expect(dropOldSamples([])).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Sample, Service } from "./scrape.ts";
 /** The time windows of rates and quantiles. Refusals per minute use the quantile window. */
 const RATE_WINDOW_MS = 10_000;
 const QUANTILE_WINDOW_MS = 60_000;
-/** How much older than its window a sample may be, because timers and scrapes may be late. */
+/** A sample may be this much older than its window, because timers and scrapes may be late. */
 const SAMPLE_TOLERANCE_MS = 500;
 
 export type WorkspaceUsage = { id: string; name: string; plan: string; used: number; held: number; cap: number };
@@ -62,7 +62,6 @@ export function computeActivity(samples: readonly Sample[], quota: WorkspaceUsag
 
 type Labels = Series["labels"];
 
-/** Returns the samples that later calls of `computeActivity` still need. */
 export function dropOldSamples(samples: readonly Sample[]): Sample[] {
   const now = samples.at(-1)?.atMs ?? 0;
   // Keeps one sample before the window, so that the window is complete.
@@ -91,7 +90,7 @@ function sumOfSeries(sample: Sample, name: string, labels?: Labels): number {
   return findPoints(sample, name, labels).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Returns the maximum of a gauge over all replicas; null if no replica has it. For gauges whose sum over replicas is meaningless. */
+/** Returns the maximum of a gauge over all replicas; null if no replica has it. */
 function maxOfSeries(sample: Sample, name: string): number | null {
   const values = findPoints(sample, name).flatMap(({ value }) => (Number.isNaN(value) ? [] : [value]));
   return values.length === 0 ? null : Math.max(...values);
@@ -122,7 +121,7 @@ function computeRate(since: Sample | undefined, latest: Sample, name: string, la
   return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
-/** Computes quantiles over the window. If the window has no observation, computes them since the processes started. */
+/** If there was no first token since `since`, computes the quantiles since the processes started. */
 function computeFirstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
   const name = "parley_first_token_seconds_bucket";
   const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name));
@@ -145,7 +144,7 @@ function sumBuckets(series: readonly Point[]): Buckets {
   return sums;
 }
 
-/** Counts requests that were refused before their stream began, by code, and streams that the quota or a moderation pattern ended. */
+/** Counts, by reason, the requests refused before their stream began, and the streams that the quota or a moderation pattern ended. */
 function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const replicasWithRequestCounter = new Set(
     findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica),

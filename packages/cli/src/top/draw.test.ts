@@ -28,7 +28,7 @@ const ACTIVITY: Activity = {
 };
 const WIDE = { width: 200, height: 100, color: false };
 
-describe("draw", () => {
+describe("drawActivity", () => {
   test("shows every figure and problem as text without colour", () => {
     const text = drawActivity(ACTIVITY, WIDE).join("\n");
     expect(text).toContain("streams open  12");
@@ -51,7 +51,7 @@ describe("draw", () => {
     expect(lines.join("\n")).toContain("outbox        1 turn to settle, the oldest 2 s");
   });
 
-  test("reports the fallback as the edge's last rate limit decision and not as its current state, because an idle edge makes no decisions", () => {
+  test("reports that an edge made its last rate limit decision without Redis, not that Redis is unavailable now", () => {
     expect(drawActivity({ ...ACTIVITY, rate_limiter_alone: true }, WIDE).join("\n")).toContain(
       "! an edge made its last rate limit decision on its own: Redis did not respond",
     );

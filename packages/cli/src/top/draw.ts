@@ -4,7 +4,6 @@ import { formatCount, formatTable } from "../output/table.ts";
 import type { Activity } from "./activity.ts";
 import { SERVICES } from "./scrape.ts";
 
-/** The terminal size, and whether to use colours. */
 export type Canvas = { width: number; height: number; color: boolean };
 
 type Tone = "plain" | "title" | "bad";
@@ -96,7 +95,7 @@ function quotaLines({ quota }: Activity): Line[] {
   );
 }
 
-/** Splits a table into lines and marks problem rows. A single line is the empty message, not a title. */
+/** Splits a table into lines and marks problem rows. A text of one line is the message that replaces an empty table. */
 function tableLines(text: string, isBad: readonly boolean[] = []): Line[] {
   const [title = "", ...rows] = text.trimEnd().split("\n");
   if (rows.length === 0) return [plainLine(title)];
@@ -110,7 +109,6 @@ function formatNumber(value: number | null): string {
   return value === null ? "–" : value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
-/** Truncates a line to the terminal width. */
 function truncate(line: string, width: number): string {
   if (stringWidth(line) <= width) return line;
   let remaining = width;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseExposition } from "./exposition.ts";
 
-test("parseExposition parses series with escaped labels and skips other lines", () => {
+test("parseExposition parses Prometheus series, including escaped labels, and skips other lines", () => {
   const page = [
     "# HELP a_total A counter.",
     "# TYPE a_total counter",

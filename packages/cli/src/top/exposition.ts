@@ -1,4 +1,3 @@
-/** One series of a metrics page. */
 export type Series = { name: string; labels: Readonly<Partial<Record<string, string>>>; value: number };
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$/;

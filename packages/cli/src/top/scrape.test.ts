@@ -13,7 +13,7 @@ async function startServer(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("names what is wrong with each replica whose metrics cannot be read", async () => {
+test("reports why the metrics of a replica cannot be read", async () => {
   const edge = await startServer((_, response) => response.end("parley_streams_open 3\n"));
   const conversation = await startServer((_, response) => response.writeHead(404).end());
   const quota = await startServer((_, response) => response.end("#".repeat(8 * 1024 * 1024 + 1)));

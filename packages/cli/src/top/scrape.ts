@@ -9,7 +9,7 @@ export const SERVICES = ["edge", "conversation", "quota", "llm-proxy"] as const;
 
 export type Service = (typeof SERVICES)[number];
 
-/** The metrics of one replica. If they could not be read, `series` is undefined and `problem` gives the reason, such as "is unreachable". */
+/** The metrics of one replica, or the reason why they could not be read, such as "is unreachable". */
 export type Replica = { service: Service; url: string } & (
   | { series: Series[]; problem?: undefined }
   | { series: undefined; problem: string }

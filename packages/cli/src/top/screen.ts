@@ -17,7 +17,6 @@ export type Screen = {
   /** Aborted when the user quits or the terminal closes. */
   ended: AbortSignal;
   onResize(draw: () => void): void;
-  /** Restores the terminal. */
   close(): void;
 };
 
@@ -71,7 +70,7 @@ export async function untilEnded<T>(work: Promise<T>, ended: AbortSignal): Promi
   try {
     return await Promise.race([work, end]);
   } finally {
-    // A listener that stays would keep the work's result in memory until `ended` aborts.
+    // Otherwise the listener would keep the work's result in memory until `ended` aborts.
     ended.removeEventListener("abort", stop);
   }
 }

@@ -202,7 +202,7 @@ test("a flood of unknown keys fetches the key set at most twice a minute", async
   }
 });
 
-test("a reload that joins a running load is not counted as another of the two loads a minute", async () => {
+test("a reload that joins a running load does not count towards the limit of two loads a minute", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     isProviderDown = true;
@@ -214,7 +214,7 @@ test("a reload that joins a running load is not counted as another of the two lo
     beforeResponse = response.promise;
     const verifying = expect(verifyToken((await createSigner("unknown")).sign(claims()))).rejects.toThrow();
     await vi.waitUntil(() => fetches === 2);
-    // The periodic reload finds the token's load running.
+    // The periodic reload joins the load that the token caused.
     await vi.advanceTimersByTimeAsync(30_000);
     response.resolve();
     await verifying;

@@ -9,7 +9,7 @@ export type AccessTokenOptions = {
   audience: string;
   /** The name of the claim that holds the workspace id. */
   workspaceClaim: string;
-  /** How tokens name the user's role. Without it no token has a role. */
+  /** Unless given, no token has a role. */
   roles?: RoleOptions | undefined;
 };
 
@@ -45,7 +45,7 @@ const ALGORITHMS = [
   "Ed25519",
 ];
 const CLOCK_SKEW_SECONDS = 30;
-/** Matches a user id. Control characters and lone surrogates cannot be sent to Redis and to other services unchanged. */
+/** Control characters and lone surrogates would not reach Redis or other services unchanged. */
 const USER_ID = /^[^\p{Cc}\p{Cs}]{1,1024}$/u;
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i;
 

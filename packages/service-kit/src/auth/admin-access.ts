@@ -13,13 +13,13 @@ export type AdminCaller = "operator" | Caller;
 export type AdminAccessOptions = {
   /** The operator's tokens: the accepted values of ADMIN_TOKEN. */
   tokens: Tokens;
-  /** Verifies the members' access tokens. Without it only ADMIN_TOKEN gives access. */
+  /** Verifies the members' access tokens. Without it, only ADMIN_TOKEN gives access. */
   verifyToken?: TokenVerifier | undefined;
   /** Records successful changes in the audit log. Without it, methods whose option `changes` is set cannot be called. */
   changeLog?: Pick<ChangeLog, "record"> | undefined;
   /**
-   * Returns whether a workspace is deleted. Every call by a member of a deleted workspace fails with workspace_not_found. The operator's
-   * changes to a deleted workspace through methods of the scope `workspace` fail with the same code, but the operator may still read its data.
+   * For a deleted workspace, every call by a member fails with workspace_not_found, and so does every change by the operator through a
+   * method of the scope `workspace`. The operator may still read its data.
    */
   isDeleted?: ((workspaceId: string) => Promise<boolean>) | undefined;
 };
@@ -33,14 +33,13 @@ export type AdminGuard = {
 
 const callerKey = createContextKey<AdminCaller | undefined>(undefined, { description: "admin caller" });
 
-/** Returns who called an admin method. */
 export function adminCallerOf({ values }: Pick<HandlerContext, "values">): AdminCaller {
   const caller = values.get(callerKey);
   if (caller === undefined) throw new Error("the call was not authorized");
   return caller;
 }
 
-/** Returns who may call a method, and whether it changes something. Only the operator may call a method without a declared scope. */
+/** A method without a declared scope has the scope `operator`. */
 export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
   const { scope, role, changes } = getOption(method, admin_access);
   return { scope: scope === AdminScope.WORKSPACE ? scope : AdminScope.OPERATOR, role, changes };

@@ -4,7 +4,7 @@ import { ServiceError } from "../errors.ts";
 import type { Logger } from "../process/logger.ts";
 
 export type JwksOptions = {
-  /** An http(s) URL of the identity provider's key set, or a file URL of the local development issuer's key set. */
+  /** The http(s) URL of the identity provider's key set, or a file URL in local development. */
   url: string;
   /** A monotonic clock in milliseconds. */
   now: () => number;
@@ -27,8 +27,8 @@ const RETRY_INTERVAL_MS = 30_000;
 
 /**
  * Caches the keys that verify access tokens. Loaded keys stay in use while the identity provider is unavailable. A token with an unknown
- * key reloads the set, at most twice a minute. If the set cannot be loaded, getKey throws auth_unavailable, because the token may be
- * valid. Does not use runPeriodically, which ends when the process starts to stop: a draining process still needs keys.
+ * key causes a reload, unless there were two loads in the last minute. If the last load failed, getKey throws auth_unavailable, because the
+ * token may be valid. Does not use runPeriodically, which ends before the drain: a draining process still needs keys.
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;

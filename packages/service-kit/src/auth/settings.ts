@@ -10,7 +10,7 @@ const VARIABLES = {
 } as const;
 const JWKS_SCHEMES = ["https", "http", "file"];
 
-/** Reads the settings with which access tokens are verified. */
+/** Reads the settings for verifying access tokens. */
 export function readJwt(environment: Environment): JwtSettings {
   return {
     issuer: environment.requiredText(...VARIABLES.issuer),

@@ -8,7 +8,7 @@ import { type Change, type ChangesSchema, deleteExpiredChanges, insertChange, se
 
 const DEFAULT_PAGE_SIZE = 50;
 const MAX_PAGE_SIZE = 500;
-/** Matches a page token: the change_id of the page's last line. */
+/** A page token is the change_id of the previous page's last line. */
 const CHANGE_ID = /^\d{1,18}$/;
 const DELETE_INTERVAL_MS = 60 * 60_000;
 
@@ -16,7 +16,7 @@ type ListRequest = { workspaceId: string; pageSize: number; pageToken: string };
 
 /** The audit log of a service's admin methods. */
 export type ChangeLog = {
-  /** Adds a line to the audit log. If that fails, writes the line to the service's log and throws change_not_recorded. */
+  /** Adds a line to the audit log. If the database fails, writes the change to the service's own log and throws change_not_recorded. */
   record(change: Change): Promise<void>;
   /** Implements ChangeAdminService/ListChanges. */
   listChanges(request: ListRequest): Promise<{ changes: ListedChange[]; nextPageToken: string }>;

@@ -14,7 +14,6 @@ export type RecordedChange = Omit<Change, "member"> & { changeId: string; change
 /** The schemas that have an audit log. */
 export type ChangesSchema = "conversation" | "quota";
 
-/** Adds a line to the audit log. */
 export async function insertChange(database: Queryable, schema: ChangesSchema, change: Change): Promise<void> {
   const { workspaceId, member, method, target, changedFields } = change;
   await database.query(
@@ -23,7 +22,7 @@ export async function insertChange(database: Queryable, schema: ChangesSchema, c
   );
 }
 
-/** Lists a workspace's lines, newest first. `before` is the change_id of the previous page's last line; undefined for the first page. */
+/** Lists a workspace's lines, newest first. `before` is the last change_id of the previous page. */
 export async function selectChanges(
   database: Database,
   schema: ChangesSchema,

@@ -1,10 +1,7 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Change } from "./changes.store.ts";
 
-/**
- * The fields whose values are copied into the audit log: ids, names and settings. Other fields may hold content, which the audit log must not
- * contain.
- */
+/** Ids, names and settings. Other fields may hold content, which the audit log must not contain. */
 const COPIED_FIELDS = new Set([
   ...["slug", "bot_slug", "public_key", "session_id", "message_id", "id", "name", "plan", "retention_days"],
   ...["month", "amount", "operator"],
@@ -12,10 +9,9 @@ const COPIED_FIELDS = new Set([
 const MAX_VALUE_CHARACTERS = 200;
 
 type Fields = Readonly<Record<string, unknown>>;
-/** A message with its descriptor. */
 type TypedMessage = { desc: DescMessage; message: Message };
 
-/** Returns the audit log's line for a successful call by a member, or by the operator if `member` is undefined. */
+/** Returns the audit log's line for a successful call. `member` is undefined if the operator called. */
 export function describeChange(
   method: DescMethod,
   member: string | undefined,
@@ -30,7 +26,7 @@ export function describeChange(
     method: `${method.parent.name}/${method.name}`,
     // The request's values take precedence.
     target: Object.assign({}, ...inResponse.toReversed().map(copyFields), copyFields(typedRequest)),
-    // The set fields of the request's nested messages, such as `changes`.
+    // Names of the fields that are set in the request's nested messages, such as `changes`.
     changedFields: nestedMessages(method.input, request).flatMap(({ desc, message }) =>
       desc.fields
         .filter(({ localName }) => (message as unknown as Fields)[localName] !== undefined)
@@ -39,7 +35,7 @@ export function describeChange(
   };
 }
 
-/** Returns the messages in a message's fields. Skips unset and repeated fields. */
+/** Skips unset and repeated fields. */
 function nestedMessages(desc: DescMessage, message: Message): TypedMessage[] {
   return desc.fields.flatMap((field) => {
     const value = (message as unknown as Fields)[field.localName] as Message | undefined;
@@ -60,12 +56,7 @@ function toStorable(value: string): string {
   return value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/**
- * Returns the id of the changed workspace, from the first of these that has one; empty if none has one:
- * - the request,
- * - a message in the response, such as the revoked key,
- * - the created workspace in the response.
- */
+/** Searches the request, then the response's messages, such as the revoked key, then a created workspace. Returns "" if none has the id. */
 function findWorkspaceId(request: Message, inResponse: readonly TypedMessage[]): string {
   for (const message of [request, ...inResponse.map((each) => each.message)]) {
     const { workspaceId } = message as unknown as Fields;

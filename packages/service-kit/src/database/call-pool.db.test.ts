@@ -10,7 +10,7 @@ function openPool(maxConnections = 1) {
   return { database, calls: new CallPool(database) };
 }
 
-test("a call whose caller leaves gets no connection, and the pool keeps all of its connections", async () => {
+test("a cancelled call gets no connection, and the pool keeps all of its connections", async () => {
   const { database, calls } = openPool();
   const held = await database.connect();
   const controller = new AbortController();
@@ -24,7 +24,7 @@ test("a call whose caller leaves gets no connection, and the pool keeps all of i
   expect([database.totalCount, database.idleCount, database.waitingCount]).toEqual([1, 1, 0]);
 });
 
-test("a call whose caller leaves no longer counts as queued, and the calls behind it get their connections", async () => {
+test("a cancelled call no longer counts as queued, and the calls behind it get their connections", async () => {
   const { calls } = openPool();
   const view = calls.databaseFor(new AbortController().signal);
   const held = await view.connect();
@@ -41,7 +41,7 @@ test("a call whose caller leaves no longer counts as queued, and the calls behin
   expect((await view.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
 });
 
-test("a call gets rows, errors and connections as from the pool itself", async () => {
+test("a call gets the same rows, errors and connections as from the pool itself", async () => {
   const { database, calls } = openPool();
   const view = calls.databaseFor(new AbortController().signal);
   expect((await view.query("SELECT $1::text AS text", ["a"])).rows).toEqual([{ text: "a" }]);

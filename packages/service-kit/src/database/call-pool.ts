@@ -1,36 +1,30 @@
 import { ServiceError } from "../errors.ts";
 import type { Connection, Database } from "./database.ts";
 
-/**
- * If a call has waited for a connection for this long, refuseIfOverloaded refuses new calls: they would probably get a connection too late.
- * Half of OpenTurn's deadline.
- */
+/** How long a call may wait for a connection before new calls are refused. Half of OpenTurn's deadline. */
 const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/**
- * The share of the pool's connections that calls may use. The rest is for work that must complete, such as closing a turn, and must not wait
- * behind new calls.
- */
-const SHARE_OF_CALLS = 0.75;
+/** The rest of the connections is for work that must not wait behind new calls, such as closing a turn. */
+const CALL_SHARE = 0.75;
 
-/** Gives RPC calls at most a share of the pool's connections. Once its signal is aborted, a call gets no connection. */
+/** Limits RPC calls to a share of a pool's connections. */
 export class CallPool {
   readonly #database: Database;
-  /** How many more connections calls may take from the pool. */
+  /** How many more connections calls may take. */
   #unusedConnections: number;
-  /** The calls that wait for a connection of the share, oldest first: for each, the function that lets it continue. */
+  /** For each call that waits because the share is in use, the function that lets the call continue. Oldest first. */
   readonly #queue = new Set<() => void>();
-  /** When each call that waits for a connection started to wait, oldest first. */
+  /** When each waiting call started to wait, for the share or for the pool. Oldest first. */
   readonly #waits = new Set<{ sinceMs: number }>();
 
-  constructor(database: Database, share = SHARE_OF_CALLS) {
+  constructor(database: Database, share = CALL_SHARE) {
     this.#database = database;
     this.#unusedConnections = Math.max(1, Math.floor(database.options.max * share));
   }
 
-  /** Returns a view of the pool for one call. Once the call's signal is aborted, the view gives no connection: the caller has left. */
+  /** Returns a view of the pool for one call. The view gives no connection after the call's signal is aborted. */
   databaseFor(signal: AbortSignal): Database {
     const connect = (callback?: Callback) => {
       const acquired = this.#acquire(signal);
@@ -41,11 +35,11 @@ export class CallPool {
       );
       return undefined;
     };
-    // Pool.query calls `connect`.
+    // Pool.query also uses this `connect`.
     return Object.create(this.#database, { connect: { value: connect } }) as Database;
   }
 
-  /** The number of calls that wait because other calls use the whole share. The pool's waitingCount does not include them. */
+  /** The number of calls that wait because the share is in use. The pool's waitingCount does not include them. */
   get queuedCount(): number {
     return this.#queue.size;
   }
@@ -57,7 +51,6 @@ export class CallPool {
     throw new ServiceError("resource_exhausted", "overloaded", "too many calls wait for the database");
   }
 
-  /** Connects. Rejects as soon as the signal is aborted. */
   async #acquire(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
     const wait = { sinceMs: performance.now() };
@@ -71,7 +64,7 @@ export class CallPool {
     try {
       return await Promise.race([pending, aborted]);
     } catch (error) {
-      // The pool cannot remove a waiting request. A connection is released as soon as the pool provides it.
+      // A request to the pool cannot be withdrawn, so its connection is released as soon as the pool provides it.
       pending.then(
         (connection) => connection.release(),
         () => undefined,
@@ -83,7 +76,7 @@ export class CallPool {
     }
   }
 
-  /** Waits for a free connection of the calls' share, then for the pool. */
+  /** Waits until the share has a free connection, then for the pool. */
   async #connect(signal: AbortSignal): Promise<Connection> {
     if (this.#unusedConnections > 0) this.#unusedConnections--;
     else await this.#waitInQueue(signal);
@@ -102,7 +95,6 @@ export class CallPool {
     }
   }
 
-  /** Waits for a connection of the calls' share. Rejects when the signal is aborted. */
   #waitInQueue(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

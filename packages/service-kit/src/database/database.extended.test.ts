@@ -38,7 +38,7 @@ async function fill(pool: Database): Promise<void> {
   for (const connection of connections) connection.release();
 }
 
-test("when the process stops, a pool closes idle connections at once, and closes connections within seconds after they become idle", async () => {
+test("when the process stops, a pool closes idle connections within 1 s, and a used connection within 5 s after its release", async () => {
   const { url, drop } = await createDatabase();
   const stopping = new AbortController();
   const options = { url, applicationName: "test", maxConnections: POOL_SIZE, closingSignal: stopping.signal };
@@ -47,7 +47,7 @@ test("when the process stops, a pool closes idle connections at once, and closes
   const used = await pool.connect();
   stopping.abort();
   await expect.poll(() => pool.totalCount, { timeout: 1_000 }).toBe(1);
-  // Calls that drain can still use the database.
+  // Calls that are still running can use the database.
   expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   used.release();
   await expect.poll(() => pool.totalCount, { timeout: 5_000 }).toBe(0);
@@ -64,7 +64,7 @@ const kindsOfWork: [string, (pool: Database) => Promise<unknown>][] = [
 const RECOVERY_LIMIT_MS = 30_000;
 const STALL_MS = 25_000;
 
-/** Retries `work` until it succeeds or the limit has passed. Returns its failures and the time taken. */
+/** Returns the failures before the success, and the total time. */
 async function retryUntilSuccess(work: () => Promise<unknown>, limitMs = RECOVERY_LIMIT_MS) {
   const startedAt = performance.now();
   const failures: unknown[] = [];
@@ -79,7 +79,7 @@ async function retryUntilSuccess(work: () => Promise<unknown>, limitMs = RECOVER
   }
 }
 
-const statusesOf = (failures: unknown[]) => failures.map((error) => toRpcError(error).code);
+const codesOf = (failures: unknown[]) => failures.map((error) => toRpcError(error).code);
 
 test.concurrent.each(kindsOfWork)(
   "one %s at a time succeeds within 30 s after the server dropped all connections without a reset",
@@ -88,7 +88,7 @@ test.concurrent.each(kindsOfWork)(
     await fill(pool);
     proxy.stallOpen();
     const { failures, ms } = await retryUntilSuccess(() => work(pool));
-    expect(statusesOf(failures)).toEqual(["unavailable"]);
+    expect(codesOf(failures)).toEqual(["unavailable"]);
     expect(ms).toBeLessThan(RECOVERY_LIMIT_MS);
   },
   2 * RECOVERY_LIMIT_MS,
@@ -104,7 +104,7 @@ test.concurrent(
     await sleep(50);
     proxy.stallOpen();
     const results = await Promise.all(runs);
-    expect(new Set(results.flatMap(({ failures }) => statusesOf(failures)))).toEqual(new Set(["unavailable"]));
+    expect(new Set(results.flatMap(({ failures }) => codesOf(failures)))).toEqual(new Set(["unavailable"]));
     for (const { ms } of results) {
       expect(ms).toBeLessThan(RECOVERY_LIMIT_MS);
     }
@@ -125,7 +125,7 @@ test.concurrent(
     await proxy.resume();
     const resumedAt = performance.now();
     for (const { failures } of await Promise.all(stalled)) {
-      expect(new Set(statusesOf(failures))).toEqual(new Set(["unavailable"]));
+      expect(new Set(codesOf(failures))).toEqual(new Set(["unavailable"]));
     }
     expect(performance.now() - resumedAt).toBeLessThan(RECOVERY_LIMIT_MS);
   },
@@ -153,7 +153,7 @@ test("after a transaction fails on a read-only server, the pool replaces all its
     transaction(pool, (connection) => connection.query("INSERT INTO entries VALUES (1)")),
   );
   expect(failures.map(sqlState)).toEqual(["25006"]);
-  expect(statusesOf(failures)).toEqual(["unavailable"]);
+  expect(codesOf(failures)).toEqual(["unavailable"]);
 });
 
 test("readWithRetry retries a read whose connection the server closed, and no other failed read", async () => {

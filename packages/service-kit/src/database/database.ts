@@ -18,15 +18,14 @@ export type DatabaseOptions = {
   queryTimeoutMs?: number;
   /** Whether named statements are prepared once per connection; true by default. */
   usesPreparedStatements?: boolean;
-  /** Aborted when the process starts to stop. Idle connections then close at once and leave room for those of the replacing process. */
+  /** Aborted when the process begins to stop. Idle connections then close, which leaves room for the replacement process. */
   closingSignal?: AbortSignal;
 };
 
-/** The longest wait for a statement's response, above the 10 s of the roles' statement_timeout. */
+/** Above the 10 s of the roles' statement_timeout. */
 const QUERY_TIMEOUT_MS = 12_000;
-/** Idle time before the first TCP keepalive probe. Node sends ten probes, one a second, so a dead idle connection is closed after 20 s. */
+/** After this idle time, Node sends ten TCP keepalive probes, one a second: a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
-/** The idle timeout while the process stops. */
 const CLOSING_IDLE_TIMEOUT_MS = 1_000;
 /** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
 const MAX_LIFETIME_SECONDS = 600;
@@ -35,7 +34,7 @@ const MAX_LIFETIME_SECONDS = 600;
 const READ_ONLY = "25006";
 /** SQLSTATE class 08 (connection), the SQLSTATEs of a server shutdown, and Node's codes for a closed connection. */
 const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
-/** The waits before the first and second retry of a read. The second wait outlasts a restart of the server's processes. */
+/** Waits before the retries of a read. The second wait outlasts a restart of the server's processes. */
 const RETRY_DELAYS_MS = [50, 1_000];
 
 // Returns bigint columns as numbers: they hold counts and ids below 2^53.
@@ -88,7 +87,7 @@ export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   return pool;
 }
 
-/** Makes a connection send every statement unnamed, so that the server parses and plans it each time and keeps nothing. */
+/** Makes a connection send every statement unnamed, so that no prepared statement remains on the server. */
 function removeStatementNames(connection: Connection): void {
   const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
   const queryUnnamed = (statement: string | pg.QueryConfig, ...rest: unknown[]) =>
@@ -104,7 +103,7 @@ function mustReconnect(error: unknown): error is Error {
 
 function closeIdle(pool: Database): void {
   for (let count = pool.idleCount; count > 0; count--) {
-    // Rejects if the pool is closed. Closing the pool has then closed the idle connections.
+    // connect() rejects if the pool is closed. The idle connections are then closed too.
     pool.connect().then(
       (connection) => connection.release(true),
       () => undefined,
@@ -146,9 +145,8 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
 }
 
 /**
- * Rolls back a transaction and returns its connection to the pool. `error` is the error that ended the transaction, if any. Closes the
- * connection instead if the rollback fails, or if `error` shows that the server does not respond or is read-only: a ROLLBACK would wait
- * behind a statement without a response.
+ * Rolls back a transaction and returns its connection to the pool. Closes the connection instead if the rollback fails, or if `error`, which
+ * ended the transaction, shows that the server does not respond or is read-only: a ROLLBACK would wait behind the unanswered statement.
  */
 export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
   if (mustReconnect(error)) return connection.release(error);
@@ -160,7 +158,7 @@ export async function rollBack(connection: Connection, error?: unknown): Promise
   }
 }
 
-/** Runs `read`, which only reads. If the server closed the connection, retries `read` up to two times on another connection. */
+/** Runs `read`, which must not write. If the server closes the connection, retries up to two times on another connection. */
 export async function readWithRetry<T>(read: () => Promise<T>): Promise<T> {
   for (const delayMs of RETRY_DELAYS_MS) {
     try {

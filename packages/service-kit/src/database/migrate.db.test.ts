@@ -45,7 +45,7 @@ function urlAs(base: string, user: string, password: string): string {
   return url.href;
 }
 
-/** Returns the message of the error that `work` throws. */
+/** Returns the message of the error with which `work` rejects. */
 async function errorOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => undefined,
@@ -73,7 +73,7 @@ function migration(name: string, oldestVersion?: string): Migration {
 
 const createThings = migration("0001_things");
 
-test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migrator", async () => {
+test("a migrator that waits for the lock does not block CREATE INDEX CONCURRENTLY in another service's migration", async () => {
   const { target } = await createTestDatabase();
   const options = (schema: string) => ({ ...target, schema, rolePassword: PASSWORD });
   const started = Promise.withResolvers<void>();
@@ -107,11 +107,11 @@ test("CREATE INDEX CONCURRENTLY is not blocked by another service's waiting migr
   expect(await second).toEqual({ applied: [] });
 });
 
-test("if the check for a pooler loses its connection between two statements, the migration rejects with an error", async () => {
+test("if the check for a pooler loses a connection between two statements, migrate rejects", async () => {
   const { target, url } = await createTestDatabase();
   const sendQuery = Client.prototype.query as (this: Client, text: string) => Promise<QueryResult>;
   const checked = new Set<Client>();
-  const loseSecond = async function (this: Client, text: string) {
+  const loseSecondClient = async function (this: Client, text: string) {
     const result = await sendQuery.call(this, text);
     if (!text.includes("pg_backend_pid()") || checked.size === 2) return result;
     if (checked.add(this).size < 2) return result;
@@ -120,13 +120,13 @@ test("if the check for a pooler loses its connection between two statements, the
     await ended;
     return result;
   };
-  vi.spyOn(Client.prototype, "query").mockImplementation(loseSecond);
+  vi.spyOn(Client.prototype, "query").mockImplementation(loseSecondClient);
   onTestFinished(() => void vi.restoreAllMocks());
   expect(await errorOf(migrate({ ...target, rolePassword: PASSWORD }))).toContain("not queryable");
   expect(checked.size).toBe(2);
 });
 
-test("if the connection that holds the lock is lost, reports it and commits no migration", async () => {
+test("if the connection that holds the lock is lost, migrate rejects and commits no migration", async () => {
   const { target, url } = await createTestDatabase();
   const loseLock: Migration = {
     ...createThings,
@@ -147,7 +147,7 @@ test("if the connection that holds the lock is lost, reports it and commits no m
 });
 
 test.each([true, false])(
-  "an administrator without superuser migrates repeatedly (owns the database: %s)",
+  "an administrator that is not a superuser can migrate repeatedly (owns the database: %s)",
   async (isOwner) => {
     const { target, url, role } = await createTestDatabase({ isOwner });
     expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
@@ -182,7 +182,7 @@ test.each(["SUPERUSER", "CREATEROLE", "CREATEDB", "REPLICATION", "BYPASSRLS"])(
   },
 );
 
-test("names the statement to run when the administrator may not create roles", async () => {
+test("if the administrator may not create roles, the error names the statement to run", async () => {
   const { target, url } = await createTestDatabase({ attributes: "NOCREATEROLE" });
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
   expect(message).toMatch(/^permission denied to create role; run as a superuser: ALTER ROLE/);
@@ -192,7 +192,7 @@ test("names the statement to run when the administrator may not create roles", a
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
 });
 
-test("names the statement to run when another role created the service's role", async () => {
+test("if another role created the service's role, the error names the statement to run", async () => {
   const { target, url, role } = await createTestDatabase();
   await query(url, `CREATE ROLE ${role} LOGIN`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
@@ -201,7 +201,7 @@ test("names the statement to run when another role created the service's role", 
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
 });
 
-test("names the statement to run when the administrator may not create the schema", async () => {
+test("if the administrator may not create the schema, the error names the statement to run", async () => {
   const { target, url, name, admin } = await createTestDatabase({ isOwner: false });
   await query(url, `REVOKE CREATE ON DATABASE ${name} FROM ${admin}`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
@@ -212,7 +212,7 @@ test("names the statement to run when the administrator may not create the schem
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
 });
 
-test("names the statement to run when PostgreSQL only warns that the administrator may not grant CONNECT", async () => {
+test("if the administrator may not grant CONNECT, of which PostgreSQL only warns, migrate rejects and names the statement to run", async () => {
   const { target, url, name, admin, role } = await createTestDatabase({ isOwner: false });
   await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${admin}`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
@@ -232,7 +232,7 @@ test("the role can connect after PUBLIC has lost CONNECT", async () => {
   await query(urlAs(url, role, PASSWORD), "SELECT");
 });
 
-test("names the statements to run for tables and sequences of another owner, and grants the rest", async () => {
+test("if another role owns tables and sequences, the error names the statements for these, and the other grants are made", async () => {
   const { target, url, role } = await createTestDatabase();
   await migrate({ ...target, rolePassword: PASSWORD });
   await query(url, `CREATE TABLE ${SCHEMA}."a b" (id serial); GRANT SELECT, INSERT ON ${SCHEMA}."a b" TO ${role}`);
@@ -262,7 +262,7 @@ test("without a password, refuses to migrate until the role exists with its time
       `ALTER ROLE "${role}" SET statement_timeout = '10s'; ALTER ROLE "${role}" SET idle_in_transaction_session_timeout = '15s';`,
   );
   expect(await query(url, `SELECT FROM pg_namespace WHERE nspname = '${SCHEMA}'`)).toEqual([]);
-  // The role's timeout of 0 counts as missing, although the database has another value. A timeout of the role in this database counts as set.
+  // A role's timeout of 0 counts as missing, even if the database has a timeout. A timeout of the role in this database counts as set.
   await query(url, `ALTER ROLE ${role} SET statement_timeout = 0`);
   await query(url, `ALTER DATABASE ${name} SET statement_timeout = '10s'`);
   await query(url, `ALTER ROLE ${role} IN DATABASE ${name} SET idle_in_transaction_session_timeout = '20s'`);
@@ -325,7 +325,7 @@ test("runs on a schema that needs a pre-release of this version", async () => {
 test("the older version still runs on the schema after a failed contraction", async () => {
   const { target } = await createTestDatabase();
   const failing = { ...migration("0003_less", "99.0.0"), up: () => Promise.reject(new Error("on purpose")) };
-  // Without a transaction, so that it stays applied when the contraction fails.
+  // Without a transaction, so that this migration stays applied when the contraction fails.
   const expansion = { ...migration("0002_more"), config: { transaction: false } };
   const next = { ...target, rolePassword: PASSWORD, migrations: [createThings, expansion, failing] };
   await expect(migrate(next)).rejects.toThrow("on purpose");

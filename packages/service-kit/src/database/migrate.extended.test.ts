@@ -3,7 +3,7 @@ import { createDatabase, queryRows as query } from "@parley/test-support";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { migrate } from "./migrate.ts";
 
-test("concurrent migrations of several databases of one server share the role", async () => {
+test("concurrent migrations of several databases on one server can use the same role", async () => {
   const databases = await Promise.all(Array.from({ length: 8 }, () => createDatabase()));
   const role = `parley_test_${randomBytes(4).toString("hex")}`;
   onTestFinished(async () => {

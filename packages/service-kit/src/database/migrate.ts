@@ -13,26 +13,26 @@ export type Migration = {
   up: (knex: Knex) => Promise<void>;
   down: (knex: Knex) => Promise<void>;
   /**
-   * By default a migration is one transaction. It should then lock only one table with traffic, because locking a second table could
-   * deadlock with the traffic. With `transaction: false` each statement commits separately, and a retry may run a committed statement again.
+   * By default a migration is one transaction. It should lock only one table with traffic, because a second lock could deadlock with the
+   * traffic. With `transaction: false`, each statement commits separately, so a retry may run a committed statement again.
    */
   config?: { transaction: boolean };
   /**
-   * For a migration that removes what older versions use (a contraction): the oldest version of Parley that runs on the new schema, such as
-   * `0.3.0`. Older versions refuse to migrate it.
+   * Set if the migration removes something that older versions use: the oldest version of Parley that runs on the new schema, such as
+   * `0.3.0`. The migrate command of older versions then fails.
    */
   oldestVersion?: string;
 };
 
 export type MigrateOptions = {
-  /** The connection URL of an administrator: a role that may create schemas, and also roles if `rolePassword` is set. */
+  /** Connects as an administrator, who may create schemas. With `rolePassword`, the administrator must also be allowed to create roles. */
   url: string;
   schema: string;
   /** The service's login role. */
   role: string;
-  /** The role's password. Without it, the role must already exist with the timeouts of every service's role, and stays unchanged. */
+  /** Without a password, the role stays unchanged. It must then exist and have the timeouts that prepareRole requires. */
   rolePassword?: string;
-  /** Timeouts that this role has in addition to the timeouts of every service's role. */
+  /** Timeouts in addition to those of every service's role. */
   roleTimeouts?: RoleTimeouts;
   /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
   appendOnlyTables?: readonly string[];
@@ -47,18 +47,18 @@ export type MigrateResult = {
 };
 
 const MIGRATIONS_TABLE = "migrations";
-/** The audit log. Only the schemas of services whose admin methods change something have this table. */
+/** The audit log. Not every schema has this table. */
 const CHANGES_TABLE = "changes";
-/** Limits how long a migration waits for a lock, because new traffic queues behind the waiting migration. */
+/** Short, because new traffic queues behind a migration that waits for a lock. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
 const SESSION_CHECK_ATTEMPTS = 5;
 const KEEPALIVE_DELAY_MS = 10_000;
 
 /**
- * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. An advisory lock
- * makes concurrent migrators safe. If the schema is newer than this version, sets the role's password and timeouts but applies nothing, and
- * throws if this version does not run on that schema.
+ * Migrates one service's schema to this version: creates the role and the schema, then applies the missing migrations. Concurrent calls are
+ * safe. If the schema is newer than this version, sets the role's password and timeouts, applies nothing, and throws if this version does
+ * not run on that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
@@ -97,8 +97,8 @@ export async function revertMigrations(options: MigrateOptions, steps: number): 
 }
 
 /**
- * Returns the settings of a migration's connections. They send keepalives: while a long statement runs, a firewall or load balancer would
- * otherwise drop the idle connection that holds the lock, and the server would keep the lock.
+ * Enables keepalives: while a long migration runs, a firewall or load balancer would otherwise drop the idle connection that holds the lock,
+ * and the server would keep the lock.
  */
 function connectionConfig({ url, schema }: MigrateOptions) {
   return {
@@ -109,7 +109,7 @@ function connectionConfig({ url, schema }: MigrateOptions) {
   };
 }
 
-/** Runs `work` while a connection holds the lock. `work` must call `assertLocked` before each change: it throws if that connection was lost. */
+/** Runs `work` while holding the lock. `work` must call `assertLocked` before each change; it throws if the lock's connection was lost. */
 async function withLock<T>(
   options: MigrateOptions,
   work: (client: pg.Client, assertLocked: () => void) => Promise<T>,
@@ -143,7 +143,7 @@ async function withLock<T>(
 
 /**
  * Throws if a pooler in transaction mode gives both connections the same server process in turn. The advisory lock would then belong to a
- * session that other clients use. Asks several times, because a busy pooler may give them different processes by chance.
+ * session that other clients use. Checks several times, because a busy pooler may give them different processes by chance.
  */
 async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise<void> {
   const readProcess = async (connection: pg.Client) => {
@@ -169,15 +169,15 @@ async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise
   );
 }
 
-/** Returns whether the server is one process, like PGlite, whose connections all share one session. Other servers have background processes. */
+/** Recognizes servers like PGlite, whose connections all share one session. PostgreSQL lists its background processes too. */
 async function isSingleProcess(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
   return Number(rows[0]?.processes) <= 1;
 }
 
 /**
- * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a
- * snapshot. If the lock's holder ran CREATE INDEX CONCURRENTLY, it would wait for that snapshot: a deadlock.
+ * Takes the advisory lock that all services of the database share. Polls, because a statement that waits for the lock would hold a snapshot.
+ * The lock's holder may run CREATE INDEX CONCURRENTLY, which waits for older snapshots: a deadlock.
  */
 async function acquireLock(client: pg.Client): Promise<void> {
   const tryLock = "SELECT pg_try_advisory_lock(hashtext('parley.migrate')) AS locked";
@@ -201,8 +201,8 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Runs before knex's own check, which would refuse every unknown migration. Disabling that check instead would let knex apply missing
- * migrations on top of the newer schema.
+ * Runs before knex's own check, which refuses every unknown migration. With that check disabled, knex would apply missing migrations on top
+ * of the newer schema.
  */
 async function findNewerMigration(
   client: pg.Client,
@@ -232,8 +232,8 @@ async function findNewerMigration(
 }
 
 /**
- * Returns a hook that runs in a migration's own transaction. It throws if the lock's connection is lost. It stores the oldest version that runs
- * on the schema in a comment on the migrations table, where older migrators read it.
+ * Returns a hook that runs in each migration's transaction. It throws if the lock's connection is lost, and stores the oldest version that
+ * runs on the schema in a comment on the migrations table, for readOldestVersion of older versions.
  */
 function prepareMigration(assertLocked: () => void, { schema, migrations }: MigrateOptions, direction: "up" | "down") {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
@@ -261,7 +261,7 @@ async function withKnex<T>(options: MigrateOptions, work: (migrator: Knex.Migrat
     getMigrationName: (migration) => migration.name,
     getMigration: (migration) => Promise.resolve(migration),
   };
-  // Not imported at the top: services load this file for the names of their migrations, and knex would take a tenth of their load time.
+  // Not imported at the top: services load this file at start, and knex would take a tenth of their load time.
   const { default: knex } = await import("knex");
   const instance = knex({
     client: "pg",

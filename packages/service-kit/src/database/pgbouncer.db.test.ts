@@ -41,8 +41,8 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
   });
 
   describe.each([
-    { pooler: "without prepared statements", maxPreparedStatements: 0 },
-    { pooler: "with prepared statements", maxPreparedStatements: 100 },
+    { pooler: "that does not track prepared statements", maxPreparedStatements: 0 },
+    { pooler: "that tracks prepared statements", maxPreparedStatements: 100 },
   ])("$pooler", ({ maxPreparedStatements }) => {
     let pooler: PgBouncer;
     let url: string;
@@ -53,7 +53,6 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
     });
     afterAll(() => pooler.stop());
 
-    /** Opens a pool through PgBouncer, runs `work` with it and closes it. */
     async function withPool<T>(
       options: { usesPreparedStatements?: boolean; queryTimeoutMs?: number },
       work: (pool: Database) => Promise<T>,
@@ -66,7 +65,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
       }
     }
 
-    /** Runs three named statements on all connections of the pool at once, five times. Returns the error codes. */
+    /** Runs three different statements concurrently on all connections of the pool, five times. Returns the error codes. */
     async function runEverywhere(pool: Database): Promise<string[]> {
       const codes = new Set<string>();
       const run = async (name: string, value: number) => {

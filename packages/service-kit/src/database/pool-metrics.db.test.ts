@@ -34,7 +34,7 @@ test("reports used and idle connections, waiting callers, and how long connectio
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(1);
   const view = calls.databaseFor(new AbortController().signal);
   const ofCalls = [view.query("SELECT 1"), view.query("SELECT 1")];
-  // The calls' share is one connection. So one of the two calls waits in the pool's queue, after `waiting`, and the other in the CallPool's.
+  // A CallPool uses at most 75 % of the connections, here one. So one call waits in the pool's queue, after `waiting`, and one in the CallPool's.
   expect(pool.waitingCount).toBe(2);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(3);
   for (const connection of held) connection.release();

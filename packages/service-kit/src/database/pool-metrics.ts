@@ -6,11 +6,11 @@ import type { Connection, Database } from "./database.ts";
 /**
  * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
  *
- * @param calls the CallPool of the pool. The calls in its queue also count as waiting
+ * @param calls the pool's CallPool, whose queued calls count as waiting too
  */
 export type ObservePool = (name: string, pool: Database, calls?: CallPool) => void;
 
-/** Registers the metrics of a service's connection pools. Returns a function that adds a pool. */
+/** Registers the metrics of a service's connection pools. */
 export function createPoolMetrics(registry: Registry): ObservePool {
   const registers = [registry];
   const pools = new Map<string, Database>();

@@ -12,10 +12,10 @@ const required = { schema: "service", migrations: [migration("0001_first"), migr
 
 let database: Database;
 let proxy: TcpProxy;
-let drop: () => Promise<void>;
+let dropDatabase: () => Promise<void>;
 beforeEach(async () => {
   const created = await createDatabase();
-  drop = created.drop;
+  dropDatabase = created.drop;
   const { hostname, port } = new URL(created.url);
   proxy = await startTcpProxy({ targetHost: hostname, targetPort: Number(port) });
   const url = new URL(created.url);
@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await database.end();
   await proxy.close();
-  await drop();
+  await dropDatabase();
 });
 
 test("is not ready until the newest known migration is applied", async () => {

@@ -8,9 +8,8 @@ const CACHE_MS = 1_000;
 export type RequiredSchema = { schema: string; migrations: readonly Migration[] };
 
 /**
- * Returns a function that reports whether this replica may receive calls. It returns true once the schema has the newest migration that
- * this version knows. It stays true if the database becomes unavailable, because every replica shares that outage: without any ready
- * replica, clients would get refused connections instead of 503 `unavailable`. It queries the database at most once per second.
+ * Returns a function that reports whether the schema has the newest migration that this version knows. Once true, it stays true if the database
+ * becomes unavailable: every replica shares that outage, and without any ready replica, clients would get refused connections instead of 503.
  */
 export function createReadinessProbe(
   database: Database,

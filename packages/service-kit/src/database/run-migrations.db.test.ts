@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
 test("two roles of a service, as in a password rotation, can use the schema, each with its own password", async () => {
   const database = await createDatabase();
-  // Roles belong to the whole server, which other tests share.
+  // Random, because roles belong to the whole server, which other tests share.
   const suffixes = ["", "_2"].map((end) => `_${randomBytes(4).toString("hex")}${end}`);
   onTestFinished(async () => {
     await database.drop();

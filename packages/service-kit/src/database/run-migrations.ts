@@ -20,7 +20,7 @@ export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePa
   }
 }
 
-/** Reads the administrator's URL, the suffix of the service's role, and the role's password, which is missing if the role was created by hand. */
+/** `rolePassword` is missing if the service's role was created by hand. */
 function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({
@@ -30,7 +30,7 @@ function readConfig(values: NodeJS.ProcessEnv) {
       "the database, as a role that may create schemas",
     ),
     rolePassword: environment.optionalText("DATABASE_PASSWORD"),
-    /** Selects another role of the service, so that two roles can take turns when passwords are rotated. */
+    /** Selects the service's second role: the two roles take turns when passwords are rotated. */
     roleSuffix: environment.text("DATABASE_ROLE_SUFFIX", ""),
   });
 }

@@ -10,8 +10,8 @@ const KEY_BYTES = 32;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
 /**
- * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores for a password, so that the password itself reaches neither the server nor its
- * log. Throws for a password that is not printable ASCII, because PostgreSQL would normalize it with SASLprep before hashing.
+ * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores, so that the password reaches neither the server nor its log. Throws for a
+ * password that is not printable ASCII, because PostgreSQL would normalize it with SASLprep before hashing.
  */
 export function createScramVerifier(password: string): string {
   if (!PRINTABLE_ASCII.test(password)) {

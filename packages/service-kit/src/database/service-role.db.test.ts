@@ -33,7 +33,7 @@ test("logMissingTimeouts does not throw when the database is unavailable", async
   await database.end();
 });
 
-/** Returns the errors that the check logs in a session of the role. */
+/** Returns what logMissingTimeouts logs as errors if it connects as the role. */
 async function loggedErrors(role: string): Promise<unknown[]> {
   const url = new URL(inject("postgresUrl"));
   [url.username, url.password] = [role, "test"];

@@ -14,7 +14,7 @@ const MAX_ROLE_RETRY_DELAY_MS = 200;
 
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
- * instead of the password. Without it, the role must exist with TIMEOUTS. Further timeouts are not checked here: logMissingTimeouts checks them.
+ * instead of the password. Without it, the role must exist with TIMEOUTS. Only logMissingTimeouts checks the other `timeouts`.
  * If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(
@@ -42,10 +42,7 @@ async function defineRole(
   });
 }
 
-/**
- * Returns the statement that lets the administrator create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a
- * role that another role created.
- */
+/** Since PostgreSQL 16, CREATEROLE does not suffice to alter a role that another role created. */
 async function buildRoleRemedy(client: pg.Client, role: string): Promise<string> {
   const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
   const admin = pg.escapeIdentifier(client.user ?? "");
@@ -95,7 +92,7 @@ async function assertRoleIsRestricted(client: pg.Client, role: string): Promise<
   );
 }
 
-/** Returns the names of those TIMEOUTS that are set neither for the role nor for the database, or whose effective setting is 0. */
+/** Returns the names of those TIMEOUTS whose effective setting for the role in this database is missing or 0. */
 async function findMissingTimeouts(client: pg.Client, role: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     // A role's setting takes precedence over a database's, and a setting of the role in the database over both.
@@ -124,7 +121,7 @@ function pickTimeouts(timeouts: RoleTimeouts, names: readonly string[]): RoleTim
 }
 
 /**
- * Grants the role what it needs to read and write rows in `schema`. On append-only tables, grants only SELECT and INSERT, and revokes UPDATE,
+ * Lets the role read and write rows in `schema`. On append-only tables, grants only SELECT and INSERT, and revokes UPDATE,
  * DELETE and TRUNCATE. If the administrator may not grant or revoke a privilege, throws an error with the statements to run, even where
  * PostgreSQL only sends a warning.
  */
@@ -153,7 +150,7 @@ export async function grantAccess(
   );
 }
 
-/** Returns the GRANT statements for the privileges that the role lacks. On knex's own tables, it needs only SELECT. */
+/** On knex's own tables, the role needs only SELECT. */
 async function findMissingGrants(
   client: pg.Client,
   schema: string,
@@ -186,7 +183,7 @@ async function findMissingGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Returns the REVOKE statements for privileges on append-only tables with which the role could update or delete rows. Skips PUBLIC's privileges. */
+/** Returns the REVOKE statements for the role's privileges to update or delete rows of append-only tables. Skips PUBLIC's privileges. */
 async function findExcessGrants(
   client: pg.Client,
   schema: string,
@@ -205,7 +202,7 @@ async function findExcessGrants(
   return rows.map(({ statement }) => statement);
 }
 
-/** Runs `work`. If PostgreSQL denies permission, appends `remedy` to the error message. `remedy` names the role to use and the statement to run. */
+/** If PostgreSQL denies permission to `work`, appends `remedy` to the error message. `remedy` names the role to use and the statement to run. */
 export async function withRemedy(remedy: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -219,9 +216,7 @@ function isPermissionDenied(error: unknown): error is pg.DatabaseError {
   return sqlState(error) === "42501";
 }
 
-/**
- * Retries `work` when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases.
- */
+/** Retries when a migration of another database changes the same role. Roles belong to the whole server, and no lock spans databases. */
 async function retryRoleConflicts(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,8 +1,8 @@
 import type { Knex } from "knex";
 
 /**
- * Runs `work` without lock_timeout, for statements such as CREATE INDEX CONCURRENTLY. They wait for every older transaction of the
- * database, even another service's migration, but they block no traffic while they wait.
+ * Runs `work` without lock_timeout, for statements such as CREATE INDEX CONCURRENTLY: they may wait long for older transactions of the
+ * database, but they block no traffic meanwhile.
  */
 export async function withoutLockTimeout(knex: Knex, work: () => PromiseLike<unknown>): Promise<void> {
   const { rows } = await knex.raw<{ rows: { lock_timeout: string }[] }>("SHOW lock_timeout");

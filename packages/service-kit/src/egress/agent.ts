@@ -13,15 +13,15 @@ export type Resolve = (
 
 export type GuardedAgentOptions = {
   connectTimeoutMs?: number;
-  /** The system's resolver unless set. */
+  /** Default: the system's resolver. */
   resolve?: Resolve;
 };
 
 /**
- * Returns an undici dispatcher that connects to permitted addresses only. For each connection it resolves the name, checks the addresses,
- * and connects to one of the permitted ones. So neither a redirect nor DNS rebinding can bypass the check. If there is a proxy, connects
- * directly to addresses in EGRESS_ALLOW, and through the proxy to public addresses. If a name has addresses of both kinds, uses only the
- * addresses in EGRESS_ALLOW. A refused connection fails with EgressError, which fetch reports as the `cause` of its TypeError.
+ * Returns an undici dispatcher that connects to permitted addresses only. It checks the addresses of each connection, so neither a redirect
+ * nor DNS rebinding can bypass the check. If there is a proxy, connects directly to addresses in EGRESS_ALLOW, and through the proxy to
+ * public addresses. If a name has addresses of both kinds, uses only those in EGRESS_ALLOW. A refused connection fails with EgressError,
+ * which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
@@ -53,14 +53,13 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
   });
 }
 
-/** Returns the host without the brackets of an IPv6 address. */
+/** Removes the brackets of an IPv6 address. */
 function hostOf({ hostname }: buildConnector.Options): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
 type AddressCheck = (address: string) => boolean;
 
-/** Returns a connector that connects only to the addresses that pass the check. */
 function createGuardedConnector(
   isPermitted: AddressCheck,
   resolve: Resolve,
@@ -81,7 +80,7 @@ function createGuardedConnector(
   };
 }
 
-/** Checks the remote address of an open connection. Returns the error if the address is not permitted. */
+/** Returns an error if the remote address of an open connection is not permitted. */
 function checkPeer(isPermitted: AddressCheck, socket: Socket, host: string): Error | undefined {
   const peer = socket.remoteAddress;
   return peer !== undefined && isPermitted(peer) ? undefined : addressRefusedError(host);

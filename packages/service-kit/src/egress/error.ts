@@ -1,4 +1,3 @@
-/** The reason why a request was refused or failed. */
 export type EgressErrorCode =
   | "url_refused"
   | "address_refused"

@@ -35,7 +35,7 @@ const get = (url: string, options: Partial<GuardedFetchOptions> = {}) =>
   guardedFetch(url, { egress: { policy: POLICY }, timeoutMs: 5_000, maxBytes: 10_000, ...options });
 
 /**
- * Returns a resolver. `table` has, for each name, the answers to successive queries; the last answer repeats. An answer is a list of addresses
+ * Returns a resolver. `table` lists each name's answers to successive queries; the last answer repeats. An answer is one or more addresses,
  * separated by spaces.
  */
 const resolverOf = (table: Record<string, string[]>): Resolve => {
@@ -73,7 +73,7 @@ describe("fetches a URL", () => {
     expect((await get(`http://${PUBLIC}:${port}/a`, { maxRedirects: 1 })).url).toBe(`http://${PUBLIC}:${port}/b`);
   });
 
-  it("by name, and connects to its permitted addresses only", async () => {
+  it("by host name, and connects only to the name's permitted addresses", async () => {
     const { port, requests } = await startServer((_, response) => response.end("x"));
     const resolve = resolverOf({ "docs.example": ["127.0.0.1 ::1 127.0.0.2"] });
     await get(`http://docs.example:${port}/`, { resolve });
@@ -123,8 +123,7 @@ describe("sends nothing to a private address", () => {
       else response.end("secret");
     });
     const resolve = resolverOf({ "rebind.example": ["127.0.0.2", "127.0.0.1"] });
-    // The redirect stays on the same host, whose name now resolves to a private address. The server closes the checked connection, so that the
-    // second request cannot reuse it.
+    // The server closes the connection, so that the redirected request must resolve the name again.
     await expect(get(`http://rebind.example:${port}/`, { resolve, maxRedirects: 1 })).rejects.toMatchObject({
       code: "address_refused",
     });
@@ -144,7 +143,7 @@ describe("ends a request", () => {
     await expect(get(url, { resolve: resolverOf({}) })).rejects.toMatchObject({ code });
   });
 
-  it("after too many redirects, and after the first redirect by default or for POST", async () => {
+  it("after more than maxRedirects redirects, and at the first redirect by default or for POST", async () => {
     const { port, requests } = await startServer((_, response) =>
       response.writeHead(302, { location: "/again" }).end(),
     );
@@ -195,7 +194,7 @@ describe("ends a request", () => {
   });
 });
 
-it("does not send headers to another origin", async () => {
+it("does not send the caller's headers to another origin after a redirect", async () => {
   const received: (string | undefined)[] = [];
   const other = await startServer((request, response) => {
     received.push(request.headers.authorization);

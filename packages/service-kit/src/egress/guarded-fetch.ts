@@ -9,11 +9,11 @@ export type GuardedFetchOptions = {
   timeoutMs: number;
   /** Limits the body, after decompression. */
   maxBytes: number;
-  /** 0 unless set. Only GET and HEAD follow redirects. For any other method, a redirect is an error. */
+  /** Default 0. For methods other than GET and HEAD, every redirect is an error. */
   maxRedirects?: number;
   signal?: AbortSignal;
   method?: string;
-  /** Sent to the origin of `url` only, not to another origin after a redirect. */
+  /** Not sent to another origin after a redirect. */
   headers?: HeadersInit;
   body?: string;
   /** Called with the head of the last response before its body is read. May throw to refuse the response. */
@@ -122,10 +122,10 @@ async function readResponse(response: Response, url: URL, options: GuardedFetchO
   return { ...head, body: new Uint8Array(Buffer.concat(chunks)) };
 }
 
-/** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. An error of `onHead` is returned as it is. */
+/** Returns the EgressError inside an error of fetch. A network error becomes `unreachable`. */
 function toEgressError(error: unknown): unknown {
   if (error instanceof EgressError) return error;
-  // fetch reports failures as TypeError, so any other error comes from `onHead`.
+  // fetch reports failures as TypeError, so any other error comes from `onHead` and is returned as it is.
   if (!(error instanceof TypeError)) return error;
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressError) return cause;

@@ -16,7 +16,7 @@ describe("refuses by default", () => {
     ["reserved, documentation and benchmarking addresses", ["240.0.0.1", "192.0.2.1", "198.18.0.1", "2001:db8::1"]],
     ["site-local addresses", ["fec0::1"]],
     [
-      "private IPv4 addresses written as IPv6",
+      "non-public IPv4 addresses written as IPv6",
       ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1"],
     ],
     ["addresses of translators and tunnels", ["64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1"]],

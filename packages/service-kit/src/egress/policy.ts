@@ -14,12 +14,11 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 export class EgressPolicy {
   readonly #allowed: ReturnType<typeof ipaddr.parseCIDR>[];
 
-  /** @param allow EGRESS_ALLOW: CIDRs or single addresses. The constructor throws an Error that names the first entry that is neither. */
+  /** `allow` is EGRESS_ALLOW: CIDRs or single addresses. Throws an Error that names the first entry that is neither. */
   constructor(allow: readonly string[] = []) {
     this.#allowed = allow.map(parseRange);
   }
 
-  /** Returns whether a request may reach the address: it is public or in EGRESS_ALLOW. */
   permits(address: string): boolean {
     const parsed = parseAddress(address);
     return parsed !== undefined && (this.#isInAllowList(parsed) || isPublic(parsed));
@@ -39,7 +38,7 @@ export class EgressPolicy {
 /** How requests for a user's URL leave the service. */
 export type Egress = {
   policy: EgressPolicy;
-  /** The HTTP proxy to public addresses. Addresses in EGRESS_ALLOW are reached directly. */
+  /** The HTTP proxy for public addresses. Addresses in EGRESS_ALLOW are reached without it. */
   proxyUrl?: string | undefined;
 };
 

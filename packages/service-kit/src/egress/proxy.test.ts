@@ -50,7 +50,7 @@ async function start(server: Server, address = "127.0.0.1"): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts a server. Returns its port, and `requests`, which lists the Host header and the path of each request. */
+/** `requests` of the result lists the Host header and the path of each request. */
 async function startServer(listener: RequestListener = (_, response) => response.end("page"), address?: string) {
   const requests: string[] = [];
   const record = ({ headers, url }: IncomingMessage) => requests.push(`${headers.host}${url}`);
@@ -145,8 +145,8 @@ it.each([
 it.each([
   ["a private address in the URL", "http://10.0.0.1/", [V4]],
   ["a private IPv6 address in the URL", "http://[::ffff:169.254.169.254]/", [V4]],
-  ["a name with a private address", "http://docs.example/", ["10.0.0.1", "::1"]],
-])("sends the proxy no request for %s", async (_, url, addresses) => {
+  ["a name with only private addresses", "http://docs.example/", ["10.0.0.1", "::1"]],
+])("sends no request to the proxy for %s", async (_, url, addresses) => {
   await expect(get(url, addresses)).rejects.toMatchObject({ code: "address_refused" });
   expect(proxy.authorities).toEqual([]);
 });
@@ -187,7 +187,7 @@ it("never connects directly to a public address, even if the name also has an ad
   expect([requests, proxy.authorities]).toEqual([[], []]);
 });
 
-it("tries the next address when the proxy cannot reach one, IPv4 first", async () => {
+it("tries IPv4 addresses first, and the next address when the proxy cannot reach one", async () => {
   const { port } = await startServer();
   proxy.respondWith((authority) => (authority.startsWith("[") ? 200 : 502));
   expect(bodyText(await get(`http://docs.example:${port}/`, [V6, V4, OTHER_V4]))).toBe("page");

@@ -49,8 +49,7 @@ async function openTunnel(proxy: URL, authorities: readonly string[], timeoutMs:
 
 async function requestTunnel(proxy: URL, authority: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   // One client per tunnel: a tunnel takes over its connection to the proxy, so the connection cannot be pooled.
-  // The signal ends the request. While the client is still connecting to the proxy, only the connector's own timeout ends the connection
-  // attempt: destroy() does not.
+  // The signal ends the request, but only `connect.timeout` ends a connection attempt to the proxy: destroy() does not.
   const client = new Client(proxy.origin, { connect: { timeout: timeoutMs } });
   try {
     const headers = { host: authority, ...authorizationOf(proxy) };

@@ -7,7 +7,7 @@ import { createCallErrorLog, toRpcError } from "./call-errors.ts";
 const errorWith = (code: string) => Object.assign(new Error("internal details"), { code });
 
 test.each(["08006", "53300", "57P01", "57014", "40P01", "25006", "ECONNREFUSED", "EAI_AGAIN"])(
-  "%s of the database or network becomes UNAVAILABLE without its message",
+  "the database or network error %s becomes UNAVAILABLE without its message",
   (code) => {
     const error = toRpcError(errorWith(code));
     expect(error).toMatchObject({ status: status.UNAVAILABLE, code: "unavailable" });
@@ -15,7 +15,7 @@ test.each(["08006", "53300", "57P01", "57014", "40P01", "25006", "ECONNREFUSED",
   },
 );
 
-test.each(["23505", "22P02", "42501", "ENOENT", "E57014"])("%s becomes INTERNAL without its message", (code) => {
+test.each(["23505", "22P02", "42501", "ENOENT", "E57014"])("error %s becomes INTERNAL without its message", (code) => {
   const error = toRpcError(errorWith(code));
   expect(error).toMatchObject({ status: status.INTERNAL, code: "internal_error", message: "internal error" });
 });

@@ -10,8 +10,7 @@ type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
  * Gives gRPC the certificates in `ca.crt`, `tls.crt` and `tls.key` of a directory, and reads the files again regularly. While the files cannot
- * be used, gRPC keeps the last usable certificates. With grpc-js's own provider, gRPC would get the unusable files, and every new connection
- * would fail.
+ * be used, gRPC keeps the last usable certificates. With grpc-js's own provider, every new connection would fail then.
  */
 export class CertificateFiles implements experimental.CertificateProvider {
   readonly #tlsDir: string;
@@ -67,7 +66,6 @@ export class CertificateFiles implements experimental.CertificateProvider {
     for (const listener of this.#identityListeners) listener(this.#current);
   }
 
-  /** Reads the files. If they cannot be used, keeps the previous certificates. */
   #read(): void {
     try {
       this.#current = readCertificates(this.#tlsDir);

@@ -6,7 +6,7 @@ import { listen } from "../testing/listen.ts";
 // Tests patches/@grpc__grpc-js. A server sends GOAWAY on a connection that has reached its maximum age. The connection's streams then continue, and
 // keepalive still checks the connection.
 const MAX_CONNECTION_AGE_MS = 200;
-/** The timeout is long, because a busy machine may stop this process, and with it both peers, for a while. */
+/** The timeout is long, because a busy machine may stall this process with both peers. */
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };
 const TOKENS = 60;
 const TOKEN_INTERVAL_MS = 20;
@@ -27,7 +27,6 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Starts a server that streams TOKENS tokens, one every TOKEN_INTERVAL_MS. */
 async function startServer(options: Record<string, number>) {
   const server = new Server({ ...KEEPALIVE, ...options });
   server.addService(
@@ -97,6 +96,6 @@ test("a peer that stops answering on a connection past its maximum age is detect
   wire.stall();
   const stalledAt = performance.now();
   expect(await stream.ended).toMatch(/UNAVAILABLE/);
-  // Well before the call's deadline.
+  // The call's deadline is 10 s, so keepalive has ended the stream.
   expect(performance.now() - stalledAt).toBeLessThan(6_000);
 });

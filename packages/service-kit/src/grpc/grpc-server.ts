@@ -17,7 +17,7 @@ import { serverCredentials } from "./grpc-tls.ts";
 export type GrpcServerOptions = {
   host: string;
   port: number;
-  /** How long calls in flight may continue after the service starts to stop. */
+  /** How long calls in flight may continue after shutdown begins. */
   drainMs: number;
   /** The directory with the server's certificate, its key and the authority's certificate. Without it, the server uses plain text. */
   tlsDir?: string | undefined;
@@ -40,7 +40,7 @@ export type GrpcServer = {
 // Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
 const MAX_CONNECTION_AGE_MS = 30_000;
 
-/** Creates a grpc-js server with the standard health service. When the service stops, the server waits up to `drainMs` for its calls. */
+/** Creates a grpc-js server with the standard health service. */
 export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycle): GrpcServer {
   const server = new Server({
     "grpc.keepalive_time_ms": 5_000,
@@ -63,7 +63,7 @@ export function createGrpcServer(options: GrpcServerOptions, lifecycle: Lifecycl
         );
       });
       health.setStatus("", "SERVING");
-      // The closer's timeout is a second longer than the drain, so that the drain can end by itself.
+      // The timeout is a second longer than the drain, so that the drain ends first.
       lifecycle.onClose("grpc server", () => drain(server, health, options.drainMs), options.drainMs + 1_000);
     },
   };

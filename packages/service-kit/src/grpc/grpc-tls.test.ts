@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => true };
 
-/** Starts a server. Returns a function that calls the server with the certificates in a client's directory. */
+/** Starts a server. Returns a function that calls it with the certificates in `clientDir`. */
 async function startServer(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
@@ -49,7 +49,7 @@ async function startServer(tlsDir: string | undefined): Promise<(clientDir: stri
 }
 
 describe("gRPC with mutual TLS", () => {
-  it("answers a caller with a certificate of the same authority", async () => {
+  it("answers a caller whose certificate is from the same authority", async () => {
     const ca = await createAuthority("Parley");
     const call = await startServer(await createCertificates(folder, ca, "localhost"));
     await expect(call(await createCertificates(folder, ca, "edge"))).resolves.toMatchObject({ used: 7 });
@@ -63,7 +63,7 @@ describe("gRPC with mutual TLS", () => {
     });
   });
 
-  it("a caller refuses a server whose certificate has another name", async () => {
+  it("a caller refuses a server whose certificate is for another host name", async () => {
     const ca = await createAuthority("Parley");
     const call = await startServer(await createCertificates(folder, ca, "llm-proxy"));
     await expect(call(await createCertificates(folder, ca, "edge"))).rejects.toMatchObject({ code: "unavailable" });

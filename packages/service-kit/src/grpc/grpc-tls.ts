@@ -3,8 +3,8 @@ import { CERTIFICATE_REFRESH_MS } from "../ops/ops-tls.ts";
 import { CertificateFiles } from "./certificate-files.ts";
 
 /**
- * Returns the credentials of a gRPC server with mutual TLS: it requires a client certificate of the same authority. Without a directory,
- * the credentials are for plain text. Throws if the files cannot be used.
+ * Returns credentials for mutual TLS: the server requires a client certificate of the same authority. Without a directory, returns
+ * credentials for plain text. Throws if the files cannot be used.
  */
 export function serverCredentials(
   tlsDir: string | undefined,
@@ -15,10 +15,7 @@ export function serverCredentials(
   return experimental.createCertificateProviderServerCredentials(certificates, certificates, true);
 }
 
-/**
- * Returns the credentials of a client with mutual TLS. Without a directory, the credentials are for plain text. Throws if the files cannot
- * be used.
- */
+/** The client's counterpart of `serverCredentials`. Throws if the files cannot be used. */
 export function channelCredentials(
   tlsDir: string | undefined,
   refreshIntervalMs = CERTIFICATE_REFRESH_MS,

@@ -50,13 +50,13 @@ describe("multiplexing", () => {
     const { getUsage } = await peers().startClient(true, echo);
     // A client renews a stream at the first call after 500 ms.
     await sleep(600);
-    peers().wire.latency(100);
+    peers().proxy.latency(100);
     const last = getUsage("1");
     await sleep(50);
     await peers().clientLifecycle.close();
     await expect(last).resolves.toMatchObject({ used: 1 });
-    // After this wait, the server has accepted the new stream. If the client then opened another stream on the closed channel, that would be
-    // an unhandled rejection.
+    // The server accepts the new stream during this wait. If the client then opened another stream on the closed channel, the test would fail
+    // with an unhandled rejection.
     await sleep(400);
   });
 
@@ -70,7 +70,7 @@ describe("multiplexing", () => {
     const responses = Promise.all(numbers(20).map((n) => getUsage(String(n + 1))));
     await expect.poll(() => held.length).toBe(20);
     isHolding = false;
-    peers().wire.resetAll();
+    peers().proxy.resetAll();
     expect((await responses).map(({ used }) => used)).toEqual(numbers(20).map((n) => n + 1));
     // The lost stream, and a stream for each plain call.
     expect([peers().contexts.length, peers().countStreams()]).toEqual([40, 21]);
@@ -97,9 +97,9 @@ describe("multiplexing", () => {
     );
     for (let n = 0; n < 100; n += 20)
       await Promise.all(numbers(20).map(() => getUsage("1", options).catch(() => undefined)));
-    const spent = peers().contexts.length;
+    const callsBefore = peers().contexts.length;
     await expect(getUsage("1", options)).rejects.toMatchObject({ status: status.UNAVAILABLE });
-    expect(peers().contexts.length).toBe(spent + 1);
+    expect(peers().contexts.length).toBe(callsBefore + 1);
     await expect(settle(options)).resolves.toMatchObject({ settled: [] });
   });
 
@@ -115,7 +115,7 @@ describe("multiplexing", () => {
     await expect(responses.next()).rejects.toMatchObject({ status: status.CANCELLED });
   });
 
-  test("a client does not keep the request while it reads the responses", async () => {
+  test("a client keeps no reference to the request while it reads the responses", async () => {
     const { list } = await peers().startClient(true, echo, countForever);
     const start = () => {
       const request = create(ListMonthTurnsRequestSchema, { workspaceId: "1" });
@@ -128,7 +128,7 @@ describe("multiplexing", () => {
     await responses.return?.();
   });
 
-  test("a streamed response outlives the renewal of its stream", async () => {
+  test("a streaming call outlives the renewal of its multiplexed stream", async () => {
     const { list } = await peers().startClient(true, echo, async function* ({ workspaceId }) {
       for (const n of numbers(workspaceId === "long" ? 15 : 1)) {
         yield { counted: [String(n)] };
@@ -143,7 +143,6 @@ describe("multiplexing", () => {
     expect(peers().countStreams()).toBeGreaterThan(2);
   });
 
-  /** Starts a server that answers GetUsage but has no multiplexer. */
   function startPlainServer(): Server {
     const server = new Server();
     peers().serverLifecycle.onClose("server", () => server.forceShutdown());

@@ -70,7 +70,7 @@ describe.each([
     await expect.poll(() => peers().contexts.length).toBe(10);
     const received = [...peers().contexts];
     await peers().clientLifecycle.close();
-    peers().wire.resetAll();
+    peers().proxy.resetAll();
     await expect.poll(() => received.every(({ signal }) => signal.aborted)).toBe(true);
     await Promise.all(calls);
   });
@@ -106,10 +106,10 @@ describe.each([
       return echo(request, context);
     });
     const pending = getUsage("100");
-    const stopped = new AbortController();
+    const stopCallers = new AbortController();
     const failures: unknown[] = [];
     const callers = numbers(8).map(async (n) => {
-      while (!stopped.signal.aborted && failures.length === 0)
+      while (!stopCallers.signal.aborted && failures.length === 0)
         await getUsage(String(n)).catch((error: unknown) => failures.push(error));
     });
     await expect.poll(() => peers().contexts.length).toBeGreaterThan(50);
@@ -120,9 +120,9 @@ describe.each([
     expect(await pending).toMatchObject({ used: 100 });
     await closed;
     expect(performance.now() - startedAt).toBeLessThan(4_000);
-    stopped.abort();
+    stopCallers.abort();
     await Promise.all(callers);
-    // There is no other replica to call.
+    // UNAVAILABLE, because there is no other replica to call.
     for (const error of failures) expect(error).toMatchObject({ status: status.UNAVAILABLE });
   });
 
@@ -141,7 +141,7 @@ describe.each([
       expect(peers().countStreams()).toBe(isMultiplexed ? 1 : 100);
     });
 
-    test("a slow reader pauses its own handler only, and misses nothing", async () => {
+    test("a slow reader pauses only its own handler, and misses nothing", async () => {
       let produced = 0;
       const total = 600;
       const item = (n: number) => "x".repeat(1_000) + n;
@@ -192,7 +192,7 @@ describe.each([
       const { list } = await peers().startClient(isMultiplexed, echo, countForever);
       const calls = numbers(5).map((n) => readAll(list(String(n))));
       await expect.poll(() => peers().contexts.length).toBe(5);
-      peers().wire.resetAll();
+      peers().proxy.resetAll();
       for (const call of calls) await expect(call).rejects.toMatchObject({ status: status.UNAVAILABLE });
       const next = iterate(list("next"));
       expect((await next.next()).done).toBe(false);

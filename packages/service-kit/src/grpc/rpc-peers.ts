@@ -24,31 +24,25 @@ export type PeerOptions = {
   tlsDir?: string | undefined;
   /** Counts failed calls. */
   failures?: Counter<"method" | "status">;
-  /** Whether calls share streams (see @parley/rpc-multiplex); true unless set. */
+  /** Whether unary calls are multiplexed (see @parley/rpc-multiplex); true unless set. */
   isMultiplexed?: boolean;
   /** Whether streamed responses are multiplexed too; false unless set. Suits a service whose streams carry small messages at a low rate. */
   multiplexesStreams?: boolean;
 };
 
-/**
- * Methods that MultiplexClient retries even if the retry budget is spent, because a turn's outcome or a lease depends on them. Their callers
- * also retry them, with backoff.
- */
+/** Retried even if the retry budget is spent, because a turn's outcome or a lease depends on them. */
 const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
   "/parley.conversation.v1.ConversationService/CloseTurn",
   "/parley.conversation.v1.ConversationService/RenewEdge",
   "/parley.quota.v1.QuotaService/Settle",
 ]);
 
-/** Reads RPC_MULTIPLEX, which is `on` or `off`: whether this service multiplexes its calls to its peers. */
+/** Reads from RPC_MULTIPLEX whether this service multiplexes its calls to its peers. */
 export function readRpcMultiplex(environment: Environment): boolean {
   return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
 }
 
-/**
- * Returns a client of a data-plane service. Its channel closes when the process stops. When the peer is unavailable, MultiplexClient and gRPC
- * retry unary calls, each within a retry budget of its own. So every unary method must be idempotent.
- */
+/** Returns a client of a data-plane service. It retries unary calls if the peer is unavailable, so every unary method must be idempotent. */
 export function connectPeer<S extends DescService>(
   service: S,
   options: PeerOptions,
@@ -75,7 +69,6 @@ export function connectPeer<S extends DescService>(
   return createClient(service, transport, observeCalls(failures));
 }
 
-/** Traces each call and counts failed calls. */
 function observeCalls(failures: PeerOptions["failures"]): CallObserver {
   const trace = createCallTracer();
   return (method, metadata) => {

@@ -5,8 +5,8 @@ import { MemberCallLimiter } from "./member-call-limiter.ts";
 const SMALL = { contentLength: "100", isCompressed: false };
 const LARGE = { contentLength: String(16 * 1024 * 1024), isCompressed: false };
 
-/** Enters calls, and records the workspaces of the calls that may run. */
-function createCalls(maxUploadWaitMs?: number) {
+/** Creates a limiter. `entered` lists the workspaces of the calls that it has admitted. */
+function createLimiter(maxUploadWaitMs?: number) {
   const limiter = new MemberCallLimiter(maxUploadWaitMs);
   const entered: string[] = [];
   const enter = (workspaceId: string, body = SMALL) => {
@@ -19,7 +19,7 @@ function createCalls(maxUploadWaitMs?: number) {
 }
 
 test("at most four calls of a workspace run concurrently, and the next one starts when one has ended", async () => {
-  const { entered, enter } = createCalls();
+  const { entered, enter } = createLimiter();
   const calls = Array.from({ length: 6 }, () => enter("a"));
   enter("b");
   await setImmediate();
@@ -35,7 +35,7 @@ test.each([
   ["a body whose length is not written in digits", { contentLength: "1e9", isCompressed: false }],
   ["a compressed body", { contentLength: "100", isCompressed: true }],
 ])("at most one call with %s runs for a workspace, and at most four run for all workspaces", async (_, body) => {
-  const { entered, enter } = createCalls();
+  const { entered, enter } = createLimiter();
   const first = enter("a", body as typeof SMALL);
   for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);
   await setImmediate();
@@ -45,12 +45,12 @@ test.each([
   expect(entered).toEqual(["a", "b", "c", "d", "a"]);
   first.end();
   await setImmediate();
-  // The workspace's next upload waits behind that of another workspace.
+  // Workspace e had no upload yet, so its first one runs before the second one of a.
   expect(entered.at(-1)).toBe("e");
 });
 
-test("a call that ended while it waited does not run", async () => {
-  const { entered, enter } = createCalls();
+test("a call that is cancelled while it waits does not run", async () => {
+  const { entered, enter } = createLimiter();
   const running = enter("a", LARGE);
   const waiting = enter("a", LARGE);
   const next = enter("a", LARGE);
@@ -64,7 +64,7 @@ test("a call that ended while it waited does not run", async () => {
 });
 
 test("a call that ends while it waits is rejected at once", async () => {
-  const { enter } = createCalls();
+  const { enter } = createLimiter();
   for (let count = 0; count < 4; count++) enter("a");
   const waiting = enter("a");
   waiting.end();
@@ -75,7 +75,7 @@ test.each([
   ["ends", (waiting: { end: () => void }) => waiting.end()],
   ["is refused", () => undefined],
 ])("an upload that %s while it waits frees the place of its workspace", async (_, leave) => {
-  const { entered, enter } = createCalls(50);
+  const { entered, enter } = createLimiter(50);
   const running = ["b", "c", "d", "e"].map((workspace) => enter(workspace, LARGE));
   const waiting = enter("a", LARGE);
   await setImmediate();
@@ -90,7 +90,7 @@ test.each([
 });
 
 test("an upload that waits for too long is refused and never runs", async () => {
-  const { entered, enter } = createCalls(10);
+  const { entered, enter } = createLimiter(10);
   const running = enter("a", LARGE);
   const waiting = enter("a", LARGE);
   await running.admitted;

@@ -8,25 +8,22 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
- * How many calls with a large body all workspaces together may run at once. Each uses up to 60 MiB of memory: a JSON body of 24 MiB, and its
- * decoded content.
+ * How many calls with a large body the process may run at once. Each uses up to 60 MiB of memory: a JSON body of 24 MiB, and its decoded
+ * content.
  */
 const MAX_UPLOADS = 4;
 const SMALL_BODY_BYTES = 256 * 1024;
-/** How long a call with a large body waits. After a longer wait, servers and proxies would time out and end the request without a code. */
+/** The longest wait of a call with a large body. After a longer wait, proxies would time out and end the request without a code. */
 export const MAX_UPLOAD_WAIT_MS = 20_000;
 
-/** The body that the headers of a request declare. */
+/** What the headers of a request declare about its body. */
 export type DeclaredBody = {
-  /** The Content-Length header; undefined or null without it. */
+  /** The Content-Length header. */
   contentLength: string | undefined | null;
   isCompressed: boolean;
 };
 
-/**
- * Limits the admin calls of workspaces' members, so that one workspace cannot use up a process's memory or its database connections. A call
- * waits before its body is read.
- */
+/** Limits the admin calls of workspaces' members, so that one workspace cannot use up a process's memory or its database connections. */
 export class MemberCallLimiter {
   readonly #calls = new WorkspaceConcurrencyLimiter(MAX_SMALL_CALLS_PER_WORKSPACE);
   readonly #workspaceUploads = new WorkspaceConcurrencyLimiter(1);

@@ -3,7 +3,7 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
 
 const signal = new AbortController().signal;
 
-test("runs the work of each workspace up to its limit, in order", async () => {
+test("limits how many jobs of a workspace run concurrently, and starts waiting jobs in order", async () => {
   const limiter = new WorkspaceConcurrencyLimiter(2);
   const release = Promise.withResolvers<void>();
   const started: string[] = [];
@@ -19,7 +19,7 @@ test("runs the work of each workspace up to its limit, in order", async () => {
   expect(started).toEqual(["a1", "a2", "b1", "a3", "a4"]);
 });
 
-test("does not start work whose caller has cancelled, and starts the next", async () => {
+test("skips a waiting job whose caller has cancelled", async () => {
   const limiter = new WorkspaceConcurrencyLimiter(1);
   const release = Promise.withResolvers<void>();
   const first = limiter.run("a", signal, () => release.promise);
@@ -33,7 +33,7 @@ test("does not start work whose caller has cancelled, and starts the next", asyn
   expect(await next).toBe("next");
 });
 
-test("starts the next work after a failure", async () => {
+test("starts the next job after a failed one", async () => {
   const limiter = new WorkspaceConcurrencyLimiter(1);
   await expect(limiter.run("a", signal, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   expect(await limiter.run("a", signal, async () => "next")).toBe("next");

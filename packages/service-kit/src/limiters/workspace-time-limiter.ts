@@ -3,13 +3,13 @@ import { LRUCache } from "lru-cache";
 const MAX_WORKSPACES = 10_000;
 
 export type WorkspaceTimeLimiterOptions = {
-  /** The share of the time that a workspace may use, more than 0 and at most 1. */
+  /** The share of the time that each workspace may use, above 0 and at most 1. */
   share: number;
-  /** The token bucket's burst: time that an idle workspace may use without waiting. */
+  /** The token bucket's capacity: the time that an idle workspace may use without waiting. */
   burstMs: number;
 };
 
-/** Limits each workspace to a share of the time of a thread or process, with a token bucket. Times are milliseconds of a monotonic clock. */
+/** Limits each workspace's share of the time of a thread or process, with a token bucket. Times are milliseconds of a monotonic clock. */
 export class WorkspaceTimeLimiter {
   readonly #share: number;
   readonly #burstMs: number;
@@ -21,7 +21,7 @@ export class WorkspaceTimeLimiter {
     this.#burstMs = burstMs;
   }
 
-  /** Subtracts the time that a workspace has used, `workMs`, from the workspace's bucket. */
+  /** Subtracts `workMs`, the time that the workspace has just used, from its bucket. */
   charge(workspaceId: string, workMs: number, nowMs: number): void {
     const fullAtMs = Math.max(this.#fullAtMs.get(workspaceId) ?? 0, nowMs);
     this.#fullAtMs.set(workspaceId, fullAtMs + workMs / this.#share);

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 
-/** Fits the largest request that is not an upload. Limits a compressed body after decompression too. */
+/** Fits the largest request that is not an upload. Applies to the decompressed body. */
 const MAX_BODY_BYTES = 1024 * 1024;
 /** The admin services speak Connect only. */
 const PROTOCOLS = { grpc: false, grpcWeb: false };
@@ -12,10 +12,7 @@ export const UPLOAD_OPTIONS = { ...PROTOCOLS, readMaxBytes: 24 * 1024 * 1024 };
 const MAX_JSON_VALUES = 100_000;
 const [BRACKET, BRACE, COMMA] = Buffer.from("[{,");
 
-/**
- * Options of all admin services. They bound the memory and time of parsing a body. UPLOAD_OPTIONS replaces only the size limit, so the other
- * limits apply to uploads too.
- */
+/** Options of all admin services. They bound the memory and time of parsing a body. UPLOAD_OPTIONS overrides only the size limit. */
 export const BODY_OPTIONS = {
   ...PROTOCOLS,
   readMaxBytes: MAX_BODY_BYTES,

@@ -12,12 +12,12 @@ export type CertificateWatchOptions = {
   /** The directory with the `tls.crt` and `tls.key` of the ops port. Undefined without TLS. */
   opsTlsDir?: string | undefined;
   registry: Registry;
-  /** Counts each read that finds certificate files that cannot be used. */
+  /** Counts each read of unusable files. */
   reloadRefusals: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
-/** Measures the earliest expiry of the served certificates, and counts each read that finds certificate files that cannot be used. */
+/** Reads the certificate files regularly. Measures their earliest expiry, and counts and logs unusable files. */
 export function watchCertificates(
   {
     grpcTlsDir,
@@ -29,7 +29,7 @@ export function watchCertificates(
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): void {
-  /** One reader for each directory: it returns the certificate in tls.crt, and throws if a file of the directory cannot be used. */
+  /** For each directory, a function that returns the certificate in tls.crt. It throws if a file of the directory cannot be used. */
   const readers = new Map<string, () => Buffer | string>();
   if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificate(opsTlsDir).cert);
   // If gRPC and the ops port use the same directory, gRPC's reader replaces the ops port's, because it also checks ca.crt.

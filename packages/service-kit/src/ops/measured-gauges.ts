@@ -3,8 +3,8 @@ import type { Logger } from "../process/logger.ts";
 import { createCachedMeasurement } from "./measurement.ts";
 
 /**
- * Registers gauges that are measured on each scrape, all with one call of `measure`. If `measure` fails or takes too long, the gauges are
- * NaN. `gauges` has the metric name and help text of each value that `measure` returns. For `cacheMs` see MeasurementOptions.
+ * Registers a gauge for each value that `measure` returns. A scrape calls `measure` once for all of them, or uses a cached result (see
+ * MeasurementOptions). Without a result, for example because `measure` fails or takes too long, the gauges are NaN.
  */
 export function registerMeasuredGauges<K extends string>(
   registry: Registry,

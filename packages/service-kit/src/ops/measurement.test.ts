@@ -5,7 +5,7 @@ import { createCachedMeasurement } from "./measurement.ts";
 
 const log = createLogger("test", "silent");
 
-test("concurrent readers share one measurement, and the next reader measures again", async () => {
+test("with cacheMs 0, concurrent readers share one measurement, and the next reader measures again", async () => {
   let measurements = 0;
   const read = createCachedMeasurement(async () => ++measurements, { name: "test", cacheMs: 0, now: () => 0 }, log);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);

@@ -3,10 +3,7 @@ import type { Logger } from "../process/logger.ts";
 export type MeasurementOptions = {
   /** The name of the measurement in the log. */
   name: string;
-  /**
-   * How long a result is reused. The result of a slow measurement is reused for at least 20 times its duration, so that measuring occupies
-   * at most 5 % of a connection. With 0, for cheap measurements, every scrape measures again.
-   */
+  /** How long a result is reused. The result of a slow measurement is reused for longer. With 0, every scrape measures again. */
   cacheMs: number;
   /** A monotonic clock in milliseconds. */
   now?: () => number;
@@ -14,15 +11,14 @@ export type MeasurementOptions = {
 
 /** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
 const SCRAPE_WAIT_MS = 500;
-/** The largest share of the time that a cached measurement may run. */
+/** A cached measurement may occupy a database connection for at most this share of the time. */
 const MAX_BUSY_SHARE = 1 / 20;
-/** How long an expired result is still reused while the next measurement runs. Longer than a statement may run (10 s). */
+/** How long an expired result is reused while the next measurement runs. Longer than a statement may run (10 s). */
 const MAX_OVERDUE_MS = 30_000;
 
 /**
- * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. If `cacheMs` is not 0 and a measurement takes
- * longer than a scrape waits, the function returns the previous result for up to 30 s after it expired. It returns undefined if there is no
- * result, for example because the database is unavailable.
+ * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. If a cached measurement takes longer than a
+ * scrape waits, the function returns the previous result for up to 30 s after it expired. Returns undefined if there is no result.
  */
 export function createCachedMeasurement<T>(
   measure: () => Promise<T>,
@@ -55,7 +51,6 @@ export function createCachedMeasurement<T>(
   };
 }
 
-/** Returns whether the work ended in time. */
 async function endsWithin(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<false>((resolve) => {

@@ -9,12 +9,12 @@ export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  // By default, the monitor of the event loop wakes the process every 10 ms, which takes most of an idle process's CPU time.
+  // The default, 10 ms, wakes the process so often that it takes most of an idle process's CPU time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   return registry;
 }
 
-/** Returns the metrics in the OpenMetrics format, which contains their exemplars. The series have the same names as in Prometheus' format. */
+/** Returns the metrics with their exemplars in the OpenMetrics format. The series have the same names as in Prometheus' format. */
 export async function renderOpenMetrics(registry: Registry): Promise<string> {
   const openMetrics = new Registry<OpenMetricsContentType>();
   openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
@@ -27,7 +27,6 @@ export async function renderOpenMetrics(registry: Registry): Promise<string> {
   return openMetrics.metrics();
 }
 
-/** Returns the histogram of served RPCs. */
 export function createRpcServerHistogram(registry: Registry): Histogram<"method" | "status"> {
   return new Histogram({
     name: "parley_rpc_server_duration_seconds",
@@ -38,7 +37,6 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
   });
 }
 
-/** Returns the counter of changed files that cannot be used. The process keeps the previous contents of such a file. */
 export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
   return new Counter({
     name: "parley_reloads_refused_total",
@@ -56,7 +54,7 @@ export function createServiceMetrics(service: string): ServiceMetrics {
   return { registry, reloadRefusals: createReloadRefusalCounter(registry) };
 }
 
-/** Returns the counter of failed calls to other services. The caller counts them, because an unavailable peer cannot. */
+/** The caller counts failed calls, because an unavailable peer cannot. */
 export function createRpcClientFailureCounter(registry: Registry): Counter<"method" | "status"> {
   return new Counter({
     name: "parley_rpc_client_failures_total",

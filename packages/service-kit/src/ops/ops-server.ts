@@ -49,9 +49,9 @@ export type AdminOptions = {
   register: (router: ConnectRouter) => void;
 };
 
-/** Starts the ops port: `/metrics`, `/healthz/live`, `/healthz/ready`, and the admin services, if there are any, to authorized callers. */
+/** Serves `/metrics`, `/healthz/live`, `/healthz/ready`, and `options.admin` to authorized callers. */
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
-  // A stopping service is not ready, so that load balancers stop sending it calls while it finishes those in flight.
+  // A stopping service is not ready, so that it gets no new calls while it finishes those in flight.
   const isReady = () => !lifecycle.isClosing && options.isReady();
   const { admin, tlsDir } = options;
   const server = tlsDir === undefined ? createServer() : createTlsServer({ tlsDir }, log, lifecycle);
@@ -114,7 +114,7 @@ async function getPage(options: OpsServerOptions, { url, headers }: IncomingMess
   }
 }
 
-/** Returns the metrics, in the OpenMetrics format if the scraper accepts it and tracing is on. Only exemplars, which name traces, need that format. */
+/** Returns the OpenMetrics format only if tracing is on and the scraper accepts it: only exemplars, which name traces, need it. */
 async function getMetrics(registry: Registry, accept: string): Promise<Page> {
   if (currentTracer() === undefined || !accept.includes("application/openmetrics-text"))
     return { status: 200, type: registry.contentType, body: await registry.metrics() };
@@ -147,7 +147,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
   };
 }
 
-/** The headers that name a body's compression: of a unary Connect request, and of a Connect stream. */
+/** The headers that name the compression of a unary Connect request and of a Connect stream. */
 const ENCODING_HEADERS = ["content-encoding", "connect-content-encoding"];
 
 function declaredBodyOf({ requestHeader }: HandlerContext): DeclaredBody {
@@ -166,10 +166,7 @@ function methodName({ method }: { method: DescMethod }): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-/**
- * Converts an error for Connect, which uses gRPC's status numbers. The stable code is metadata of the error: Connect sends it in a header of a
- * unary response, and in the last message of a stream.
- */
+/** Converts an error for Connect, which uses gRPC's status numbers. The error's metadata contains the stable code. */
 function toConnectError(error: unknown, method: string, logError: CallErrorLog): ConnectError {
   if (error instanceof ConnectError) return error;
   const mapped: RpcError = toRpcError(error);

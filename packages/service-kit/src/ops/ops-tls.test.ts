@@ -31,7 +31,6 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Requests a path and returns the status and the serial number of the server's certificate. */
 function get(port: number, ca: string, path = "/"): Promise<{ status: number | undefined; serial: string }> {
   return new Promise((resolve, reject) => {
     const call = request({ host: HOST, port, path, ca, agent: false }, (response) => {
@@ -101,7 +100,7 @@ test("the metrics have the certificate's expiry, and count a renewed certificate
   expect(await read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
 });
 
-test("the metrics count an unusable ca.crt of the calls between services", async () => {
+test("the metrics count an unusable ca.crt of mutual TLS between services", async () => {
   const grpcTlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
   const reloadRefusals = createReloadRefusalCounter(registry);

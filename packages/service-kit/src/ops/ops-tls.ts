@@ -6,7 +6,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
 
-/** How often the certificate files are read again, so that a renewed certificate needs no restart. */
+/** A renewed certificate needs no restart. */
 export const CERTIFICATE_REFRESH_MS = 30_000;
 
 type Certificate = { cert: string; key: string };
@@ -14,9 +14,8 @@ type Certificate = { cert: string; key: string };
 export type TlsServerOptions = { tlsDir: string; refreshIntervalMs?: number };
 
 /**
- * Returns an HTTPS server with the certificate in `tls.crt` and `tls.key` of a directory. It does not ask for client certificates. Throws
- * when a file cannot be read or the key does not belong to the certificate. Later, logs a warning instead, and the previous pair stays in
- * use.
+ * Returns an HTTPS server with the certificate in `tls.crt` and `tls.key` of a directory. Throws if a file cannot be read or the key does
+ * not belong to the certificate. If a renewed pair has such a fault, logs a warning and keeps the previous pair.
  */
 export function createTlsServer(
   { tlsDir, refreshIntervalMs = CERTIFICATE_REFRESH_MS }: TlsServerOptions,
@@ -35,7 +34,7 @@ export function createTlsServer(
   return server;
 }
 
-/** Returns the certificate and its key. Throws if they cannot be used. */
+/** Throws if the certificate or its key cannot be used. */
 export function readCertificate(tlsDir: string): Certificate {
   const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
   const [cert, key] = [read("tls.crt"), read("tls.key")];

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const never = () => new Promise<void>(() => undefined);
 
-test("closes in reverse order, and only once", async () => {
+test("runs the closers once, in reverse order of their registration", async () => {
   const lifecycle = new Lifecycle(log);
   const closed: string[] = [];
   for (const name of ["database", "server"]) lifecycle.onClose(name, () => void closed.push(name));
@@ -27,7 +27,7 @@ test("closes in reverse order, and only once", async () => {
   expect(closed).toEqual(["server", "database"]);
 });
 
-test("a closer that fails or times out does not keep the others from closing", async () => {
+test("after a closer fails or times out, the other closers still run", async () => {
   const lifecycle = new Lifecycle(log);
   const last = vi.fn();
   lifecycle.onClose("last", last);

@@ -1,8 +1,8 @@
 import type { Logger } from "./logger.ts";
 
 /**
- * How long a service may take to close after its drain. After that time it exits in any case. A supervisor must wait longer than the drain and
- * this time together before it kills the service.
+ * How long a service may take to close after its drain, before it exits in any case. A supervisor that kills the service must wait longer than
+ * the drain timeout plus this time.
  */
 export const SERVICE_CLOSE_TIMEOUT_MS = 30_000;
 
@@ -19,7 +19,7 @@ export class Lifecycle {
     this.#log = log;
   }
 
-  /** Whether the service has started to stop. It may still be finishing work. */
+  /** Whether the service has started to stop. */
   get isClosing(): boolean {
     return this.#closing !== undefined;
   }
@@ -29,7 +29,7 @@ export class Lifecycle {
     return this.#closingController.signal;
   }
 
-  /** Adds a closer. `name` names it in the log. */
+  /** Adds a closer. `name` appears in the log. */
   onClose(name: string, close: () => Promise<void> | void, timeoutMs = 5_000): void {
     this.#closers.push({ name, timeoutMs, close });
   }

@@ -12,7 +12,7 @@ test("the log does not redact a number in a field with a secret's name, such as 
 });
 
 test.each([["secret"], [{ value: "secret" }], [["secret"]], [true], [null]])(
-  "the log redacts %j in a secret's field",
+  "the log redacts %j in a field with a secret's name",
   (value) => {
     for (const name of [
       "authorization",

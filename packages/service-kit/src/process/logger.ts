@@ -7,7 +7,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
-// Fields that are redacted in every line, because a library may log them. Our own code never logs them.
+// Redacted in every line, in case a library logs them.
 const SECRET_FIELDS = [
   "authorization",
   "public_key",
@@ -19,10 +19,7 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/**
- * Returns a logger that writes JSON lines to `destination`, by default stdout. A line has the level as a word, the time in
- * ISO 8601 and the service's name. Within a trace, it also has the ids of the trace and the span.
- */
+/** Returns a logger that writes JSON lines to `destination`, by default stdout. Within a trace, a line has the trace and span ids. */
 export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
@@ -44,7 +41,7 @@ function censor(value: unknown): unknown {
 
 /**
  * Returns the loggable parts of an error and its causes: names, codes, messages and stacks. Omits all other fields, which may hold a query's
- * values or a request's body. A message may quote a part of them.
+ * values or a request's body. A message may still quote a part of them.
  */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };
@@ -54,7 +51,7 @@ export function describeError(error: unknown): object {
     message: error.message,
     ...(code === undefined ? {} : { code }),
     ...(status === undefined ? {} : { status }),
-    // The first five stack frames. Line 0 repeats the message.
+    // Line 0 repeats the message.
     stack: error.stack?.split("\n").slice(1, 6).join("\n"),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };

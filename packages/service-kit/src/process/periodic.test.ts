@@ -5,7 +5,7 @@ import { pause, runPeriodically } from "./periodic.ts";
 
 const silent = createLogger("test", "silent");
 
-test("runs a task immediately and after each pause, and logs a failure and continues", async () => {
+test("runs a task immediately and after each pause, and continues after a failure, which it logs", async () => {
   const lifecycle = new Lifecycle(silent);
   const warn = vi.fn();
   let runs = 0;
@@ -22,7 +22,7 @@ test("runs a task immediately and after each pause, and logs a failure and conti
   expect(runs).toBe(runsAtClose);
 });
 
-test("closing aborts the signal of a running task and waits for it", async () => {
+test("close aborts the signal of a running task and waits until the task has ended", async () => {
   const lifecycle = new Lifecycle(silent);
   const events: string[] = [];
   const run = async (signal: AbortSignal) => {

@@ -7,14 +7,13 @@ export type PeriodicTask = {
   name: string;
   /** The pause between two runs. A function can vary it, so that replicas that started together do not run at the same time. */
   intervalMs: number | (() => number);
-  /** Runs the task once. The signal is aborted when the process stops. The run should then end early and leave its work to a later run. */
+  /** Runs the task once. When the process stops, the signal is aborted, and the run should end early. */
   run: (signal: AbortSignal) => Promise<unknown>;
 };
 
 /**
- * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process starts to
- * stop, the signals of all tasks are aborted together. The lifecycle then closes what was started, in reverse order. So start tasks before the
- * gRPC server listens: the server then drains its calls first, and the aborted runs end meanwhile.
+ * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. Start tasks before the gRPC
+ * server listens: the lifecycle closes in reverse order, so the server drains its calls while the aborted runs end.
  */
 export function runPeriodically(
   { name, intervalMs, run }: PeriodicTask,

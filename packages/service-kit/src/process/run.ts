@@ -14,10 +14,8 @@ type CommonConfig = {
 };
 
 /**
- * Runs a service: reads its configuration, starts it, and stops it on SIGTERM, on SIGINT, or when its supervisor disconnects from the IPC
- * channel. While the service is stopping, a further signal or a disconnect makes it exit at once. The exit code is 0 after a clean stop,
- * and 1 otherwise: if the service could not start, did not close within `SERVICE_CLOSE_TIMEOUT_MS` after its drain, exited at once, or had an
- * unhandled rejection.
+ * Runs a service until SIGTERM, SIGINT, or a supervisor that disconnects from the IPC channel stops it. While it is stopping, another of these
+ * makes it exit immediately. The exit code is 0 if the service closed within `drainMs` + `SERVICE_CLOSE_TIMEOUT_MS`, otherwise 1.
  */
 export async function runService<C extends CommonConfig>(
   service: string,

@@ -29,7 +29,7 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
     expect(() => read(invalid)).toThrow(problem);
 });
 
-test("an integer has a limit below the longest delay of a timer", () => {
+test("an integer above 1,000,000,000 is refused, because the delay of a timer is limited", () => {
   const read = (value: string) => {
     const environment = new Environment({ DRAIN_MS: value });
     return environment.finish({ drainMs: environment.integer("DRAIN_MS", 25_000) }).drainMs;
@@ -38,7 +38,7 @@ test("an integer has a limit below the longest delay of a timer", () => {
   expect(() => read("3000000000")).toThrow("DRAIN_MS must be a whole number from 0 to 1000000000");
 });
 
-test.each([" ", "\t\n"])("a number that consists of white space (%j) is refused with the variable's name", (value) => {
+test.each([" ", "\t\n"])("white space (%j) is refused as a number, and the error names the variable", (value) => {
   const environment = new Environment({ DRAIN_MS: value, TRACE_RATIO: value });
   environment.integer("DRAIN_MS", 25_000);
   environment.ratio("TRACE_RATIO", 1);
@@ -50,7 +50,7 @@ test.each([" ", "\t\n"])("a number that consists of white space (%j) is refused 
 test.each([
   ["RPC_MULTIPLEX", readRpcMultiplex],
   ["DATABASE_PREPARED_STATEMENTS", readPreparedStatements],
-])("%s is on or off, and on unless set", (name, readSwitch) => {
+])("%s is on or off, by default on", (name, readSwitch) => {
   const read = (values: Record<string, string>) => {
     const environment = new Environment(values);
     return environment.finish({ isOn: readSwitch(environment) }).isOn;

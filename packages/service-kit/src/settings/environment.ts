@@ -1,7 +1,7 @@
 import { type Egress, EgressPolicy } from "../egress/policy.ts";
 import type { SecretSource } from "./secrets.ts";
 
-/** Lists every problem of the environment, so that the operator can fix all of them at once. */
+/** Lists all problems of the environment, so that the operator can fix them together. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -12,7 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Node's timers fire at once if their delay exceeds 2,147,483,647 ms. This limit leaves room for a sum of two delays. */
+/** Node's timers fire immediately if their delay exceeds 2,147,483,647 ms. This limit leaves room for a sum of two delays. */
 const MAX_INTEGER = 1_000_000_000;
 
 /** Reads typed values from environment variables and collects the problems. An empty value counts as unset. */
@@ -32,14 +32,13 @@ export class Environment {
     return this.optionalText(name) ?? fallback;
   }
 
-  /** Reads a required value. `purpose` describes it in the error. */
+  /** `purpose` describes the value in the error if it is missing. */
   requiredText(name: string, purpose: string): string {
     const value = this.optionalText(name);
     if (value === undefined) this.#problems.push(`${name} is not set: ${purpose}`);
     return value ?? "";
   }
 
-  /** Reads an integer from `min` to `max`. */
   integer(name: string, fallback: number, { min = 0, max = MAX_INTEGER } = {}): number {
     const text = this.optionalText(name);
     if (text === undefined) return fallback;
@@ -49,7 +48,6 @@ export class Environment {
     return fallback;
   }
 
-  /** Reads a number from 0 to 1. */
   ratio(name: string, fallback: number): number {
     const text = this.optionalText(name);
     if (text === undefined) return fallback;
@@ -87,8 +85,8 @@ export class Environment {
   }
 
   /**
-   * Reads where a secret is: in the file that the variable `<name>_FILE` names or, without that variable, in the variable `name`. Returns
-   * undefined if neither is set. `parse` checks the text of the variable; a file is read when the secret is opened.
+   * Finds a secret in the file that the variable `<name>_FILE` names, or else in the variable `name`. Returns undefined if neither is set.
+   * `parse` checks the text of the variable; a file is read only when the secret is opened.
    */
   optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
     const file = this.optionalText(`${name}_FILE`);
@@ -103,7 +101,7 @@ export class Environment {
     return { name, parse, text };
   }
 
-  /** Reads where a required secret is, like optionalSecret. `purpose` describes it in the error. */
+  /** Like optionalSecret. `purpose` describes the secret in the error if it is missing. */
   requiredSecret<T>(name: string, parse: (text: string) => T, purpose: string): SecretSource<T> {
     return this.optionalSecret(name, parse) ?? { name, parse, text: this.requiredText(name, purpose) };
   }
@@ -150,7 +148,7 @@ export class Environment {
   }
 }
 
-/** The problem of a URL whose user name or password cannot be decoded. */
+/** The problem to report if hasDecodableUrlCredentials returns false. */
 export const UNDECODABLE_URL_CREDENTIALS = "has a % in its user name or password that is not written as %25";
 
 /** Returns whether the user name and the password of a URL can be percent-decoded. */
@@ -164,7 +162,7 @@ export function hasDecodableUrlCredentials(url: string): boolean {
   }
 }
 
-/** Converts a text to a number, like Number. Returns NaN for white space, which Number converts to 0. */
+/** Like Number, but returns NaN for white space instead of 0. */
 function toNumber(text: string): number {
   return text.trim() === "" ? Number.NaN : Number(text);
 }

@@ -79,7 +79,7 @@ describe("a secret in a file", () => {
     ["empty content", () => write(" \n"), "is empty"],
     ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown format"],
     ["a missing file", () => rm(path()), "ENOENT"],
-  ])("keeps its content after %s, which is logged without the secret and counted", async (_, damage, reason) => {
+  ])("keeps its content after %s, and logs and counts the refusal without the secret", async (_, damage, reason) => {
     await write("sk-old");
     const { secret, changes, refused } = open();
     await damage();

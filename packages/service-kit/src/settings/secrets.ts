@@ -21,8 +21,8 @@ export type Secret<T> = {
    */
   onChange(listener: () => void): void;
   /**
-   * Logs and counts that code which uses the secret continues with the previous content, for example because a server refuses the new content.
-   * current() still returns the new content, so that a later attempt can use it.
+   * Logs and counts that a user of the secret keeps the previous content, for example because a server refuses the new content. current()
+   * still returns the new content.
    */
   reportRefusal(error: unknown): void;
 };
@@ -30,12 +30,11 @@ export type Secret<T> = {
 export type SecretOptions = {
   log: Pick<Logger, "info" | "warn">;
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">;
-  /** Counts the refusals: each read of a file whose content cannot be used, and each call of reportRefusal. */
+  /** Counts failed reloads of a file, and calls of reportRefusal. */
   reloadRefusals?: Counter<"file">;
   refreshIntervalMs?: number;
 };
 
-/** How often a file is read again, so that a rotation needs no restart. */
 const REFRESH_INTERVAL_MS = 5_000;
 
 /** Returns the text without white space at its ends. Throws if it is empty. */
@@ -51,8 +50,8 @@ export function readSecret<T>(source: SecretSource<T>): T {
 }
 
 /**
- * Opens a secret. Reads its file again every few seconds. Throws if its content cannot be used. If that happens later, logs and counts
- * the refusal, and keeps the previous content.
+ * Reads a secret, and reads its file again every few seconds, so that a rotation needs no restart. Throws if the first content cannot be used.
+ * If later content cannot be used, logs and counts the refusal, and keeps the previous content.
  */
 export function openSecret<T>(
   source: SecretSource<T>,
@@ -102,7 +101,7 @@ function readText(source: SecretSource<unknown>): string {
   return "file" in source ? readFileSync(source.file, "utf8") : source.text;
 }
 
-/** Parses the secret. Adds its variable or file to the parser's error, because the parser does not know them. */
+/** Parses a secret. Prefixes the parser's error with the secret's variable or file. */
 function parseSecret<T>(source: SecretSource<T>, text: string): T {
   try {
     return source.parse(text);

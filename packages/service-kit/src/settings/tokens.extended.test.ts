@@ -13,7 +13,7 @@ const log = createLogger("test", "silent");
 const files = useTokenFiles();
 const { write, open } = files;
 
-/** Starts a server that accepts `tokens`. Returns a function that connects a client with other tokens and returns a function to call the server. */
+/** Starts a server that accepts `tokens`. Returns a function that connects a client. The client is a function that calls the server. */
 async function startServer(tokens: Tokens) {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, files.lifecycle);
@@ -38,7 +38,7 @@ describe.each([
     const connect = await startServer(server);
     const call = connect(client, isMultiplexed);
     for (const list of [["old", "new"], ["new", "old"], ["new"]]) {
-      // The client reads the second step before the server does.
+      // In the second step, the client reloads its file first; in the other steps, the server does.
       const names = list[0] === "new" && list.length === 2 ? ["client", "server"] : ["server", "client"];
       for (const name of names) {
         await write(name, ...list);
@@ -46,7 +46,7 @@ describe.each([
         await expect
           .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
           .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
-        // Longer than a multiplexed stream lives, because its calls keep the token with which it was opened.
+        // Longer than a multiplexed stream lives: all calls of a stream use the token that opened it.
         const endMs = performance.now() + 700;
         while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
       }

@@ -12,7 +12,7 @@ const log = createLogger("test", "silent");
 const files = useTokenFiles();
 const { write, open } = files;
 
-it("the admin services accept every token of the file", async () => {
+it("the admin services accept every token in the token file", async () => {
   const file = await write("admin", "old", "new");
   const port = await freePort();
   const register = (router: ConnectRouter) => void router.service(QuotaService, { getUsage: () => ({ used: 7 }) });
@@ -27,7 +27,7 @@ it("the admin services accept every token of the file", async () => {
   expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);
 });
 
-it("a file without a token is logged and counted, and the previous tokens stay in use", async () => {
+it("a reloaded file without a token is logged and counted, and the previous tokens stay in use", async () => {
   const warnings: unknown[] = [];
   const file = await write("tokens", "old");
   const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };

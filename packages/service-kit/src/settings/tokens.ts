@@ -12,14 +12,13 @@ export type Tokens = {
   accepts(authorization: unknown): boolean;
 };
 
-/** Returns tokens that are separated by white space. Throws if there are none. */
+/** Splits a text at white space into tokens. Throws if it contains none. */
 export function parseTokens(text: string): string[] {
   const tokens = text.split(/\s+/).filter((token) => token !== "");
   if (tokens.length === 0) throw new Error("contains no token");
   return tokens;
 }
 
-/** Returns fixed tokens. */
 export function fixedTokens(...tokens: readonly string[]): Tokens {
   return createTokens(() => tokens);
 }

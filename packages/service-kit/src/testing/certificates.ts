@@ -2,7 +2,6 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type GenerateResult, generate } from "selfsigned";
 
-/** Creates a certificate authority with its private key. */
 export function createAuthority(name: string): Promise<GenerateResult> {
   return generate([{ name: "commonName", value: name }], {
     keyType: "ec",
@@ -14,7 +13,7 @@ export function createAuthority(name: string): Promise<GenerateResult> {
   });
 }
 
-/** Creates a directory in `folder` with a certificate for `hosts`, in files named like those of cert-manager's Secrets. Returns its path. */
+/** Writes a certificate for `hosts` to a new directory in `folder`, with the file names of a cert-manager Secret. Returns the directory's path. */
 export async function createCertificates(folder: string, ca: GenerateResult, ...hosts: string[]): Promise<string> {
   const certificate = await generate([{ name: "commonName", value: String(hosts[0]) }], {
     keyType: "ec",

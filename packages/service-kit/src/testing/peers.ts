@@ -23,26 +23,25 @@ type Handlers = {
 
 export const OPTIONS: CallOptions = { timeoutMs: 5_000 };
 
-/** A server of the quota service and its clients, new in each test. Clients call it through a TCP proxy. */
+/** A quota server and clients that call it through a TCP proxy. */
 export class TestPeers {
   readonly serverLifecycle = new Lifecycle(createLogger("test", "silent"));
   readonly clientLifecycle = new Lifecycle(createLogger("test", "silent"));
   /** The calls that the server has received since the client was ready. */
   contexts: CallContext[] = [];
-  #wire: TcpProxy | undefined;
+  #proxy: TcpProxy | undefined;
 
-  /** The TCP proxy of the last connected client. */
-  get wire(): TcpProxy {
-    if (this.#wire === undefined) throw new Error("no client is connected");
-    return this.#wire;
+  /** The proxy of the last connected client. */
+  get proxy(): TcpProxy {
+    if (this.#proxy === undefined) throw new Error("no client is connected");
+    return this.#proxy;
   }
 
-  /** Counts the gRPC streams on which `contexts` arrived. Multiplexed calls of one stream share its metadata object; a plain call has its own. */
+  /** Counts the gRPC streams of `contexts`. Multiplexed calls of one stream share a metadata object. */
   countStreams(): number {
     return new Set(this.contexts.map(({ metadata }) => metadata)).size;
   }
 
-  /** Starts a server with these handlers. Returns its port. */
   async startServer(handlers: Handlers): Promise<number> {
     const port = await freePort();
     const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, this.serverLifecycle);
@@ -56,7 +55,7 @@ export class TestPeers {
     return port;
   }
 
-  /** Starts a server with these handlers and returns a client of it. The stream of a multiplexed client is already open. */
+  /** Starts a server and returns its client. The stream of a multiplexed client is already open. */
   async startClient(
     isMultiplexed: boolean,
     getUsage: UnaryHandler,
@@ -65,7 +64,7 @@ export class TestPeers {
   ) {
     const port = await this.startServer({ getUsage, listMonthTurns, settle });
     const client = await this.connect(port, { isMultiplexed });
-    // A multiplexed client sends plain calls until its stream is open. When two calls arrive on the same stream, it is open.
+    // A multiplexed client sends plain calls until its stream is open.
     await expect
       .poll(async () => {
         this.contexts = [];
@@ -82,10 +81,9 @@ export class TestPeers {
     };
   }
 
-  /** Connects a client to a server through the TCP proxy. */
   async connect(port: number, options: Partial<PeerOptions> = {}) {
-    this.#wire = await startTcpProxy({ targetPort: port });
-    const target = `127.0.0.1:${this.#wire.port}`;
+    this.#proxy = await startTcpProxy({ targetPort: port });
+    const target = `127.0.0.1:${this.#proxy.port}`;
     const internalTokens = fixedTokens("token");
     return connectPeer(
       QuotaService,
@@ -96,13 +94,13 @@ export class TestPeers {
 
   async close(): Promise<void> {
     await this.clientLifecycle.close();
-    // Ends the client's last stream. It would stay open for up to a second, and the server would wait for it.
-    await this.#wire?.close();
+    // Ends the client's last stream. Otherwise the server would wait up to a second for it.
+    await this.#proxy?.close();
     await this.serverLifecycle.close();
   }
 }
 
-/** Creates new peers before each test and closes them after it. Returns a function that returns the running test's peers. */
+/** Creates peers before each test and closes them after it. The result returns the running test's peers. */
 export function useTestPeers(): () => TestPeers {
   let peers: TestPeers;
   beforeEach(() => {
@@ -112,9 +110,7 @@ export function useTestPeers(): () => TestPeers {
   return () => peers;
 }
 
-/** Returns the numbers from 0 to `count` - 1. */
 export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
-/** Returns the number in workspace_id as `used`. */
 export const echo: UnaryHandler = async ({ workspaceId }) => ({ used: Number(workspaceId) });
 /** Never answers, except to the calls that `startClient` makes until its stream is open. */
 export const neverAnswer: UnaryHandler = (request, context) =>

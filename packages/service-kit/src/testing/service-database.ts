@@ -18,22 +18,22 @@ type Target = Omit<MigrateOptions, "url"> & { rolePassword: string };
 /** The name of each schema's template database. A test worker migrates it once and copies it for each of its test files. */
 const templates = new Map<string, Promise<string>>();
 
-/** Creates a new database with one service's migrated schema. */
+/** Creates a database with one service's migrated schema. */
 export async function createServiceDatabase(target: Target): Promise<ServiceDatabase> {
   const template = templates.get(target.schema) ?? createTemplate(target);
   templates.set(target.schema, template);
   const { url: adminUrl, drop } = await createDatabase(undefined, { template: await template });
-  const own = new URL(adminUrl);
-  own.username = target.role;
-  own.password = target.rolePassword;
+  const roleUrl = new URL(adminUrl);
+  roleUrl.username = target.role;
+  roleUrl.password = target.rolePassword;
   const log = createLogger("test", "silent");
   const options = { applicationName: "test" };
-  const database = openDatabase({ ...options, url: own.href, maxConnections: 30 }, log);
+  const database = openDatabase({ ...options, url: roleUrl.href, maxConnections: 30 }, log);
   const admin = openDatabase({ ...options, url: adminUrl, maxConnections: 5, queryTimeoutMs: 0 }, log);
   return {
     database,
     admin,
-    url: own.href,
+    url: roleUrl.href,
     adminUrl,
     drop: async () => {
       await Promise.all([database.end(), admin.end()]);

@@ -1,12 +1,11 @@
 import { type Database, type Queryable, transaction } from "../database/database.ts";
 
-/** A statement and its values. */
 export type Statement = {
   /** Only a prepared statement has a name. */
   name?: string;
   text: string;
   values: unknown[];
-  /** The last SET statement that ran before this statement in its transaction. */
+  /** The last SET statement that ran before this statement on its connection. */
   setting?: string | undefined;
 };
 
@@ -40,7 +39,7 @@ export async function recordStatements(
   return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
 }
 
-/** Returns the tables that a statement scans sequentially, once per scan: in its plan for these values, then in its generic plan. */
+/** Returns the tables that a statement scans sequentially, in its plan for these values and in its generic plan. A table occurs once per scan. */
 export async function findSequentialScans(admin: Database, { text, values }: Statement): Promise<string[]> {
   const plans = [
     await admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),
@@ -50,7 +49,6 @@ export async function findSequentialScans(admin: Database, { text, values }: Sta
   return [...json.matchAll(/"Node Type":"Seq Scan",[^{}]*?"Relation Name":"(\w+)"/g)].map((match) => match[1] ?? "");
 }
 
-/** A node of an executed plan. */
 export type PlanNode = {
   "Relation Name"?: string;
   "Actual Rows": number;
@@ -61,7 +59,7 @@ export type PlanNode = {
 };
 
 /**
- * Runs a statement and returns its plan: for these values and, if the statement is prepared, also the generic plan, which PostgreSQL uses
+ * Runs a statement and returns its plan for these values. For a prepared statement, also returns the generic plan, which PostgreSQL may use
  * after some runs.
  */
 export async function explainAnalyze(admin: Database, statement: Statement): Promise<PlanNode[]> {

@@ -7,7 +7,6 @@ import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
 import { openTokens, parseTokens, type Tokens } from "../settings/tokens.ts";
 
-/** How often the tests' services read their token files. */
 export const REFRESH_MS = 10;
 
 export const tokenSource = (file: string) => ({ name: "INTERNAL_TOKEN", parse: parseTokens, file });

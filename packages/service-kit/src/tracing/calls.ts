@@ -1,13 +1,13 @@
 import type { CallObserver } from "@parley/rpc";
 import { currentTracer, failureLabel, openSpan, type Span, type SpanOptions } from "./tracer.ts";
 
-/** Returns the span attributes of a method such as `parley.quota.v1.QuotaService/Reserve`. */
+/** `method` is a name such as `parley.quota.v1.QuotaService/Reserve`. */
 function methodAttributes(method: string): Record<string, string> {
   const [service = "", name = ""] = method.split("/");
   return { "rpc.system": "grpc", "rpc.service": service, "rpc.method": name };
 }
 
-/** Returns an observer that traces a client's calls and sends the trace context to the peer. Undefined if tracing is off. */
+/** Returns an observer that traces a client's calls and sends the trace context to the server, or undefined if tracing is off. */
 export function createCallTracer(): CallObserver | undefined {
   const current = currentTracer();
   if (current === undefined) return undefined;
@@ -21,7 +21,7 @@ export function createCallTracer(): CallObserver | undefined {
 
 type ServedCall = { method: string; metadata: { get(key: string): unknown[] }; request: object };
 
-/** Opens the span of a served call, as a child of the caller's span. Undefined if the caller sent no trace context or tracing is off. */
+/** Opens a child of the caller's span. Returns undefined if the caller sent no trace context or tracing is off. */
 export function openServerSpan({ method, metadata, request }: ServedCall): Span | undefined {
   const current = currentTracer();
   if (current === undefined) return undefined;

@@ -22,15 +22,13 @@ type OpenSpan = Span & { context: api.Context };
 
 export type TracerOptions = {
   endpoint: string;
+  /** The share of new traces that are recorded, from 0 to 1. */
   ratio: number;
-  /** Returns the current headers for the collector, as `name=value` separated by commas. */
+  /** Returns the current headers for the collector: `name=value`, separated by commas. */
   headers: (() => string) | undefined;
 };
 
-/**
- * Returns a tracer that sends batches of spans to an OTLP collector. `shutDown` sends the last batch and ends the tracer. start.ts imports
- * this file only if tracing is on.
- */
+/** Returns a tracer that sends batches of spans to an OTLP collector. `shutDown` sends the last batch and ends the tracer. */
 export function createTracer(service: string, { endpoint, ratio, headers }: TracerOptions, log: Logger) {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": service, "service.namespace": "parley" }),

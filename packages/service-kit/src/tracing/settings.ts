@@ -7,8 +7,8 @@ export type TracingSettings = {
   /** The share of traces that is sampled, from 0 to 1. A called service follows its caller's decision. */
   ratio: number;
   /**
-   * The file that OTEL_EXPORTER_OTLP_HEADERS_FILE names, with headers for the collector as `name=value` separated by commas. Undefined without
-   * that variable: the exporter itself reads the headers that OTEL_EXPORTER_OTLP_HEADERS contains.
+   * The file that OTEL_EXPORTER_OTLP_HEADERS_FILE names. It contains headers for the collector as `name=value`, separated by commas. Undefined
+   * if only OTEL_EXPORTER_OTLP_HEADERS is set, because the exporter itself reads that variable.
    */
   headers?: SecretSource<string> | undefined;
 };

@@ -5,10 +5,10 @@ import { openSecret } from "../settings/secrets.ts";
 import type { TracingSettings } from "./settings.ts";
 import { installTracer } from "./tracer.ts";
 
-/** How long the last batch of spans may take when the service stops. */
+/** How long sending the last batch of spans may take when the service stops. */
 const SHUTDOWN_TIMEOUT_MS = 3_000;
 
-/** Turns tracing on. Without settings it does nothing and loads no library. */
+/** Turns tracing on. If `settings` is undefined, does nothing and loads no library. */
 export async function startTracing(
   service: string,
   settings: TracingSettings | undefined,

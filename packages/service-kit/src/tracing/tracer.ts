@@ -2,10 +2,9 @@ export type Attributes = Readonly<Record<string, string | number | readonly stri
 
 export type SpanOptions = { kind?: "client" | "server"; attributes?: Attributes };
 
-/** An operation in a trace. */
 export type Span = {
   setAttributes(attributes: Attributes): void;
-  /** Runs `work`. Spans that it opens become children of this span. */
+  /** Spans that `work` opens become children of this span. */
   run<T>(work: () => T): T;
   /** Ends the span. `failure` is a stable code or an error's name, never a message. */
   end(failure?: string): void;
@@ -13,44 +12,41 @@ export type Span = {
 
 export type SpanIds = { trace_id: string; span_id: string };
 
-/** The operations of a tracing library that a service uses. */
+/** The tracing operations that services use. */
 export type Tracer = {
   /** Opens the first span of a new trace. */
   openRoot(name: string, options: SpanOptions): Span;
   /** Opens a child of the active span. Undefined if no span is active. */
   openChild(name: string, options: SpanOptions): Span | undefined;
-  /** Opens a child of the caller's span. `read` returns the value of a call's header. Undefined if the headers contain no trace context. */
+  /** Opens a child of the caller's span. `read` returns the value of a header. Undefined if the headers contain no trace context. */
   openRemoteChild(read: (key: string) => string | undefined, name: string, options: SpanOptions): Span | undefined;
-  /** Writes the headers from which `openRemoteChild` opens a child of `span` at the peer. */
+  /** Writes the headers of a call, so that `openRemoteChild` opens a child of `span` at the callee. */
   inject(span: Span, write: (key: string, value: string) => void): void;
-  /** Adds attributes to the active span. */
   annotateActiveSpan(attributes: Attributes): void;
-  /** Returns the ids of the active span, for log lines. */
+  /** For log lines. */
   activeIds(): SpanIds | undefined;
   /** Returns the ids of the active span if its trace is recorded. */
   recordedIds(): SpanIds | undefined;
-  /** Runs `work` outside any trace. */
   runOutsideTrace<T>(work: () => T): T;
 };
 
-// One per process. If tracing is off, it is undefined and no tracing library is loaded.
+// Undefined if tracing is off.
 let installed: Tracer | undefined;
 
 export function installTracer(tracer: Tracer | undefined): void {
   installed = tracer;
 }
 
-/** Returns the process's tracer; undefined if tracing is off. */
 export function currentTracer(): Tracer | undefined {
   return installed;
 }
 
-/** Returns the labels of a metric's exemplar: the ids of the active span, or none if its trace is not recorded. */
+/** Returns the active span's ids for a metric's exemplar, or none if its trace is not recorded. */
 export function exemplarLabels(): Partial<SpanIds> {
   return installed?.recordedIds() ?? {};
 }
 
-/** Opens a child of the active span, which the caller must end. Undefined if no span is active or tracing is off. */
+/** Opens a child of the active span. The caller must end the child. Returns undefined if no span is active or tracing is off. */
 export function openSpan(name: string, options: SpanOptions): Span | undefined {
   return installed?.openChild(name, options);
 }
@@ -76,7 +72,7 @@ async function endSpanAfter<T>(span: Span, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the label of an error in a span: its stable code or its name. */
+/** Returns an error's code or name, for Span.end. */
 export function failureLabel(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof code === "string" || typeof code === "number") return String(code);

@@ -5,7 +5,7 @@ import { fetchConfig } from "./fetch-config.ts";
 
 const BODY = JSON.stringify({ bot: { name: "Helper" } });
 
-test("fetchConfig sends a new request if the connection breaks within the configuration", async () => {
+test("fetchConfig sends a new request if the connection breaks in the middle of the response", async () => {
   let requests = 0;
   const server = createServer((_, response) => {
     requests++;

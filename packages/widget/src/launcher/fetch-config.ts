@@ -5,9 +5,9 @@ const FIRST_BACKOFF_MS = 2_000;
 const MAX_ATTEMPTS = 7;
 
 /**
- * Fetches the bot's display configuration. Retries after a network error, an incomplete response, 429 and 5xx. Before a
- * retry, waits for the time in Retry-After or, without this header, for an exponential backoff. Throws an Error whose
- * message is the service's code, such as `origin_not_allowed`, the status of a response without a code, or `network`.
+ * Retries after a network error, an incomplete response, 429 and 5xx, with the delay of Retry-After or else an
+ * exponential backoff. Throws an Error whose message is the service's code, such as `origin_not_allowed`, the status of
+ * a response without a code, or `network`.
  */
 export async function fetchConfig(base: string, publicKey: string, signal: AbortSignal): Promise<BotConfig> {
   const url = `${base}api/widget/config/?public_key=${encodeURIComponent(publicKey)}`;

@@ -16,7 +16,6 @@ export interface Launcher {
   showError(isShown: boolean): void;
 }
 
-/** Creates the launcher in a shadow root. */
 export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
   const [chat, loadFailed] = selectLauncherWords(options.lang);
   const label = bot.name ? `${chat}: ${bot.name}` : chat;

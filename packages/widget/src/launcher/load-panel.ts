@@ -30,8 +30,8 @@ async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Opt
 }
 
 /**
- * Loads the panel that this launcher was built with. After an upgrade, a page that was already open asks for a file
- * that no longer exists. So if the load fails, this function loads the current panel from the manifest.
+ * Loads the panel that this launcher was built with. If that fails, loads the panel that the server's manifest names:
+ * after an upgrade, a page that was already open asks for a file that no longer exists.
  */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {

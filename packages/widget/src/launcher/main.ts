@@ -9,8 +9,7 @@ const running = window.Parley;
 if (!script?.dataset.publicKey) {
   console.warn("Parley: the script element has no data-public-key attribute");
 } else if (script.isConnected && running?.publicKey !== script.dataset.publicKey) {
-  // Does not start if a framework removed the script element before it ran, or if a widget with the same key is running.
-  // A single-page framework may insert the script again on navigation.
+  // A single-page framework may remove the script element before the script runs, or insert it again on navigation.
   running?.destroy();
   window.Parley = startWidget(readOptions(script));
 }

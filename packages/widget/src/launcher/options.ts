@@ -29,7 +29,7 @@ export function readOptions(script: HTMLScriptElement): Options {
     publicKey,
     nonce: script.nonce ?? "",
     lang: language,
-    // The pattern is for a data-lang that differs from the page's language. Without data-lang, the page's direction counts too.
+    // The page's direction counts only without data-lang, which may differ from the page's language.
     isRightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
     position,
     theme,

@@ -16,9 +16,9 @@ export function startWidget(options: Options): ParleyApi {
   let launcher: Launcher | undefined;
   let panelLoading: Promise<Panel> | undefined;
   let panel: Panel | undefined;
-  /** Whether the panel is open, or opens as soon as it has loaded. */
+  /** Whether the panel is open or will open when it has loaded. */
   let isOpen = options.shouldOpen;
-  /** The focused element when the panel was opened. Gets the focus back when the panel closes. Null if data-open opened it. */
+  /** The element that had the focus when the panel was opened, and gets it back at the close. Null if data-open opened the panel. */
   let opener: HTMLElement | null = null;
 
   const emit: PanelContext["emit"] = (name, detail) =>

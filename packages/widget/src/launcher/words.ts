@@ -1,4 +1,4 @@
-// The launcher's texts. They are part of the launcher's file, so that it needs no further request. Keep them short: the file's size is limited.
+// Keep these texts short: the size of the launcher's file is limited.
 
 /** The launcher's accessible name, and the notice that the panel could not be loaded. */
 export type LauncherWords = readonly [chat: string, loadFailed: string];
@@ -19,7 +19,6 @@ const WORDS: Readonly<Record<string, LauncherWords>> = {
   zh: ["聊天", "请重试。"],
 };
 
-/** Returns the texts in a language, or in English if there is no translation. */
 export function selectLauncherWords(lang: string): LauncherWords {
   return WORDS[lang.slice(0, 2)] ?? ENGLISH;
 }

@@ -13,15 +13,14 @@ import {
   UNSENT_TTL_MS,
 } from "./session-store.ts";
 
-/** Callbacks of a chat session's changes. */
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
-  /** Called when a turn ends. Without a code, the reply is complete; otherwise the code is the reason why it is not. */
+  /** Called when a turn ends. Without a code, the reply is complete. */
   onTurnEnd(replyId: string, code?: string): void;
 }
 
-/** How many times a message is sent again after `rate_limited`. */
+/** After `rate_limited`. */
 const MAX_RESENDS = 3;
 
 /** Sends the visitor's messages one after the other and stores them with their replies. */
@@ -30,10 +29,9 @@ export class ChatSession {
   readonly #store: SessionStore;
   readonly #view: ChatView;
   readonly #newId: () => string;
-  /** Messages that wait until the running turn has ended. */
   readonly #queue: string[] = [];
   readonly #openedAt = Date.now();
-  /** Aborts the running turn, also at the service. */
+  /** Aborts the running turn, here and at the service. */
   #turn: AbortController | undefined;
   #active: ActiveEntry | undefined;
   #frame = 0;
@@ -45,13 +43,11 @@ export class ChatSession {
     this.#view = view;
   }
 
-  /** Shows the session as stored, with the active entry. */
   show(): void {
     cancelAnimationFrame(this.#frame);
     this.#view.show(this.#store.read().entries, this.#active);
   }
 
-  /** Sends a message, or queues it while a turn is running. Ignores a blank one. */
   send(message: string): void {
     // The service rejects NUL and lone surrogates.
     const text = String(message).replaceAll("\0", "").toWellFormed().trim();
@@ -66,7 +62,7 @@ export class ChatSession {
     }
   }
 
-  /** Sends a message again. The entry is the message itself or its reply. */
+  /** Sends a message again. The entry is the message or its reply. */
   retry({ id }: Entry): void {
     const question = this.#store.read().entries.find((entry) => entry.id === id.split(":")[0]);
     if (question && !this.#turn) {
@@ -84,13 +80,11 @@ export class ChatSession {
     }
   }
 
-  /** Stops the running turn and drops the queued messages. */
   stop(): void {
     this.#queue.length = 0;
     this.#turn?.abort();
   }
 
-  /** Stops the running turn, forgets the session and starts a new session. */
   reset(): void {
     this.stop();
     this.#store.reset();
@@ -98,7 +92,7 @@ export class ChatSession {
     this.show();
   }
 
-  /** Runs one turn to its end. Never rejects. */
+  /** Never rejects. */
   async #runTurn(pending: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
     const { session, entries } = this.#store.read();
     const turn = new AbortController();
@@ -120,7 +114,7 @@ export class ChatSession {
     this.show();
     try {
       code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
-        // The first update shows that the service has received the message.
+        // The service has received the message.
         if (received === reply) {
           question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
           this.#store.put(session, question);
@@ -145,8 +139,8 @@ export class ChatSession {
       failure = new Failure("stopped");
     }
     if (failure?.code === SESSION_NOT_FOUND && !question.failed) {
-      // The owner deleted the session. Delete it here too, and send the message in a new session. `failed` shows the visitor
-      // why the session is new, and prevents another new session.
+      // The owner deleted the session, so the message starts a new session. `failed` shows the visitor why, and prevents a
+      // second new session.
       this.#store.reset();
       return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
     }
@@ -175,7 +169,7 @@ export class ChatSession {
     if (next) {
       this.send(next);
     } else if (!code) {
-      // A reply was received, so the connection works: continue the next message that still waits for its reply.
+      // The connection works: continue the next message without a complete reply.
       this.resume();
     }
   }

@@ -16,7 +16,7 @@ export interface Composer {
   isBusy(): boolean;
 }
 
-/** Creates the composer. It calls `onSend` with a text of 1 to 4,000 characters. */
+/** Creates the composer. It calls `onSend` with a trimmed text of 1 to 4,000 characters. */
 export function createComposer(words: Words, onSend: (text: string) => void, onStop: () => void): Composer {
   let isBusy = false;
   const excessNotice = createElement("p", { class: "excess", role: "status" });
@@ -27,7 +27,7 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
     enterkeyhint: "send",
     oninput: () => update(),
     onkeydown: (event: KeyboardEvent) => {
-      // Enter that confirms the characters of an IME has another keyCode, 229. In Safari, `isComposing` is false then.
+      // Enter that confirms an IME's text has the keyCode 229. `isComposing` does not detect this Enter in Safari.
       if (event.keyCode === 13 && !event.shiftKey) {
         event.preventDefault();
         submit();

@@ -5,10 +5,10 @@ import type { Words } from "./words.ts";
 const NEW_ICON = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
 const CLOSE_ICON = "M6 6l12 12M18 6L6 18";
 
-/** The media query for screens on which the panel covers the page and is modal. The same as in panel.css. */
+/** Screens on which the panel covers the page and is modal. panel.css has the same media query. */
 export const FULL_SCREEN_QUERY = "(max-width: 30em), (max-height: 30em)";
 
-/** Creates the panel's dialog around its content. Tab keeps the focus inside. */
+/** Tab keeps the focus inside the dialog. */
 export function createDialog(
   { bot, signal }: PanelContext,
   words: Words,
@@ -35,7 +35,7 @@ export function createDialog(
     ...content,
   );
   dialog.addEventListener("keydown", (event) => {
-    // Escape that cancels the characters of an IME has another keyCode, 229.
+    // During an IME composition, Escape only cancels the composition and has the keyCode 229.
     if (event.keyCode === 27) {
       event.stopPropagation();
       actions.onEscape();
@@ -53,7 +53,7 @@ export function createDialog(
       }
     }
   });
-  // On iOS the on-screen keyboard covers the page and resizes the visual viewport only, which the visitor can then pan.
+  // On iOS the on-screen keyboard resizes only the visual viewport, which the visitor can then pan.
   for (const event of ["resize", "scroll"]) {
     visualViewport?.addEventListener(
       event,

@@ -5,10 +5,9 @@ import { renderMarkdown } from "./render-markdown.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
 
-/** The scrolling list of messages. */
 export interface MessageLog {
   readonly elements: readonly HTMLElement[];
-  /** Shows the entries, the active one last. Updates the elements of entries that are already shown. */
+  /** Shows the entries, the active one last. Keeps the elements of entries that are already shown. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
   /** Returns the shown text of a message, without its markup. */
   textOf(id: string): string;
@@ -63,7 +62,6 @@ export function createMessageLog(
     isAtEnd = true;
     followEnd();
   };
-  /** Scrolls to the new end if the visitor was at the end. Otherwise shows the button. */
   const followEnd = () => {
     if (isAtEnd) {
       scroller.scrollTop = scroller.scrollHeight;

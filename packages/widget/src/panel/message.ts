@@ -6,28 +6,24 @@ import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
 const THUMB_ICON =
   "M7 10v10H4V10zM7 11l4-7c1.6 0 2.5 1.2 2.2 2.7L12.5 10H18c1.4 0 2.3 1.2 2 2.5l-1.3 5.6c-.3 1.1-1.2 1.9-2.4 1.9H7";
 
-/** The visitor's actions on a message. */
 export interface MessageActions {
   /** Stores a rating; `""` removes it. */
   rate(entry: Entry, rating: "up" | "down" | ""): void;
   retry(entry: Entry): void;
 }
 
-/** The entry that is changing: a reply being received, or a message waiting to be sent again. */
+/** The entry that is still changing: a reply being received, or a message that will be sent again. */
 export interface ActiveEntry {
   readonly entry: Entry;
   /** Seconds until the message is sent again. */
   readonly waitSeconds?: number;
 }
 
-/** The element of one message. */
 export interface MessageView {
   readonly element: HTMLElement;
-  /** Shows an entry. `active` is set if the entry is changing. */
   update(entry: Entry, active?: ActiveEntry): void;
 }
 
-/** Creates the view of one message. */
 export function createMessageView(
   role: Entry["role"],
   botName: string,

@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** The content that each node shows: the Markdown of a box, the tag and value of an element inside a box, or the text of a text node. */
+/** The content that each rendered node shows: Markdown, a tag with its value, or text. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */

@@ -4,7 +4,7 @@ import type { PanelContext } from "../shared/types.ts";
 /** A reply, as far as it has arrived. */
 export interface Reply {
   readonly text: string;
-  /** The service's ID of the reply, for ratings. Unset before the first event, and for the fallback of a blocked turn, which cannot be rated. */
+  /** The service's ID of the reply, for ratings. Unset before the `meta` event, and for a blocked turn, which cannot be rated. */
   readonly messageId?: number;
 }
 
@@ -16,13 +16,13 @@ export interface KeyedMessage {
 }
 
 /**
- * Sends a visitor's message and calls `onReply` with the whole reply so far, after each event. With the key of a
- * message that was sent before, receives the same reply again.
+ * Sends a visitor's message. After each event, calls `onReply` with the reply so far. If the same message was sent before
+ * with the same key, receives the reply to it again.
  *
  * Returns undefined if the reply is complete or blocked. Otherwise returns the code of its `error` event, "stopped" if it was
- * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message. Also throws a Failure if
- * the browser is offline or the connection is lost too often; the service may then still be generating the reply. Throws
- * the signal's reason if the signal is aborted.
+ * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message, if the browser is offline, or if
+ * the connection is lost too often; in the last two cases the service may still generate the reply. Throws the signal's
+ * reason if the signal is aborted.
  */
 export async function sendMessage(
   { base, publicKey, visitor }: PanelContext,

@@ -77,7 +77,7 @@ describe("SessionStore", () => {
     expect(store.read().session).not.toBe(session);
   });
 
-  it("drops the oldest entries above the maximum", () => {
+  it("drops the oldest entries when there are more than the maximum", () => {
     const store = open();
     const { session } = store.read();
     for (let at = 0; at < MAX_ENTRIES + 5; at++) {

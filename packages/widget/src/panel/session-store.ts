@@ -8,8 +8,8 @@ export interface Entry {
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
   /**
-   * An error code. On a message, the reason why it has no reply, or SESSION_NOT_FOUND if it was sent again in a new
-   * session. On a reply, the reason why it is not complete.
+   * An error code. On a message: why it has no reply, or SESSION_NOT_FOUND if it was sent again in a new session. On a
+   * reply: why it is incomplete.
    */
   readonly failed?: string;
   /** The idempotency key of a message whose reply has not ended. With the same key, the service sends the same reply. */
@@ -18,9 +18,9 @@ export interface Entry {
   readonly expires?: number;
 }
 
-/** If the service may not have received a message, a page that is opened within this time after the message was sent resends it. */
+/** For this long after a message was sent, a newly opened page sends it again if the service may not have received it. */
 export const UNSENT_TTL_MS = 300_000;
-/** If the service has received a message, a page that is opened within this time after the first event fetches the rest of the reply. */
+/** For this long after the first event of a reply, a newly opened page fetches the rest. */
 export const UNREAD_TTL_MS = 86_400_000;
 
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
@@ -30,8 +30,8 @@ export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 export const SESSION_NOT_FOUND = "session_not_found";
 
 /**
- * Returns the first message that has a key and had not expired when the page was opened, at `openedAt` in milliseconds
- * since 1970. Skips a message that failed for another reason than the connection, unless it was sent again in a new session.
+ * Returns the first message that has a key and had not expired at `openedAt`, in milliseconds since 1970. Skips a message
+ * that failed, unless the connection failed or the message was sent again in a new session.
  */
 export function findUnanswered(entries: readonly Entry[], openedAt: number): Entry | undefined {
   return entries.find(
@@ -56,7 +56,7 @@ export const MAX_ENTRIES = 200;
 export class SessionStore {
   /** The key of the session in the storage. */
   readonly itemKey: string;
-  /** Undefined if the browser refused access to the storage or a write failed, for example because the storage is full. */
+  /** Undefined after a refused access or a failed write. */
   #storage: Pick<Storage, "getItem" | "setItem"> | undefined;
   readonly #newId: () => string;
   #memory: StoredSession;

@@ -1,10 +1,9 @@
 import { ensureContrast, parseColor } from "../shared/color.ts";
 import type { PanelContext } from "../shared/types.ts";
 
-/** The backgrounds on which text has the accent colour: the panel and a reply's bubble. The same values as in panel.css. */
+/** The backgrounds of accent-coloured text: the panel and a reply's bubble. The same values as in panel.css. */
 const BACKGROUNDS = { light: ["#ffffff", "#f1f3f6"], dark: ["#16181d", "#242830"] } as const;
 
-/** Applies the bot's theme. The theme `system` follows the system's colour scheme. */
 export function applyTheme({ bot, root, signal }: PanelContext): void {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const apply = () => {

@@ -7,7 +7,7 @@ import { ENGLISH, fillPlaceholders, pickLanguage, selectNotice } from "./words.t
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
 
-/** Error codes of the API and of the widget, each with its text and canRetry. */
+/** Error codes of the API and of the widget, each with the key of its text and canRetry. */
 const CODES = [
   ["invalid_json", "refused", false],
   ["invalid_message", "refused", false],
@@ -49,8 +49,8 @@ describe("selectNotice", () => {
   });
 });
 
-describe("the language files", () => {
-  it.each(LANGUAGES)("in %s have the keys and placeholders of English", (lang) => {
+describe("the language file", () => {
+  it.each(LANGUAGES)("for %s has the keys and placeholders of English", (lang) => {
     const words = JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Record<string, string>;
     expect(Object.keys(words)).toEqual(Object.keys(ENGLISH));
     for (const [key, english] of Object.entries(ENGLISH)) {
@@ -59,7 +59,7 @@ describe("the language files", () => {
     }
   });
 
-  it.each(LANGUAGES)("in %s have a counterpart in the launcher's texts", (lang) => {
+  it.each(LANGUAGES)("for %s has a counterpart in the launcher's texts", (lang) => {
     expect(selectLauncherWords(lang)).not.toBe(selectLauncherWords("en"));
   });
 });

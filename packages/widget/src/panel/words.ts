@@ -1,6 +1,4 @@
-// The panel's texts. English is built in. Each file in src/lang translates the same keys to another language.
-
-/** The English texts. `{n}` is replaced by a number, `{name}` by the bot's name. */
+/** The panel's texts in English. Each file in src/lang has the same keys. `{n}` is replaced by a number, `{name}` by the bot's name. */
 export const ENGLISH = {
   input: "Your message",
   placeholder: "Write a message…",
@@ -33,14 +31,13 @@ export const ENGLISH = {
   ended: "The earlier conversation has ended. This is a new one.",
 } as const;
 
-/** The texts in one language. */
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
 /**
- * For each text, the error codes for which it is shown, separated by spaces. It is also shown for the code that is equal to
- * the text's key. For any other code, `failed` is shown.
+ * For each text's key, the error codes for which the text is shown, separated by spaces. The key itself is one of these codes.
+ * For any other code, `failed` is shown.
  */
-const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
+const CODES_BY_KEY: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "",
   offline: "",
   network: "",
@@ -56,33 +53,33 @@ const CODES_BY_WORD: Readonly<Partial<Record<keyof Words, string>>> = {
 };
 
 /**
- * The texts that are shown without a button to try again. For `ended`, the widget has already sent the message again in a new session. For the
+ * The keys of the texts without a button to try again. For `ended`, the widget has already sent the message again in a new session. For the
  * others, the same message would fail again.
  */
-const WORDS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
+const KEYS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 
-/** Returns the key of the text for an error code, and whether to offer the visitor to try again. */
+/** Returns the text's key for an error code, and whether to show a button to try again. */
 export function selectNotice(code: string): { readonly key: keyof Words; readonly canRetry: boolean } {
   const key =
-    (Object.keys(CODES_BY_WORD) as (keyof Words)[]).find((each) =>
-      `${each} ${CODES_BY_WORD[each]}`.split(" ").includes(code),
+    (Object.keys(CODES_BY_KEY) as (keyof Words)[]).find((each) =>
+      `${each} ${CODES_BY_KEY[each]}`.split(" ").includes(code),
     ) ?? "failed";
-  return { key, canRetry: !WORDS_WITHOUT_RETRY.includes(key) };
+  return { key, canRetry: !KEYS_WITHOUT_RETRY.includes(key) };
 }
 
-/** Replaces the placeholders of a text. Placeholders without a value stay. */
+/** Placeholders without a value stay in the text. */
 export function fillPlaceholders(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
-/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined if none fits. English is built in and never offered. */
+/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined. English is built in, so it is not among `offered`. */
 export function pickLanguage(tag: string, offered: readonly string[]): string | undefined {
   return offered.find((lang) => lang === tag) ?? offered.find((lang) => lang === tag.split("-")[0]);
 }
 
 const TIMEOUT_MS = 3_000;
 
-/** Fetches the texts in a language. Returns English if there is no translation or it cannot be fetched within 3 s. */
+/** Fetches a translation. Returns the English texts if there is none or it cannot be fetched within 3 s. */
 export async function loadWords(tag: string, base: string): Promise<Words> {
   // The build defines LANGUAGES: see globals.d.ts.
   const [hash, offered] = LANGUAGES;

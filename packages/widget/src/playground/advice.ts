@@ -22,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   stopped: "Stopped.",
 };
 
-/** Returns an error code with its advice. Without advice, refers to docs/api.md instead of the logs, because the edge does not log refused requests. */
+/** For a code without advice, refers to docs/api.md instead of the edge's logs, which do not contain refused requests. */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

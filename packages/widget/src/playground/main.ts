@@ -27,7 +27,7 @@ const status = byId("status");
 const download = byId("download");
 const timeline = new Timeline(byId("events"), byId("metering"), () => performance.now());
 
-const openedAt = Date.now();
+const pageOpenedAt = Date.now();
 /** Error codes after which a later request with the same key may still get the reply. */
 const RETRYABLE = /^(authentication_required|auth_unavailable|unavailable|overloaded|rate_limited)$/;
 
@@ -65,7 +65,7 @@ function showSession(): void {
   for (const entry of entries) {
     showEntry(entry);
   }
-  if (status.textContent === TOKEN_NEEDED && !findUnanswered(entries, openedAt)) {
+  if (status.textContent === TOKEN_NEEDED && !findUnanswered(entries, pageOpenedAt)) {
     status.textContent = "";
   }
 }
@@ -110,7 +110,7 @@ function showError(error: unknown): void {
 
 /** Continues the first reply that is not complete. Asks for the access token if none is entered. */
 function resume(): void {
-  const question = findUnanswered(store.read().entries, openedAt);
+  const question = findUnanswered(store.read().entries, pageOpenedAt);
   if (question && !turn) {
     if (token.value) {
       void runTurn(question);
@@ -120,7 +120,7 @@ function resume(): void {
   }
 }
 
-/** Sends a message. Receives the same reply again if the message has a key. */
+/** Sends a message. If it has a key, it was sent before, and the service returns the same reply again. */
 async function runTurn(pending: Entry): Promise<void> {
   const { session, entries } = store.read();
   const key = pending.key ?? createUuid();
@@ -182,7 +182,6 @@ async function runTurn(pending: Entry): Promise<void> {
     return;
   }
   forgetTurn();
-  // A request with another token, or the same request later, may still get the reply.
   const canResume = failure && (CONNECTION_FAILURE.test(failure.code) || (pending.key && RETRYABLE.test(failure.code)));
   store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);

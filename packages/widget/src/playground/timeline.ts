@@ -3,15 +3,15 @@ import { createElement } from "../shared/dom.ts";
 /** Shows the events of one turn as they arrive, with the milliseconds since the request, and a summary at the end. */
 export class Timeline {
   readonly #rows: HTMLElement;
-  readonly #metering: HTMLElement;
+  readonly #summaryList: HTMLElement;
   readonly #now: () => number;
   #startedAt = 0;
   #firstTokenMs: number | undefined;
   #tokenEvents = 0;
 
-  constructor(rows: HTMLElement, metering: HTMLElement, now: () => number) {
+  constructor(rows: HTMLElement, summaryList: HTMLElement, now: () => number) {
     this.#rows = rows;
-    this.#metering = metering;
+    this.#summaryList = summaryList;
     this.#now = now;
   }
 
@@ -20,7 +20,7 @@ export class Timeline {
     this.#firstTokenMs = undefined;
     this.#tokenEvents = 0;
     this.#rows.replaceChildren();
-    this.#metering.replaceChildren();
+    this.#summaryList.replaceChildren();
   }
 
   add(name: string, data: Readonly<Record<string, unknown>>): void {
@@ -50,7 +50,7 @@ export class Timeline {
     };
     for (const [name, value] of Object.entries(summary)) {
       if (value !== undefined && value !== "") {
-        this.#metering.append(
+        this.#summaryList.append(
           createElement("div", {}, createElement("dt", {}, name), createElement("dd", {}, String(value))),
         );
       }

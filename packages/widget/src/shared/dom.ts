@@ -1,7 +1,7 @@
 /** An element's attributes, and its event listeners under `on<event>`. */
 export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
-/** Creates an element. Strings become text nodes and are never parsed as HTML, so no trusted type is needed. */
+/** Creates an element. Strings become text nodes, which the policy `require-trusted-types-for 'script'` permits. */
 export function createElement<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -31,10 +31,7 @@ export function createIcon(path: string): SVGElement {
   return svg;
 }
 
-/**
- * Adds CSS to a shadow root or document as a constructed style sheet. A strict content security policy would block a
- * style element.
- */
+/** Adds CSS as a constructed style sheet, because a strict content security policy blocks style elements. */
 export function addStyles(root: DocumentOrShadowRoot, css: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);

@@ -1,10 +1,10 @@
 /**
- * A request or turn that failed. The code is one of the service's, or one of the widget's own: `network`, `offline`,
+ * A request or turn that failed. The code is the service's, or one of the widget's own: `network`, `offline`,
  * `interrupted`, `stopped`, `failed`, `refused` and `unavailable`.
  */
 export class Failure extends Error {
   declare readonly code: string;
-  /** The service's Retry-After in seconds; 0 without one. */
+  /** The Retry-After header in seconds; 0 without one. */
   declare readonly retryAfterSeconds: number;
 
   constructor(code: string, retryAfterSeconds = 0) {

@@ -52,7 +52,7 @@ describe("splitBlocks and parseBlocks", () => {
     ]);
   });
 
-  it("lets a bullet interrupt a paragraph, but not a number other than 1", () => {
+  it("starts a list within a paragraph at a bullet, but not at a number other than 1", () => {
     expect(parseBlocks("Things:\n- a\n* b")).toEqual([
       ["p", ["Things:"]],
       ["ul", [["li", ["a"]]]],

@@ -15,8 +15,8 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 
 /**
- * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. An exception is a text that ends with an empty
- * line and a list item's number, without the `.` or `)` after the number: the number is a block of its own until that character is appended.
+ * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. Exception: if a text ends with a list, an
+ * empty line and a number, the number is a block of its own. When `.` or `)` is appended, it becomes part of the list.
  */
 export function splitBlocks(source: string): string[] {
   const blocks: string[] = [];
@@ -80,8 +80,8 @@ function isSameList(one: string, other: string): boolean {
 }
 
 /**
- * The nesting limit of quotes and lists, and of the opening marks that wait for their closing mark. It protects the stack and
- * limits the time of parsing. Deeper nesting becomes text.
+ * Limits the nesting of quotes and lists, and the number of opening marks that wait for their closing mark. Protects the stack and limits
+ * the time of parsing. Everything beyond the limit becomes text.
  */
 const MAX_DEPTH = 6;
 
@@ -146,8 +146,8 @@ export function parseInline(source: string): (Tree | string)[] {
     nodes.push(mark);
   };
   /**
-   * Forgets the last opening mark of this kind and the opening marks after it. With a tag, also moves all nodes after the last opening mark
-   * of this kind into a new element, and replaces the mark with the element. Returns a truthy value if it made an element.
+   * Forgets the last opening mark of this kind and the opening marks after it. With a tag, also replaces the mark and all nodes after it
+   * with an element that contains these nodes. Returns a truthy value if it made an element.
    */
   const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
     const at = opened.findLastIndex(([kind]) => kind === mark);

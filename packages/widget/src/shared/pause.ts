@@ -1,4 +1,4 @@
-/** Resolves after a number of milliseconds, or when the signal is aborted during the wait. Callers check beforehand whether it is aborted already. */
+/** Resolves after `ms`, or when the signal is aborted during the wait. A signal that is already aborted has no effect. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);

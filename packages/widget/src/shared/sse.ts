@@ -1,4 +1,4 @@
-/** One Server-Sent Event: its name (`message` if the stream gives none), its data lines, joined by newlines, and the last id so far. */
+/** One Server-Sent Event. `name` is `message` if the stream gives none, `data` has the data lines joined by newlines, `id` is the last id so far. */
 export interface ServerEvent {
   readonly name: string;
   readonly data: string;
@@ -7,7 +7,7 @@ export interface ServerEvent {
 
 /**
  * Returns a function that takes the stream's text in chunks of any size and calls `onEvent` for each complete event.
- * Ignores comments and events without data, as the standard requires, and also retry hints.
+ * Ignores comments, events without data, and retry hints.
  */
 export function createSseParser(onEvent: (event: ServerEvent) => void): (chunk: string) => void {
   let incompleteLine = "";

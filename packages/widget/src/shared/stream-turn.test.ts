@@ -37,7 +37,7 @@ afterEach(async () => {
   await once(server, "close");
 });
 
-/** Starts a turn and waits until the server has received its request. */
+/** Starts a turn and waits for its first request. */
 async function start(signal = new AbortController().signal) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const turn = streamTurn({ url, body: {}, key: "key-1", signal, onEvent: (name) => events.push(name) });
@@ -48,7 +48,7 @@ async function start(signal = new AbortController().signal) {
   return { outcome, response: await waitForResponse(1) };
 }
 
-/** Waits for the response to the request with this number; the first is 1. Advances the timers past the waits between requests. */
+/** Waits for the response to the request with this number, counted from 1. Advances the timers past the delays between requests. */
 async function waitForResponse(number: number): Promise<ServerResponse> {
   await vi.waitFor(async () => {
     await vi.advanceTimersByTimeAsync(number === 1 ? 0 : 4_000);
@@ -57,7 +57,6 @@ async function waitForResponse(number: number): Promise<ServerResponse> {
   return responses[number - 1] as ServerResponse;
 }
 
-/** Writes an event of this name and waits until the turn has received it. */
 async function writeEvent(response: ServerResponse, name: string, id = "") {
   const count = events.length;
   response.write(`: heartbeat\n\n${id && `id: ${id}\n`}event: ${name}\ndata: {}\n\n`);
@@ -65,7 +64,7 @@ async function writeEvent(response: ServerResponse, name: string, id = "") {
 }
 
 describe("streamTurn", () => {
-  it("opens the connection again after 45 s of silence, but not while data arrives", async () => {
+  it("reconnects after 45 s without data, but not while data arrives", async () => {
     const { response } = await start();
     for (let count = 0; count < 5; count++) {
       await vi.advanceTimersByTimeAsync(30_000);
@@ -87,13 +86,13 @@ describe("streamTurn", () => {
     await closed;
   });
 
-  it("sends the same key and continues from the last event after a lost connection", async () => {
+  it("after a lost connection, sends the same key and continues from the last event", async () => {
     const { outcome, response } = await start();
     await writeEvent(response, "meta", "7-0");
     await writeEvent(response, "token", "7-5");
     response.destroy();
     const second = await waitForResponse(2);
-    // The service opens every response with meta. streamTurn passes on only the meta of the first response.
+    // Every response begins with meta. streamTurn reports only the first one.
     second.write("id: 7-5\nevent: meta\ndata: {}\n\n");
     await writeEvent(second, "token", "7-9");
     second.end("id: 7-9\nevent: done\ndata: {}\n\n");
@@ -105,7 +104,7 @@ describe("streamTurn", () => {
     ]);
   });
 
-  it("starts the reply anew if the service refuses the last event's id", async () => {
+  it("starts the reply again from its first event if the service refuses the last event's id", async () => {
     const { outcome, response } = await start();
     await writeEvent(response, "meta", "7-0");
     statuses = [400];

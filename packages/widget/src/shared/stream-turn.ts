@@ -2,7 +2,7 @@ import { Failure } from "./failure.ts";
 import { pause } from "./pause.ts";
 import { createSseParser } from "./sse.ts";
 
-/** The service sends a heartbeat every 15 s. After three missed ones the connection counts as lost. */
+/** Three heartbeats of the service, which sends one every 15 s. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
 /** The waits before reconnecting: 0.5 s, 1 s, 2 s, up to 16 s. Each `token` resets the wait and the number of reconnections. */
@@ -12,7 +12,6 @@ const MAX_RECONNECTIONS = 6;
 /** How long the service may take to close the stream after `done`. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** A turn to request. */
 export interface TurnRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -26,8 +25,8 @@ export interface TurnRequest {
 
 /**
  * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Continues the reply after a
- * lost connection. Throws the signal's reason when the signal is aborted. Throws a Failure when the service returns an
- * error, or when the browser is offline or the connection is lost too often.
+ * lost connection. Throws the signal's reason, or a Failure if the service returns an error, the browser is offline or the
+ * connection is lost too often.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
   let lastEventId = "";
@@ -52,15 +51,11 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
   }
 }
 
-/**
- * Returns whether to reconnect. Does not reconnect after an `unavailable` before the first event, because the visitor gets a
- * button to try again.
- */
+/** After an `unavailable` before the first event, the visitor gets a button to try again instead of a reconnection. */
 function canReconnect(code: string, lastEventId: string): boolean {
   return /^(network|interrupted)$/.test(code) || (lastEventId !== "" && code === "unavailable");
 }
 
-/** Sends one request and reads its response until `done`. Calls `onProgress` after each event. */
 async function receive(
   request: TurnRequest,
   lastEventId: string,
@@ -110,7 +105,7 @@ async function receive(
     throw error instanceof Failure ? error : new Failure(navigator.onLine ? "network" : "offline");
   } finally {
     clearTimeout(silenceTimer);
-    // After `done` the service closes the stream, and the connection can be reused. Otherwise close it at once.
+    // If the service closes the stream after `done`, the browser can reuse the connection.
     setTimeout(() => connection.abort(), isDone ? CLOSE_TIMEOUT_MS : 0);
   }
   if (!isDone) {

@@ -34,7 +34,6 @@ export interface WidgetEvents {
   new: Record<string, never>;
 }
 
-/** The values that the launcher passes to the panel. */
 export interface PanelContext {
   /** The service's URL, ending in a slash. */
   readonly base: string;
@@ -50,13 +49,13 @@ export interface PanelContext {
   /** Aborted when the widget is destroyed. */
   readonly signal: AbortSignal;
   emit<Name extends keyof WidgetEvents>(name: Name, detail: WidgetEvents[Name]): void;
-  /** Closes the panel, by way of the launcher. */
+  /** Asks the launcher to close the panel. */
   close(): void;
 }
 
 /** The panel's functions that the launcher calls. */
 export interface Panel {
-  /** Shows the panel. `focus` moves the keyboard focus into it, for a visitor who opened it. */
+  /** Shows the panel. If `focus` is true, moves the keyboard focus into it. */
   show(focus: boolean): void;
   hide(): void;
   send(text: string): void;

@@ -1,7 +1,7 @@
 import { toConnectError } from "./response-error.ts";
 import { fetchWithSession, readJson } from "./session-fetch.ts";
 
-/** A Connect call of an admin method, or the query string of a list of conversations. */
+/** A Connect call of an admin method, or the query string of the edge's GET /api/conversations/. */
 type BatchCall = { method: string; message: unknown } | { conversations: string };
 type BatchResponse = { status: number; code?: string; body: unknown };
 
@@ -12,14 +12,14 @@ type QueuedCall = {
 };
 
 const RPC_PATH = "/api/rpc/";
-/** How long a batch collects calls. A screen starts its queries in one render, so they are in one batch. */
+/** How long a batch collects calls. Long enough for the queries that a screen starts in one render. */
 const BATCH_WINDOW_MS = 5;
-/** The most calls that the console's backend accepts in one batch. */
+/** The console's backend refuses larger batches. */
 const MAX_CALLS = 20;
 
 let queue: QueuedCall[] = [];
 
-/** Sends a call together with the other calls of the same render, in one request. */
+/** Sends a call in one request with other calls that are made at about the same time. */
 export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
   return new Promise((resolve, reject) => {
     queue.push({ call, resolve, reject });

@@ -31,7 +31,7 @@ export const workspaces = createClient(WorkspaceAdminService, transport);
 export const sessions = createClient(SessionAdminService, transport);
 export const turns = createClient(TurnAdminService, transport);
 export const tools = createClient(ToolAdminService, transport);
-/** Clients of the audit logs: each service with admin methods that change something keeps its own. */
+/** Each service keeps the audit log of its own admin methods. */
 export const changeLogs = [
   createClient(ChangeAdminService, transport),
   createClient(QuotaChangeAdminService, transport),

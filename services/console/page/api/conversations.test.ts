@@ -2,7 +2,6 @@ import { expect, test, vi } from "vitest";
 import { listConversations } from "./conversations.ts";
 import { errorText } from "./error-text.ts";
 
-/** Returns the error text that the owner reads if the list's response has this status and body. */
 async function errorTextOf(status: number, body: object): Promise<string> {
   vi.stubGlobal("fetch", async () => Response.json({ responses: [{ status, body }] }));
   try {

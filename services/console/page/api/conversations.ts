@@ -45,10 +45,7 @@ export async function listConversations(filters: ConversationFilters, cursor: st
   throw errorOf(status, JSON.stringify(body));
 }
 
-/**
- * Returns the URL of an export. The export applies the list's filters, except the search. It compares `from` and `to` with a conversation's
- * start, but the list compares them with the conversation's last activity.
- */
+/** The export ignores `q`. It applies `from` and `to` to a conversation's start; the list applies them to the last activity. */
 export function exportUrl(filters: ConversationFilters, format: "csv" | "ndjson"): string {
   return `/api/conversations/export.${format}?${new URLSearchParams(toParameters(filters))}`;
 }

@@ -4,9 +4,9 @@ import { errorText } from "./error-text.ts";
 import { NoResponseError, SignedOutError } from "./session-fetch.ts";
 
 test.each([
-  ["a request", new SignedOutError()],
-  ["a call, whose error Connect wraps", ConnectError.from(new SignedOutError(), Code.Unknown)],
-])("reports that the session has ended, not that the connection failed, after the error of %s", (_, error) => {
+  ["a SignedOutError", new SignedOutError()],
+  ["a SignedOutError that Connect wraps", ConnectError.from(new SignedOutError(), Code.Unknown)],
+])("reports that the session has ended after %s", (_, error) => {
   expect(errorText(error)).toBe("Your session has ended. Reload the page to sign in again.");
 });
 
@@ -27,8 +27,8 @@ test.each([
 
 test.each([
   ["a programming error", new TypeError("Cannot read properties of undefined (reading 'slug')")],
-  ["a programming error in a call, which Connect wraps", ConnectError.from(new TypeError("x is not a function"))],
-  ["a response that is no JSON", new SyntaxError("Unexpected token '<'")],
+  ["a programming error that Connect wraps", ConnectError.from(new TypeError("x is not a function"))],
+  ["a response that is not JSON", new SyntaxError("Unexpected token '<'")],
 ])("does not name the connection as the problem after %s", (_, error) => {
   expect(errorText(error)).toBe("Something went wrong. Try again in a few seconds.");
 });

@@ -44,7 +44,6 @@ const TEXTS: Readonly<Record<string, string>> = {
   unavailable: UNAVAILABLE,
 };
 
-/** Returns the sentence that describes an error to the owner. */
 export function errorText(error: unknown): string {
   if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
   if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;

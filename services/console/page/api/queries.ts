@@ -8,7 +8,7 @@ export const botsQuery = (workspaceId: string) =>
     queryFn: async () => (await bots.listBots({ workspaceId })).bots,
   });
 
-/** The models that the workspace's plan includes. "<provider>:*" stands for every model of the provider. */
+/** The models that the workspace's plan permits. "<provider>:*" permits every model of the provider. */
 export const modelsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ["models", workspaceId],
@@ -42,7 +42,6 @@ export const toolsQuery = (workspaceId: string, botSlug: string) =>
     enabled: botSlug !== "",
   });
 
-/** Returns the workspace's bots. */
 export function useBots() {
   const { workspace_id: workspaceId } = useSession();
   return useQuery(botsQuery(workspaceId));

@@ -1,8 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import { evaluations, questions } from "./clients.ts";
 
-/** The passages that the bot's search finds for a question. Each fetch may cost an embedding, so the query refetches on demand only. */
-export const checkQuery = (workspaceId: string, botSlug: string, question: string) =>
+/** The passages that the bot's search finds for a question. A fetch may cost an embedding, so the query never refetches by itself. */
+export const questionCheckQuery = (workspaceId: string, botSlug: string, question: string) =>
   queryOptions({
     queryKey: ["check", workspaceId, botSlug, question],
     queryFn: () => questions.checkQuestion({ workspaceId, botSlug, question }),

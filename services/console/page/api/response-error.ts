@@ -1,14 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Reads the body of a response that is not OK and returns its error. */
+/** Reads the body of a response that is not OK. */
 export async function toConnectError(response: Response): Promise<ConnectError> {
   const text = await response.text().catch(() => "");
   return errorOf(response.status, text, response.headers.get("parley-code"));
 }
 
 /**
- * Returns the error of a response with this status and body. The Connect code comes from the status. Where the Parley code is depends on the
- * sender:
+ * Returns the error of a response. The Connect code comes from the status. The sender of the response determines where the Parley code is:
  * - an admin service: in the header parley-code;
  * - the console: in `error`, such as `{"error": "payload_too_large"}`;
  * - the edge: in `detail`, such as `{"detail": "rate_limited"}`.
@@ -26,7 +25,7 @@ function parse(text: string): ErrorBody {
   try {
     return JSON.parse(text) as ErrorBody;
   } catch {
-    // A proxy sent this response. Its status is all that is known.
+    // A proxy sent this response.
     return {};
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fetchWithSession, NoResponseError, readJson, refreshSession } from "./session-fetch.ts";
 
-// Node has no lock manager of a browser.
+// Some supported versions of Node have no navigator.locks.
 const locks = { request: (_name: string, callback: () => unknown) => callback() };
 
 beforeEach(() => {
@@ -24,6 +24,6 @@ test("throws NoResponseError if the connection breaks within a response", async 
   await expect(readJson(new Response(body))).rejects.toThrow(NoResponseError);
 });
 
-test("throws SyntaxError if a complete response is no JSON", async () => {
+test("throws SyntaxError if a complete response is not JSON", async () => {
   await expect(readJson(new Response("<html>"))).rejects.toThrow(SyntaxError);
 });

@@ -16,17 +16,15 @@ export class NoResponseError extends Error {
   }
 }
 
-/** Whether an error reports the end of the session. */
 export function isSignedOut(error: unknown): boolean {
   return isOrWraps(error, SignedOutError);
 }
 
-/** Whether an error reports that no complete response arrived. */
 export function isNoResponse(error: unknown): boolean {
   return isOrWraps(error, NoResponseError);
 }
 
-/** Whether an error, or the error that it wraps, is of this class. Connect wraps the errors of its fetch. */
+/** Checks the cause too, because Connect wraps the errors of its fetch. */
 function isOrWraps(error: unknown, errorClass: typeof SignedOutError | typeof NoResponseError): boolean {
   return error instanceof errorClass || (error instanceof Error && error.cause instanceof errorClass);
 }
@@ -72,12 +70,12 @@ function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetchResponse(path, { method: "POST", headers: HEADERS }));
 }
 
-/** Reads the JSON body of a response. Throws NoResponseError if the connection breaks before the body's end, and SyntaxError if it is no JSON. */
+/** Throws NoResponseError if the connection breaks before the body's end, and SyntaxError if the body is not JSON. */
 export async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(await response.text().catch(throwNoResponse)) as unknown;
 }
 
-/** Calls `fetch`. If no response arrives, throws NoResponseError in place of the TypeError, which could also be a programming error. */
+/** Throws NoResponseError in place of fetch's TypeError, because a TypeError could also be a programming error. */
 function fetchResponse(path: string, init: RequestInit): Promise<Response> {
   return fetch(path, init).catch(throwNoResponse);
 }

@@ -10,15 +10,12 @@ export type Session = { user: string; workspace_id: string; role?: Role; expires
 export const SESSION_QUERY = {
   queryKey: ["session"],
   queryFn: fetchSession,
-  initialData: readSessionOfPage,
+  initialData: readSessionFromPage,
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/**
- * Returns the session that the console wrote into the page. Returns undefined if it wrote none, because the session or its access token had
- * expired. The query then fetches the session.
- */
-function readSessionOfPage(): Session | undefined {
+/** Returns undefined if the page contains no session, because the session or its access token had expired. The query then fetches the session. */
+function readSessionFromPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");
   return (JSON.parse(meta?.content ?? "null") as Session | null) ?? undefined;
 }
@@ -29,14 +26,13 @@ async function fetchSession(): Promise<Session> {
   return (await readJson(response)) as Session;
 }
 
-/** Returns the session, which the router loads before it shows a screen. */
+/** The router loads the session before it shows a screen. */
 export function useSession(): Session {
   const { data } = useQuery(SESSION_QUERY);
   if (data === undefined) throw new SignedOutError();
   return data;
 }
 
-/** Returns whether the signed-in member may call an admin method. Screens hide the actions that need another role. */
 export function useMayCall(method: DescMethod): boolean {
   return mayCall(useSession().role, method);
 }

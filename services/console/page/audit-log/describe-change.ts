@@ -26,25 +26,25 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
 };
-/** The fields that may name a target, most readable first: a document's name comes before its id. */
-const NAMES = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
+/** Most readable first: a document's name comes before its id. */
+const NAME_FIELDS = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
 
 export type DescribedChange = {
   action: string;
   /** The name that completes `action`, such as the bot's slug after "Created a key of"; may be empty. */
   name: string;
-  /** The bot or the key that was affected, and the changed fields. */
+  /** The target's bot unless it is `name`, the target's key, and the changed fields. */
   details: string[];
 };
 
-/** Returns a change in an owner's words. A method that ACTIONS does not list is shown by its name. */
+/** Describes a change for an owner. An unknown method is shown by its name. */
 export function describeChange({ method, target, changedFields }: Change): DescribedChange {
-  const key = NAMES.find((each) => target[each] !== undefined);
-  const bot = "bot_slug" in target && key !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;
+  const nameField = NAME_FIELDS.find((each) => target[each] !== undefined);
+  const bot = "bot_slug" in target && nameField !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;
   const fields = changedFields.map((each) => each.replaceAll("_", " ")).join(", ");
   return {
     action: ACTIONS[method] ?? method.replace("/", " "),
-    name: key === undefined ? "" : (target[key] ?? ""),
+    name: nameField === undefined ? "" : (target[nameField] ?? ""),
     details: [bot, target.public_key, fields].filter((each) => each !== undefined && each !== "") as string[],
   };
 }

@@ -1,10 +1,7 @@
 import { TextArea, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./bot-settings.ts";
 
-/**
- * The form's section about answers. `models` are the models that the workspace's plan includes. "<provider>:*" stands for every model of the
- * provider.
- */
+/** `models` are the models that the workspace's plan includes. "<provider>:*" stands for every model of the provider. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
   const textProps = (name: "model" | "systemPrompt" | "fallback") => ({
     value: draft[name],
@@ -44,10 +41,8 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
   );
 }
 
-/** Returns whether an entry of `models` names one model. */
 const isModelName = (entry: string) => !entry.endsWith("*");
 
-/** Returns the hint that lists the models that the owner may enter. */
 function describeModels(models: readonly string[]): string {
   return models.length === 0
     ? "Leave empty for the default model, the only one in your plan."

@@ -4,7 +4,6 @@ import type { Display } from "../components/preview.tsx";
 /** A bot's settings as the bot editor shows them. */
 export type BotSettings = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
 
-/** The properties of a section of the form. */
 export type SectionProps = {
   draft: BotSettings;
   change: <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => void;
@@ -31,7 +30,7 @@ export function withoutBlanks(values: readonly string[]): string[] {
   return values.filter((value) => value.trim() !== "");
 }
 
-/** Returns the changes without the saved ones. Keeps a field whose value changed again while it was being saved. */
+/** Keeps a field whose value changed again while it was being saved. */
 export function withoutSaved(changes: Partial<BotSettings>, saved: Partial<BotSettings>): Partial<BotSettings> {
   const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof BotSettings] !== value);
   return Object.fromEntries(rest);

@@ -1,13 +1,13 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./bot-settings.ts";
 
-/** The values of a widget's `themeMode`, with their names. */
+/** The values of a bot's `themeMode`, with their labels. */
 export const WIDGET_THEMES = [
   ["system", "As the visitor's system"],
   ["light", "Light"],
   ["dark", "Dark"],
 ] as const;
-/** The values of a widget's `position`, with their names. */
+/** The values of a bot's `position`, with their labels. */
 export const WIDGET_POSITIONS = [
   ["bottom-right", "Bottom right"],
   ["bottom-left", "Bottom left"],

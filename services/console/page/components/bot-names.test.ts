@@ -5,7 +5,7 @@ import { nameBots } from "./bot-names.ts";
 
 const bot = (slug: string, name: string) => create(BotSchema, { slug, display: { name } });
 
-test("the short name follows a name that several bots have, and is shown instead of a missing name", () => {
+test("adds the slug to a name that several bots have, and returns the slug for a bot without a name", () => {
   const bots = [bot("bread", "Bakery"), bot("cake", "Bakery"), bot("cars", "Garage"), bot("plain", "")];
   expect(nameBots(bots)).toEqual([
     ["bread", "Bakery (bread)"],

@@ -1,6 +1,6 @@
 import type { Bot } from "@parley/rpc/conversation";
 
-/** Returns each bot's slug and the name under which a menu lists the bot. If several bots have the same name, the slug follows in parentheses. */
+/** Returns each bot's slug and its label in a menu. The label contains the slug if several bots have the same name. */
 export function nameBots(bots: readonly Bot[]): (readonly [slug: string, name: string])[] {
   const names = bots.map(({ slug, display }) => display?.name || slug);
   return bots.map(({ slug }, index) => {

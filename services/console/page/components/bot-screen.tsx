@@ -13,34 +13,32 @@ type BotScreenProps = {
   intro: string;
   path: "/knowledge" | "/questions" | "/evaluation" | "/moderation" | "/tools" | "/playground";
   isWide?: boolean;
-  /** The screen's content for the chosen bot. */
   children: (bot: Bot) => ReactNode;
 };
 
 /**
- * Returns the slug of the bot in the URL, or else of the last chosen bot. Until the bots are loaded, the slug is unchecked and may be empty.
- * After that, if no bot has it, returns the first bot's slug; empty if there are no bots.
+ * Returns the slug in the URL, or else the last chosen one. If no bot has this slug, returns the first bot's, or an empty string if there are
+ * no bots. While the bots are loading, the slug is not checked and may be empty.
  */
 export function useBotSlug(): string {
   const { bot } = useSearch({ strict: false });
   const wantedSlug = resolveBotSlug(bot);
   const { data: bots } = useBots();
-  return bots === undefined ? wantedSlug : (findBot(bots, wantedSlug)?.slug ?? "");
+  return bots === undefined ? wantedSlug : (findBotOrFirst(bots, wantedSlug)?.slug ?? "");
 }
 
-/** Returns the bot with this slug, or else the first bot. */
-function findBot(bots: readonly Bot[], slug: string): Bot | undefined {
+function findBotOrFirst(bots: readonly Bot[], slug: string): Bot | undefined {
   return bots.find((each) => each.slug === slug) ?? bots[0];
 }
 
-/** A screen about one bot, which the owner chooses at its top. */
+/** A screen about one bot, with a picker for the bot. */
 export function BotScreen({ title, intro, path, isWide = false, children }: BotScreenProps) {
   const botSlug = useBotSlug();
   const mayCreate = useMayCall(BotAdminService.method.createBot);
   const navigate = useNavigate();
   const { data: bots, error, refetch } = useBots();
   if (bots === undefined && !error) return <ScreenLoading />;
-  const bot = bots && findBot(bots, botSlug);
+  const bot = bots && findBotOrFirst(bots, botSlug);
   const choose = (slug: string) => void navigate({ to: path, search: { bot: slug } });
   return (
     <div className={isWide ? "screen wide" : "screen"}>

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useAnnounce } from "./announcements.tsx";
 import { Icon } from "./icon.tsx";
 
-/** Copies a text. Then shows a check mark, because announcements that are no errors, such as "Copied.", are invisible while a dialog is open. */
+/** Shows a check mark after copying, because the announcement "Copied." is invisible while a dialog is open. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();

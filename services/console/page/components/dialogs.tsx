@@ -18,10 +18,9 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
         <Dialog.Overlay className="overlay" />
         <Dialog.Content
           className="modal"
-          // When Escape cancels the input of an IME, its event has the keyCode 229. The dialog then stays open.
+          // The keyCode 229 means that Escape cancelled the input of an IME. The dialog stays open.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
-          // Keeps the dialog open when the owner clicks an error message, which is outside it. `closest` finds the message even after its close
-          // button has removed it from the page.
+          // Keeps the dialog open when the owner clicks an announcement. `closest` works even if the click has already removed the announcement.
           onInteractOutside={(event) => {
             if ((event.target as Element).closest(".announcement")) event.preventDefault();
           }}
@@ -52,7 +51,6 @@ type ConfirmProps = {
   onConfirm: () => void;
 };
 
-/** Asks the owner to confirm a removal. */
 export function Confirm({ title, text, action, isOpen, onOpenChange, onConfirm }: ConfirmProps) {
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={onOpenChange}>

@@ -1,4 +1,4 @@
-/** Names with their values. Leaves out empty values. */
+/** Leaves out empty values. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
   return (
     <dl className="facts">

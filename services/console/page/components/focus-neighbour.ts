@@ -1,6 +1,6 @@
 /**
- * Moves the focus from a row that is about to disappear or to lose its buttons: to the first button of the next row, or else of the row before,
- * or else to the screen's content. Otherwise the focus would be lost.
+ * Call this before a row disappears or loses its buttons, so that the focus is not lost. Moves the focus to the first button of the next row.
+ * If there is none, uses the previous row, then the screen's content.
  */
 export function focusNeighbour(row: HTMLElement | null): void {
   const button =
@@ -9,7 +9,6 @@ export function focusNeighbour(row: HTMLElement | null): void {
   else focusScreen();
 }
 
-/** Moves the focus to the screen's content. */
 export function focusScreen(): void {
   document.querySelector<HTMLElement>("#main")?.focus();
 }

@@ -34,7 +34,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** An icon for sighted readers. Its meaning must also be in the text beside it or in the button's label. */
+/** Hidden from screen readers: the text beside the icon or the button's label must have the same meaning. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

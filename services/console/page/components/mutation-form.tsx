@@ -8,10 +8,9 @@ type MutationFormProps = {
     isPending: boolean;
     error: Error | null;
   };
-  /** The text of the submit button, and its text while the mutation runs. */
+  /** The submit button's text. `pendingAction` replaces it while the mutation runs. */
   action: string;
   pendingAction: string;
-  /** Whether the action cannot be undone. */
   isDangerous?: boolean;
   isDisabled?: boolean;
   /** Closes the dialog. Called when the owner cancels, and after a success. */
@@ -19,19 +18,18 @@ type MutationFormProps = {
   children: ReactNode;
 };
 
-/** The form of a dialog: its fields, the last error, and the buttons to cancel and to submit. */
 export function MutationForm(props: MutationFormProps) {
   const { mutation, action, pendingAction, isDangerous = false, isDisabled = false, onClose, children } = props;
   const focused = useRef<HTMLElement>(null);
   useEffect(() => {
-    // While the mutation runs, the focused element is disabled and loses the focus.
+    // Restores the focus: while the mutation ran, the focused element was disabled and lost it.
     if (!mutation.isPending) focused.current?.focus();
   }, [mutation.isPending]);
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // The owner may close this dialog and open another before the mutation succeeds. onClose must not close that one. After this component has
-    // unmounted, the query library does not call the callbacks that were passed to `mutate`.
+    // Passed to `mutate`, because TanStack Query skips these callbacks after this component has unmounted. Otherwise onClose could close another
+    // dialog that the owner has opened since.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

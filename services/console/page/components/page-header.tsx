@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from "react";
 
 type HeaderProps = { title: string; children?: ReactNode; actions?: ReactNode };
 
-/** Shows a screen's title, a sentence (`children`), and the buttons or menus beside them (`actions`). Sets the title of the browser's tab too. */
+/** Shows a screen's title and, in `children`, a sentence below it. Also sets the title of the browser's tab. */
 export function PageHeader({ title, children, actions }: HeaderProps) {
   useEffect(() => {
     document.title = `${title} · Parley`;

@@ -1,6 +1,6 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
 
-/** The share of the quota from which the meter warns: the first of the thresholds on the usage screen. */
+/** The meter warns from this share of the quota on. The usage screen has the same threshold. */
 const WARNING_SHARE = 0.8;
 
 /** The used, held and remaining messages of a workspace in this month. */

@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { errorText } from "../api/error-text.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Shows grey lines while content is loading. */
 export function Loading({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
   return (
     <div className="loading" role="status" aria-label={label}>
@@ -47,7 +46,7 @@ export function ScreenError({ error }: { error: unknown }) {
 
 type EmptyProps = { icon: IconName; title: string; children: ReactNode; action?: ReactNode };
 
-/** Shows a title and a hint where a list is empty, or where there is nothing else to show. */
+/** Shows a title and a hint in place of an empty list or screen. */
 export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <div className="empty">

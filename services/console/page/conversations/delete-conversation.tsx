@@ -8,7 +8,6 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 
-/** A button that deletes the conversation after the owner has confirmed it. */
 export function DeleteConversation({ sessionId }: { sessionId: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [isAsking, setAsking] = useState(false);
@@ -21,6 +20,7 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
       announce("The conversation was deleted.");
       queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
       await navigate({ to: "/conversations" });
+      // After the navigation, because the conversation's screen would read the conversation again.
       queryClient.removeQueries({ queryKey: ["conversation", workspaceId, sessionId] });
     },
     onError: (error) => announce(errorText(error), { isError: true }),

@@ -8,7 +8,6 @@ import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
 
-/** A button that erases a visitor's conversations for good, after the owner has typed the visitor's id. */
 export function EraseVisitor({ visitorId }: { visitorId: string }) {
   const [isAsking, setAsking] = useState(false);
   return (

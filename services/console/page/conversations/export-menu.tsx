@@ -12,7 +12,7 @@ const FORMATS = [
   ["ndjson", "For programs", "NDJSON"],
 ] as const;
 
-/** `number` is the frame's key. With a new key, the frame loads its URL again, even if the URL is the same. */
+/** A new `number`, which is the frame's key, makes the frame load the same URL again. */
 type Export = { number: number; url: string };
 
 /** Downloads the conversations that the list's filters select. */
@@ -30,7 +30,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   };
   const showError = ({ currentTarget }: SyntheticEvent<HTMLIFrameElement>) => {
     const body = currentTarget.contentDocument?.querySelector("pre")?.textContent ?? "";
-    // A frame does not reveal the status of its response.
+    // A frame does not reveal the status of its response, hence 0.
     announce(errorText(errorOf(0, body)), { isError: true });
   };
   return (
@@ -50,7 +50,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
           ))}
         </Menu.Content>
       </Menu.Root>
-      {/* The browser saves an export as a file, so the frame calls onLoad for errors only. With a link, an error would replace the console. */}
+      {/* The browser saves an export as a file, so only an error loads in the frame. With a link, an error would replace the console. */}
       {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
     </>
   );

@@ -11,13 +11,10 @@ type FiltersProps = {
   onChange: (filters: ConversationFilters) => void;
 };
 
-/**
- * The filters of the list. A selection applies at once. A text or a day applies with the button or the Enter key; a day also applies when it
- * loses the focus.
- */
+/** A change of a select field applies immediately. Texts and days apply on submit. A day also applies when its field loses the focus. */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null);
-  // Updates the fields in place. A new `key` would mount the form again and lose the focus.
+  // Updates the fields in place, because a new `key` would mount the form again and lose the focus.
   useEffect(() => {
     if (form.current) showFilters(form.current, filters);
   }, [filters]);
@@ -111,7 +108,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
   );
 }
 
-/** Writes the filters of the URL into the fields, because a link or the browser's history may have changed them. */
+/** Writes the URL's filters into the fields, because a link or the browser's history may have changed the URL. */
 function showFilters(form: HTMLFormElement, filters: ConversationFilters): void {
   for (const field of form.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")) {
     const value = filters[field.name as keyof ConversationFilters] ?? "";

@@ -52,10 +52,10 @@ export function Review({ sessionId, messageId, review }: ReviewProps) {
   );
 }
 
-const TEXTS: Readonly<Record<string, string>> = { good: "Reviewed as good", bad: "Reviewed as bad" };
+const BADGE_TEXTS: Readonly<Record<string, string>> = { good: "Reviewed as good", bad: "Reviewed as bad" };
 
-/** Shows the review of a reply or of a conversation, or nothing without a review. A conversation is bad if one of its replies was reviewed as bad. */
+/** The review of a reply or of a conversation. A conversation counts as bad if one of its replies was reviewed as bad. */
 export function ReviewBadge({ review }: { review: string }) {
-  const text = TEXTS[review];
+  const text = BADGE_TEXTS[review];
   return text === undefined ? null : <span className={review === "bad" ? "badge" : "badge neutral"}>{text}</span>;
 }

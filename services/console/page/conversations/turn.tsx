@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 
 type TurnProps = {
   turn: SessionTurn;
-  /** The texts of passages by the ids of their chunks. */
+  /** The passages' texts by chunk ID. */
   passages: ReadonlyMap<bigint, string>;
 };
 
@@ -65,7 +65,6 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
   );
 }
 
-/** Returns the time of the message, and the latencies, tokens and model of the reply. */
 function describeTurn({ openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status }: TurnRecord): string[] {
   const facts = [formatDateTime(openedAt)];
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
@@ -104,7 +103,7 @@ function Tools({ called }: { called: readonly ToolCalled[] }) {
       <summary>{called.length === 1 ? "1 tool call" : `${called.length} tool calls`}</summary>
       <ul>
         {called.map(({ name, status, latencyMs }, index) => (
-          // A tool may be called several times.
+          // The name is not a unique key: a turn may call a tool several times.
           <li key={index}>
             <strong>{name}</strong> · {status} · {formatSeconds(latencyMs)}
           </li>

@@ -24,7 +24,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const adding = useMutation({
     mutationFn: (added: string) => evaluations.addCase({ workspaceId, botSlug, question: added, document }),
     onSuccess: async (_, added) => {
-      // The owner may have typed the next question.
+      // The owner may have typed the next question in the meantime.
       setQuestion((current) => (current === added ? "" : current));
       announce("The question was added.");
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));

@@ -43,7 +43,7 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         <strong>{question}</strong>
         <small>{document}</small>
         <small>
-          {rank === undefined ? describeMissing(rankBefore) : describePlace(rank)}
+          {rank === undefined ? describeUnsearched(rankBefore) : describePlace(rank)}
           {rankBefore !== undefined && ` · before: ${describePlace(rankBefore).toLowerCase()}`}
           {" · "}
           <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={`Try: ${question}`}>
@@ -66,8 +66,8 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
   );
 }
 
-/** Describes a case that the last run did not search, because it was added later or because the run reached its time limit. */
-function describeMissing(rankBefore: number | undefined): string {
+/** For a case that was added after the last run, or that the run did not reach within its time limit. */
+function describeUnsearched(rankBefore: number | undefined): string {
   return rankBefore === undefined ? "Not run yet" : "Not searched in the last run";
 }
 

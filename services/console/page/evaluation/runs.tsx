@@ -15,7 +15,7 @@ type RunsProps = {
   hasCases: boolean;
 };
 
-/** Shows the share of questions whose document was found, in the last run and in the run before. Its button runs the evaluation. */
+/** Shows the share of questions whose document was found, in the last run and in the run before. */
 export function Runs({ botSlug, runs, hasCases }: RunsProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRun = useMayCall(EvaluationAdminService.method.runEvaluation);

@@ -16,7 +16,7 @@ type AddTextProps = {
   suggestedTitle: string;
 };
 
-/** Adds a document that the owner writes here. Its title is its first heading and its name. */
+/** Adds a document that the owner writes here. The title becomes its name and first heading. */
 export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
   const { workspace_id: workspaceId } = useSession();
   const [draft, setDraft] = useState({ title: suggestedTitle.slice(0, MAX_TITLE_CHARACTERS), text: "" });
@@ -32,7 +32,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
       return uploadSource({ workspaceId, botSlug, name: title, format: "md", content });
     },
     onSuccess: async (_, added) => {
-      // The owner may have typed more.
+      // The owner may have typed more during the upload.
       setDraft((current) => (current === added ? { title: "", text: "" } : current));
       announce("The text was added.");
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));

@@ -16,7 +16,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
   const adding = useMutation({
     mutationFn: (added: string) => knowledge.addSource({ workspaceId, botSlug, url: added }),
     onSuccess: async (_, added) => {
-      // The owner may have typed the next address.
+      // Keeps the next address if the owner has already typed one.
       setUrl((current) => (current === added ? "" : current));
       announce("The page was added.");
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));

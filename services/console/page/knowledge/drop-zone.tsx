@@ -1,7 +1,6 @@
 import { type DragEvent, useId, useRef, useState } from "react";
 import { Icon } from "../components/icon.tsx";
 
-/** Accepts files from the desktop or from a dialog. */
 export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setOver] = useState(false);

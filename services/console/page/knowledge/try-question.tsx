@@ -7,7 +7,7 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
-import { checkQuery } from "../api/question-queries.ts";
+import { questionCheckQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -28,13 +28,12 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const form = useRef<HTMLFormElement>(null);
   const linkedQuestion = useRef(question);
   useEffect(() => {
-    // If the owner opened a link that contains a question, focuses the form's field: the browser then scrolls to the form, which is below the
-    // documents.
+    // If the page's URL contains a question, scrolls to the form, which is below the documents, by focusing its field.
     if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
   // The browser's Back and Forward change the question.
   useEffect(() => setText(question), [question]);
-  const { data, error, isFetching, refetch } = useQuery(checkQuery(workspaceId, botSlug, question));
+  const { data, error, isFetching, refetch } = useQuery(questionCheckQuery(workspaceId, botSlug, question));
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const newQuestion = text.trim();
@@ -42,7 +41,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
     else
       void navigate({
         to: "/knowledge",
-        // Keeps the URL's `title`: it is the key of AddText, and with another key AddText would forget the text that the owner is writing.
+        // Keeps `title`, the React key of AddText: with another key, AddText would lose the text that the owner is writing.
         search: (before) => ({ ...before, bot: botSlug, question: newQuestion }),
         resetScroll: false,
       });

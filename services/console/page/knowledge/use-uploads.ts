@@ -21,9 +21,9 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, string>> = {
 export type Upload = {
   id: number;
   name: string;
-  /** The share of the bytes that was sent, from 0 to 1. */
+  /** From 0 to 1. */
   sentShare: number;
-  /** An upload that failed is also done. */
+  /** `done` if the upload succeeded or failed. */
   state: "waiting" | "sending" | "done";
   /** Why the document was not added. */
   problem?: string;
@@ -31,12 +31,11 @@ export type Upload = {
 
 let nextUploadId = 1;
 
-/** Resolves when the most recently added upload has ended. */
 let lastUpload: Promise<unknown> = Promise.resolve();
 
 /**
- * Starts an upload after all earlier ones have ended, including those for other bots. The servers process one large upload per workspace at a
- * time, and refuse an upload that waits too long for another one.
+ * Runs an upload when all earlier ones have ended, including those for other bots. The servers process one large upload per workspace at a time,
+ * and refuse an upload that waits too long for another one.
  */
 function runAfterPrevious<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);
@@ -56,7 +55,7 @@ function describeResult(count: number, problems: readonly string[]): string {
   return [...(count === 1 ? [] : [`${added} of ${count} documents were added.`]), ...problems].join(" ");
 }
 
-/** Returns the uploads since the screen was opened, newest first, and functions that add files and remove finished uploads from the list. */
+/** Returns the uploads since the screen was opened, newest first, and functions that upload files and remove finished uploads from the list. */
 export function useUploads(botSlug: string) {
   const { workspace_id: workspaceId } = useSession();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
@@ -65,7 +64,7 @@ export function useUploads(botSlug: string) {
   const update = (id: number, change: Partial<Upload>) =>
     setUploads((before) => before.map((each) => (each.id === id ? { ...each, ...change } : each)));
 
-  /** Adds a document. Returns the problem with the file; undefined if it was added. */
+  /** Uploads a file. Returns the problem, or undefined if its document was added. */
   const sendFile = async (file: File, id: number): Promise<string | undefined> => {
     const format = FORMAT_BY_EXTENSION[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
     if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
@@ -84,7 +83,7 @@ export function useUploads(botSlug: string) {
   };
 
   const addFiles = async (files: readonly File[]) => {
-    // The owner dropped text instead of files.
+    // Empty if the owner dropped text instead of files.
     if (files.length === 0) return;
     const added = files.map((file) => ({ file, id: nextUploadId++ }));
     const rows = added.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));

@@ -16,7 +16,7 @@ export const APPLIES_TO: Readonly<Record<string, string>> = {
   both: "Messages and answers",
 };
 
-/** A dialog that adds a rule or changes `rule`. The owner can first try it on a text. */
+/** A dialog that changes `rule` or, without one, adds a rule. */
 export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: Pattern; onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
   const [pattern, setPattern] = useState(rule?.pattern ?? "");

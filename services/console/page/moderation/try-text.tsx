@@ -9,11 +9,11 @@ import { TextArea } from "../components/field.tsx";
 
 type TryTextProps = {
   botSlug: string;
-  /** An unsaved rule. `pattern` may be empty. `replacesId` is the id of the saved rule that it would replace, or 0. */
+  /** `pattern` may be empty. `replacesId` is the id of the saved rule that the unsaved rule would replace, or 0. */
   unsaved?: { pattern: string; appliesTo: string; replacesId: bigint };
 };
 
-/** Shows which rules match a text. Stores nothing. Has no form element, because EditRule shows it inside a form. */
+/** Shows which rules match a text. Has no form element, because EditRule shows it inside a form. */
 export function TryText({ botSlug, unsaved }: TryTextProps) {
   const { workspace_id: workspaceId } = useSession();
   const announce = useAnnounce();

@@ -6,7 +6,7 @@ export type Bar = { day: string; count: number };
 const DAY_WIDTH = 10;
 const BAR_WIDTH = 7;
 const HEIGHT = 100;
-const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const DAY_FORMAT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Shows the messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
@@ -75,5 +75,5 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
 }
 
 function formatDay(day: string): string {
-  return DAY.format(new Date(`${day}T00:00:00Z`));
+  return DAY_FORMAT.format(new Date(`${day}T00:00:00Z`));
 }

@@ -10,7 +10,7 @@ test("extends the average of the seven days before today", () => {
   expect(forecast(quota(100, 1_000), week, NOON)).toEqual({ total: 195, exhaustedAt: undefined });
 });
 
-test("returns the time at which the quota is exhausted; the current time if it already is", () => {
+test("returns when the quota will be exhausted, or the current time if it is exhausted already", () => {
   const { exhaustedAt } = forecast(quota(100, 150), week, NOON) ?? {};
   expect(exhaustedAt).toEqual(new Date("2026-11-26T12:00:00Z"));
   expect(forecast(quota(200, 150), week, NOON)?.exhaustedAt).toEqual(new Date(NOON));
@@ -21,6 +21,6 @@ test("the average includes days without replies; if none of the seven days has a
   expect(forecast(quota(5, 1_000), new Map([["2026-11-01", 70]]), NOON)).toBeUndefined();
 });
 
-test("the last days end today, and may begin in the previous month", () => {
+test("lastDays ends with today, and may begin in the previous month", () => {
   expect(lastDays(3, Date.parse("2026-12-01T23:59:59Z"))).toEqual(["2026-11-29", "2026-11-30", "2026-12-01"]);
 });

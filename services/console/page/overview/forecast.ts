@@ -3,20 +3,20 @@ const AVERAGED_DAYS = 7;
 
 export type Quota = { used: number; held: number; cap: number; resetsAt: string };
 export type Forecast = {
-  /** The number of messages that will be used by the end of the month. */
+  /** Messages used by the end of the month. */
   total: number;
   /** When the quota will be exhausted; undefined if it lasts until the end of the month. */
   exhaustedAt: Date | undefined;
 };
 
-/** Extends the average of the last seven full days to the end of the month. Undefined if there was no reply on these days. */
+/** Extends the daily average of the last seven full days to the end of the month. Returns undefined if these days had no reply. */
 export function forecast(
   { used, held, cap, resetsAt }: Quota,
-  repliesOfDay: ReadonlyMap<string, number>,
+  repliesByDay: ReadonlyMap<string, number>,
   nowMs: number,
 ): Forecast | undefined {
   const days = lastDays(AVERAGED_DAYS + 1, nowMs).slice(0, AVERAGED_DAYS);
-  const average = days.reduce((sum, day) => sum + (repliesOfDay.get(day) ?? 0), 0) / AVERAGED_DAYS;
+  const average = days.reduce((sum, day) => sum + (repliesByDay.get(day) ?? 0), 0) / AVERAGED_DAYS;
   if (average === 0) return undefined;
   const usedOrHeld = used + held;
   const daysLeft = Math.max(0, Date.parse(resetsAt) - nowMs) / DAY_MS;
@@ -25,7 +25,7 @@ export function forecast(
   return { total, exhaustedAt };
 }
 
-/** Returns the last days in UTC as "YYYY-MM-DD", oldest first. The last one is today. */
+/** Returns the latest `count` UTC days as "YYYY-MM-DD", oldest first, up to today. */
 export function lastDays(count: number, nowMs: number): string[] {
   return Array.from({ length: count }, (_, index) =>
     new Date(nowMs - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),

@@ -72,7 +72,7 @@ function toDisplay(bot: Bot, draft: BotSettings): Display {
 type EditorProps = {
   bot: Bot;
   stored: BotSettings;
-  /** The models of the workspace's plan, as `modelsQuery` returns them. */
+  /** The models of the workspace's plan. */
   models: readonly string[];
 };
 

@@ -70,7 +70,7 @@ function BotMark({ name, color }: { name: string; color: string }) {
   );
 }
 
-/** Whether dark text is easier to read on a colour than white text. Weights the channels as ITU-R BT.601 does for the perceived brightness. */
+/** Whether dark text is easier to read on a colour than white text. The weights are those of ITU-R BT.601 for perceived brightness. */
 function isLight(hex: string): boolean {
   const [red = 0, green = 0, blue = 0] = (hex.match(/[0-9a-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16));
   return red * 0.299 + green * 0.587 + blue * 0.114 > 150;

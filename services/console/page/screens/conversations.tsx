@@ -66,7 +66,7 @@ export function Conversations() {
   );
 }
 
-/** Returns the text with which screen readers announce the result of a filter. */
+/** Returns a text for screen readers. */
 function describeCount(count: number, hasMore: boolean): string {
   const conversations = count === 1 ? "1 conversation" : `${count.toLocaleString()} conversations`;
   return hasMore ? `${conversations} shown. There are more.` : `${conversations} found.`;
@@ -110,7 +110,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
   );
 }
 
-/** Returns the page that the visitor wrote from, without its query, which may hold personal data. */
+/** Returns the page's address without its query, which may contain personal data. */
 function pageOf(referrer: string): string {
   if (!URL.canParse(referrer)) return "";
   const { host, pathname } = new URL(referrer);

@@ -14,7 +14,7 @@ import "../evaluation/evaluation.css";
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
   const wantedSlug = useBotSlug();
-  // These queries start before the list of bots is loaded, so that one batch contains all three calls.
+  // Starts these queries before BotScreen has loaded the list of bots, so that one batch contains all three calls.
   useQuery(evaluationQuery(workspaceId, wantedSlug));
   useQuery(sourcesQuery(workspaceId, wantedSlug));
   return (

@@ -22,7 +22,7 @@ export function Keys() {
   const { data: keys, error, refetch } = useQuery(keysQuery(workspaceId));
   const { data: bots, error: botsError, refetch: refetchBots } = useBots();
   const [isCreating, setCreating] = useState(false);
-  /** The key for which the embed snippet is shown. */
+  /** The key whose embed snippet is shown. */
   const [snippetKey, setSnippetKey] = useState<ApiKey | undefined>();
   const mayCreate = useMayCall(KeyAdminService.method.createKey);
   const createButton = mayCreate && (
@@ -81,8 +81,8 @@ type KeyRowProps = { apiKey: ApiKey; botName: string; onShow: () => void };
 function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn } = apiKey;
   const { workspace_id: workspaceId } = useSession();
-  const [isAsking, setAsking] = useState(false);
-  const [isChanging, setChanging] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -98,7 +98,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
   const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
   const mayRevoke = useMayCall(KeyAdminService.method.revokeKey);
   const isRevoked = revokedAt !== "";
-  // A bot can have several keys.
+  // The last characters tell apart several keys of one bot.
   const keyName = `the key of ${botName} that ends in ${publicKey.slice(-6)}`;
   return (
     <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
@@ -122,7 +122,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
             Embed<span className="visually-hidden"> {keyName}</span>
           </button>
           {mayUpdate && (
-            <button type="button" className="button small" onClick={() => setChanging(true)}>
+            <button type="button" className="button small" onClick={() => setEditing(true)}>
               Domains<span className="visually-hidden"> of {keyName}</span>
             </button>
           )}
@@ -131,20 +131,20 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
               type="button"
               className="button small"
               disabled={revocation.isPending}
-              onClick={() => setAsking(true)}
+              onClick={() => setConfirming(true)}
             >
               Revoke<span className="visually-hidden"> {keyName}</span>
             </button>
           )}
         </span>
       )}
-      {isChanging && <ChangeDomains apiKey={apiKey} onClose={() => setChanging(false)} />}
+      {isEditing && <ChangeDomains apiKey={apiKey} onClose={() => setEditing(false)} />}
       <Confirm
         title="Revoke the key?"
         text={`The chat with “${botName}” on pages with this key stops working within seconds. This cannot be undone.`}
         action="Revoke"
-        isOpen={isAsking}
-        onOpenChange={setAsking}
+        isOpen={isConfirming}
+        onOpenChange={setConfirming}
         onConfirm={() => revocation.mutate()}
       />
     </li>
@@ -152,10 +152,10 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
 }
 
 function Snippet({ apiKey }: { apiKey: ApiKey }) {
-  const edge = document.querySelector<HTMLMetaElement>("meta[name=parley-edge]")?.content ?? "";
+  const edgeUrl = document.querySelector<HTMLMetaElement>("meta[name=parley-edge]")?.content ?? "";
   const snippet = [
     "<script async",
-    `  src="${edge}/widget.js"`,
+    `  src="${edgeUrl}/widget.js"`,
     `  data-public-key="${apiKey.publicKey}"></script>`,
   ].join("\n");
   return (

@@ -2,7 +2,7 @@ import { KnowledgeAdminService } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { sourcesQuery } from "../api/queries.ts";
-import { checkQuery } from "../api/question-queries.ts";
+import { questionCheckQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Preview } from "../components/preview.tsx";
@@ -22,7 +22,7 @@ export function Knowledge() {
   const wantedSlug = useBotSlug();
   // These queries start before the list of bots is loaded, so that one batch contains all three calls.
   useQuery(sourcesQuery(workspaceId, wantedSlug));
-  useQuery(checkQuery(workspaceId, wantedSlug, question));
+  useQuery(questionCheckQuery(workspaceId, wantedSlug, question));
   return (
     <BotScreen title="Knowledge" intro="Documents that the bot answers from." path="/knowledge" isWide>
       {({ slug, display }) => (

@@ -16,7 +16,7 @@ import { TryText } from "../moderation/try-text.tsx";
 
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
-  // Starts before the list of bots is loaded, so that both calls are in one batch.
+  // Starts the query before the list of bots is loaded, so that both calls are in one batch.
   useQuery(patternsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen

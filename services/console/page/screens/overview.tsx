@@ -23,12 +23,12 @@ export function Overview() {
     queryKey: ["usage", workspaceId, "current"],
     queryFn: async () => (await workspaces.showUsage({ workspaceId })).usage,
   });
-  const repliesOfDay = new Map(statistics.data?.days.map(({ day, replies }) => [day, replies] as const));
-  const bars = lastDays(SHOWN_DAYS, Date.now()).map((day) => ({ day, count: repliesOfDay.get(day) ?? 0 }));
+  const repliesByDay = new Map(statistics.data?.days.map(({ day, replies }) => [day, replies] as const));
+  const bars = lastDays(SHOWN_DAYS, Date.now()).map((day) => ({ day, count: repliesByDay.get(day) ?? 0 }));
   return (
     <div className="screen">
       <PageHeader title="Overview">The last {SHOWN_DAYS} days, and this month's messages.</PageHeader>
-      {usage.data && <Quota usage={usage.data} repliesOfDay={statistics.data && repliesOfDay} />}
+      {usage.data && <Quota usage={usage.data} repliesByDay={statistics.data && repliesByDay} />}
       {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
       {statistics.error && !statistics.data && <Failure error={statistics.error} onRetry={statistics.refetch} />}
       {!statistics.error && !statistics.data && <Loading />}
@@ -48,23 +48,23 @@ export function Overview() {
 type QuotaProps = {
   usage: GetUsageResponse;
   /** Undefined until the statistics are loaded. */
-  repliesOfDay: ReadonlyMap<string, number> | undefined;
+  repliesByDay: ReadonlyMap<string, number> | undefined;
 };
 
-function Quota({ usage, repliesOfDay }: QuotaProps) {
+function Quota({ usage, repliesByDay }: QuotaProps) {
   return (
     <section className="panel" aria-labelledby="quota">
       <h2 id="quota">This month</h2>
       <QuotaFigures usage={usage} />
       <p className="hint">
-        {repliesOfDay && describeForecast(usage, repliesOfDay)} The count restarts on {formatDate(usage.resetsAt)}.
+        {repliesByDay && describeForecast(usage, repliesByDay)} The count restarts on {formatDate(usage.resetsAt)}.
       </p>
     </section>
   );
 }
 
-function describeForecast(usage: GetUsageResponse, repliesOfDay: ReadonlyMap<string, number>): string {
-  const expected = forecast(usage, repliesOfDay, Date.now());
+function describeForecast(usage: GetUsageResponse, repliesByDay: ReadonlyMap<string, number>): string {
+  const expected = forecast(usage, repliesByDay, Date.now());
   if (expected === undefined) return "A forecast appears after the first full day with messages.";
   if (expected.exhaustedAt !== undefined)
     return `At the pace of the last week, the messages run out on ${formatDate(expected.exhaustedAt.toISOString())}.`;

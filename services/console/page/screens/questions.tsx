@@ -49,12 +49,12 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
       </div>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
-      {data && <Groups botSlug={botSlug} listed={data} />}
+      {data && <QuestionList botSlug={botSlug} response={data} />}
     </section>
   );
 }
 
-/** Returns the text for an empty list. A partial list comes from the latest answers only. Older ones may belong to unanswered questions too. */
+/** Returns the text for an empty list. A partial list is based on the latest answers only. */
 function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string {
   if (partial) return "None was found among the latest answers. Older ones were not searched.";
   return hasKnowledge
@@ -62,14 +62,14 @@ function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string
     : "No answer was rated bad in this period.";
 }
 
-function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredResponse }) {
-  const { questions, hasKnowledge } = listed;
+function QuestionList({ botSlug, response }: { botSlug: string; response: ListUnansweredResponse }) {
+  const { questions, hasKnowledge } = response;
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   return (
     <>
       {questions.length === 0 && (
         <Empty icon="check" title="No unanswered question">
-          {describeNone(listed)}
+          {describeNone(response)}
         </Empty>
       )}
       {questions.length > 0 && (
@@ -79,7 +79,7 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
           ))}
         </ul>
       )}
-      <p className="hint">{describeScope(listed)}</p>
+      <p className="hint">{describeScope(response)}</p>
       {!hasKnowledge && (
         <p className="hint">
           The bot has no document yet, so only answers that were rated bad are listed.{" "}
@@ -94,7 +94,6 @@ function Groups({ botSlug, listed }: { botSlug: string; listed: ListUnansweredRe
   );
 }
 
-/** Returns the hint that says how the questions were counted, and which are not listed. */
 function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
   const parts = [
     "Questions with the same words are counted together. Greetings are left out, and so are answers of tools unless visitors rated them bad.",

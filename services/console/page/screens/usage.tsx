@@ -25,7 +25,7 @@ export function Usage() {
     queryFn: async () => (await turns.listUsageByBot({ workspaceId, months: SHOWN_MONTHS })).usage,
   });
   const botList = useBots();
-  // If the bots' names cannot be loaded, their short names are shown.
+  // If the bots' names cannot be loaded, their slugs are shown.
   const bots = botList.data ?? (botList.error ? [] : undefined);
   const [current, ...earlier] = data ?? [];
   return (

@@ -10,7 +10,7 @@ const usage = (name: string, botSlug: string, messages: number) =>
   create(BotUsageSchema, { month: name, botSlug, messages });
 const BOTS = [create(BotSchema, { slug: "a", display: { name: "=HYPERLINK(1)" } }), create(BotSchema, { slug: "b" })];
 
-test("the shares of a month add up to its usage; the last share contains the messages that no bot's count contains", () => {
+test("the shares of a month add up to its usage: a last share without a bot contains the difference", () => {
   const counts = [usage("2026-11", "a", 5), usage("2026-11", "b", 2), usage("2026-10", "b", 9)];
   expect(sharesOf(month("2026-11", 7), counts, BOTS)).toEqual([
     { slug: "a", name: "=HYPERLINK(1)", messages: 5 },

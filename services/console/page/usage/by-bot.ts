@@ -8,10 +8,10 @@ export type BotShare = {
   messages: number;
 };
 
-/** The name of the row for the messages that no bot's count contains. Corrections by the operator can make that row's number negative. */
+/** The name of the last row. Corrections by the operator can make its number negative. */
 const REST_NAME = "Corrections, and the last minute's answers";
 
-/** Returns the messages of a month by bot, in the order of `usage`, then those that no bot's count contains. All add up to the month's usage. */
+/** Returns a month's messages by bot, in the order of `usage`. A last entry makes up the difference to the month's usage, if any. */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
   const shares = usage
     .filter((each) => each.month === month.month)
@@ -24,7 +24,7 @@ export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bo
   return rest === 0 ? shares : [...shares, { slug: "", name: REST_NAME, messages: rest }];
 }
 
-/** Returns the rows of the CSV: a header, then a row for each month and bot. */
+/** Returns the rows of the CSV, header first. */
 export function usageRows(months: readonly GetUsageResponse[], usage: readonly BotUsage[], bots: readonly Bot[]) {
   return [
     ["month", "bot", "bot_name", "messages"],
@@ -36,12 +36,12 @@ export function usageRows(months: readonly GetUsageResponse[], usage: readonly B
 
 export type Threshold = {
   percent: number;
-  /** The number of messages that reaches the threshold. */
+  /** The smallest number of messages that reaches the threshold. */
   messages: number;
   isReached: boolean;
 };
 
-/** Returns the thresholds of the quota: 80 %, as in the operator's metrics, and 100 %. Returns none if the quota is 0. */
+/** Returns none if the quota is 0. The operator's metrics use 80 % too. */
 export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
   if (cap === 0) return [];
   return [80, 100].map((percent) => {

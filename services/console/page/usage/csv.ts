@@ -2,7 +2,7 @@
 const FORMULA = /^(?:[\s\p{Cc}\p{Cf}"'`]*[=+\-@|%＝＋－＠]|[\t\r\n])/u;
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** Formats CSV (RFC 4180). Puts an apostrophe before a text that could be a formula, so that every spreadsheet treats it as text. */
+/** Formats CSV (RFC 4180). Puts an apostrophe before a text that could be a formula. */
 export function formatCsv(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((cells) => `${cells.map(formatCell).join(",")}\r\n`).join("");
 }

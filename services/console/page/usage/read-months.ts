@@ -4,7 +4,7 @@ export const SHOWN_MONTHS = 6;
 
 type ShowUsage = (month: string) => Promise<GetUsageResponse | undefined>;
 
-/** Reads the usage of the current month and of the five months before it. The current month is that of the service, not that of the browser. */
+/** Reads the usage of the current month and of the months before it. The service, not the browser's clock, determines the current month. */
 export async function readMonths(showUsage: ShowUsage): Promise<GetUsageResponse[]> {
   const current = await showUsage("");
   if (current === undefined) return [];

@@ -1,7 +1,6 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
 import { thresholdsOf } from "./by-bot.ts";
 
-/** The warning thresholds of the quota, and whether this month's usage has reached them. */
 export function Thresholds({ usage }: { usage: GetUsageResponse }) {
   const thresholds = thresholdsOf(usage);
   if (thresholds.length === 0) return null;

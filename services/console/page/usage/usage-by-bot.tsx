@@ -7,7 +7,6 @@ import { formatMonth } from "./format-month.ts";
 
 type ByBotProps = { months: readonly GetUsageResponse[]; usage: readonly BotUsage[]; bots: readonly Bot[] };
 
-/** The messages of one month by bot. */
 export function UsageByBot({ months, usage, bots }: ByBotProps) {
   const [chosen, setChosen] = useState(months[0]?.month ?? "");
   const month = months.find((each) => each.month === chosen) ?? months[0];

@@ -10,7 +10,7 @@ const BOTS = "parley.conversation.v1.BotAdminService/ListBots";
 const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
 const ERASE_SESSION = "parley.conversation.v1.SessionAdminService/EraseSession";
 
-/** Starts an admin service. Returns a function that calls its methods, and the counted responses. */
+/** Starts an admin service. Returns a function that calls it through createAdminCalls, and the responses counted there. */
 async function startService(listener: RequestListener) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +58,7 @@ test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls
   ]);
 });
 
-test("the documented proxy's timeout is longer than the longest upload wait plus the longest call", async () => {
+test("the proxy timeout in the ingress guide is longer than the longest upload wait plus the longest call", async () => {
   const guide = await readFile(new URL("../../../../docs/install/ingress.md", import.meta.url), "utf8");
   const [, seconds] = /## The console\n.*?proxy_read_timeout (\d+)s;/s.exec(guide) ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CONSOLE_LIMITS_MS.slowCall);

@@ -4,7 +4,7 @@ import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { KnowledgeAdminService, SessionAdminService } from "@parley/rpc/conversation";
 import type { AdminService } from "./allowed-methods.ts";
 
-/** A Connect call: its method, and its message in the encoding of `contentType`. */
+/** A Connect call. `body` is the request in the encoding of `contentType`. */
 export type AdminCall = {
   service: AdminService;
   method: string;
@@ -14,10 +14,11 @@ export type AdminCall = {
   signal: AbortSignal;
 };
 
-/** The response of an admin service, unchanged. `code` is its stable error code. */
+/** The unchanged response of an admin service. */
 export type AdminResponse<Body = Buffer> = {
   status: number;
   contentType: string;
+  /** The stable error code. */
   code: string | undefined;
   body: Body;
 };
@@ -25,7 +26,7 @@ export type AdminResponse<Body = Buffer> = {
 export type AdminCalls = {
   /** Sends a unary call. */
   call: (call: AdminCall) => Promise<AdminResponse>;
-  /** Sends a call with a stream of responses. */
+  /** Sends a server-streaming call. */
   stream: (call: AdminCall) => Promise<AdminResponse<Buffer | Readable>>;
 };
 
@@ -34,9 +35,8 @@ export const LIMITS_MS = {
   /** Longer than every unary call except AddSource and EraseSession. */
   call: 60_000,
   /**
-   * AddSource takes at most 140 s: 20 s for an upload to wait until the service receives it, or for the service to fetch a URL; 60 s in the
-   * queue for documents; and 60 s to read the document. EraseSession may take longer than 150 s for a session with very many messages. The
-   * service then completes the erasure without the client.
+   * AddSource takes at most 140 s: 20 s for an upload to wait for its turn or for a URL to be fetched, 60 s in the queue for documents, and 60 s
+   * to read the document. If EraseSession takes longer than 150 s, the service completes the erasure without the client.
    */
   slowCall: 150_000,
   /** Long enough for a slow reader of a transcript. */

@@ -65,7 +65,7 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   BooksAdminService.method.getTurnEntry,
 ];
 
-/** Describes each method that the console forwards. A key is like `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
+/** By full name, such as `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
 export const ALLOWED_METHODS: ReadonlyMap<string, AllowedMethod> = new Map(
   METHODS.map(({ parent, name, methodKind }) => [
     `${parent.typeName}/${name}`,

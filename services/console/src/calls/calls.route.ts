@@ -14,7 +14,7 @@ export type CallDeps = {
   listConversations: ListConversations;
 };
 
-/** Fits AddSource with the largest document, 16 MiB, as application/proto. As JSON it does not fit, because base64 makes the document 22 MiB. */
+/** Fits AddSource with the largest document, 16 MiB, as application/proto. JSON would need 22 MiB, because of base64. */
 const MAX_CALL_BYTES = 17 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024;
 const MAX_BATCH_CALLS = 20;
@@ -22,21 +22,21 @@ const CONTENT_TYPES = new Set(["application/json", "application/proto"]);
 const STREAM_CONTENT_TYPES = new Set(["application/connect+json", "application/connect+proto"]);
 
 type MethodCall = { method: string; body: Buffer };
-/** Lists conversations. `conversations` is the query string of GET /api/conversations/. */
+/** `conversations` is the query string of GET /api/conversations/. */
 type ListCall = { conversations: string };
 type BatchCall = MethodCall | ListCall;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The Authorization header to forward. Set before the body is read. */
+    /** Set before the body is read. */
     forwardedAuthorization: string;
   }
 }
 
 /**
- * Adds two routes. `POST /api/rpc/<method>` forwards one Connect call of an allowed admin method, unary or with a stream of responses.
- * `POST /api/batch` forwards several calls with JSON and returns their responses in order, so that a screen needs only one request. A batch may
- * also contain requests for a list of conversations, which go to the edge.
+ * `POST /api/rpc/<method>` forwards one Connect call of an admin method, unary or server-streaming. `POST /api/batch` forwards several unary
+ * calls with JSON and returns their responses in order, so that a screen needs only one request. It also forwards requests for lists of
+ * conversations, to the edge.
  */
 export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
   const { authenticate, limiter, adminCalls, listConversations } = deps;
@@ -111,7 +111,7 @@ function toBatchResponse({ status, code, body }: AdminResponse) {
   try {
     json = JSON.parse(body.toString());
   } catch {
-    // A proxy in front of the service sent this body.
+    // A proxy in front of the service sent this response.
     return { status: 502, body: { code: "unavailable", message: "the service sent no JSON" } };
   }
   return { status, ...(code !== undefined && { code }), body: json };

@@ -33,7 +33,7 @@ export function createCallEdge(edgeUrl: string): CallEdge {
   };
 }
 
-/** Creates the function that lists conversations. If the edge does not answer, returns status 503. */
+/** Creates the function that lists conversations. The function returns status 503 if the edge does not answer. */
 export function createListConversations(
   callEdge: CallEdge,
   onResponse: (method: string, status: number) => void,

@@ -11,7 +11,7 @@ export type OwnerApiDeps = {
   onResponse: OnResponse;
 };
 
-/** Called with the status of each response of the edge, or 503 if the edge did not answer. `method` is the HTTP method and the route. */
+/** Called for each response of the edge, or with 503 if the edge did not answer. `method` is the HTTP method and the route's path. */
 type OnResponse = (method: string, status: number) => void;
 type RouteOptions = { method: EdgeRequest["method"]; toPath: (sessionId: string) => string; timeoutMs?: number };
 
@@ -22,15 +22,15 @@ const RESPONSE_HEADERS = [
 ];
 /** The page loads exports in a frame, so that it can read and show an error. */
 const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
-/** The edge's own limit for this body. */
+/** Equal to the edge's limit. */
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Forwards requests to the edge's owner API with the session's access token. Scripts of the page cannot read the token, but can download exports. */
+/** Forwards requests to the edge's owner API with the session's access token, which scripts of the page cannot read. */
 export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
   const { authenticate, limiter } = deps;
   const forward = createForwarder(deps);
-  // A slow reader can keep an export open for long. So an export is not counted as one of the workspace's concurrent calls. The edge limits exports.
+  // Bypasses the limiter, because a slow reader can keep an export open for long. The edge limits exports.
   const onExport = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header("content-security-policy", FRAMED_BY_CONSOLE);
     request.forwardedAuthorization = (await authenticate(request)).authorization;
@@ -58,8 +58,8 @@ export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeout
 }
 
 /**
- * Returns a function that creates the handler of a route. `toPath` receives the session id in the request's path, or an empty string if the route
- * has none, and returns the path below CONVERSATIONS_PATH.
+ * Returns a function that creates a route's handler. `toPath` receives the session id, or an empty string if the route has none, and returns
+ * the path below CONVERSATIONS_PATH.
  */
 function createForwarder({ callEdge, onResponse }: Pick<OwnerApiDeps, "callEdge" | "onResponse">) {
   return ({ method, toPath, timeoutMs }: RouteOptions) =>

@@ -6,16 +6,16 @@ import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
-/** The edge's own limit for a message, which fits 4,000 characters with metadata. The edge's smaller limit for a stop is not repeated here. */
+/** The edge's limit for a message. The edge itself enforces its lower limit for a stop. */
 const MAX_BODY_BYTES = 300 * 1024;
-/** With these headers, the edge resumes the reply after a lost connection and does not answer the message a second time. */
+/** With these headers, the edge resumes the reply after a lost connection instead of generating it again. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
 /** Without `X-Accel-Buffering`, an nginx in front of the console would buffer the stream. */
 const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
 
 /**
- * Adds POST /api/chat/playground/ and POST /api/chat/playground/stop/ for the preview. They forward a message or a stop to the edge's
- * playground and stream the response.
+ * Adds POST /api/chat/playground/ and POST /api/chat/playground/stop/, which forward a message or a stop to the edge's playground and stream
+ * the response.
  */
 export function playgroundRoutes(app: FastifyInstance, { authenticate, edgeUrl }: PlaygroundDeps): void {
   for (const path of ["/api/chat/playground/", "/api/chat/playground/stop/"])

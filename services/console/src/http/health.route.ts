@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-/** Adds /healthz/live and /healthz/ready to the public port, for load balancers. */
+/** Health checks on the public port, for load balancers. */
 export function healthRoutes(app: FastifyInstance, isReady: () => boolean): void {
   app.get("/healthz/live", async (_, reply) => reply.header("cache-control", "no-store").send({ status: "live" }));
   app.get("/healthz/ready", async (_, reply) =>

@@ -7,7 +7,6 @@ const METHODS = new Set(["GET", "HEAD", "POST", "DELETE"]);
 
 export type HttpMetrics = { durations: Histogram<"route" | "method" | "status"> };
 
-/** Observes the duration of every request by the pattern of its route. */
 export const httpMetrics = plugin<HttpMetrics>(
   async (app, { durations }) => {
     app.addHook("onRequest", (request, reply, done) => {

@@ -8,8 +8,8 @@ export const CONSOLE_HEADER = "x-parley-console";
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * Refuses a request that may change data, unless it comes from the console's page: it needs the console's Origin and the custom header. A
- * request with a bearer token needs neither, because browsers never add one by themselves.
+ * Refuses a request that may change data if it lacks the console's Origin or CONSOLE_HEADER. A request with a bearer token needs neither,
+ * because a browser does not send such a token on its own.
  */
 export const sameOrigin = plugin<{ origin: string }>(
   async (app, { origin }) => {

@@ -3,7 +3,7 @@ import plugin from "fastify-plugin";
 
 const NONCE_BYTES = 16;
 
-/** Set on every response. The ingress terminates TLS; browsers ignore HSTS on plain HTTP. */
+/** Set on every response. Browsers ignore HSTS on plain HTTP. */
 const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -28,7 +28,7 @@ export function createNonce(): string {
   return randomBytes(NONCE_BYTES).toString("base64");
 }
 
-/** Returns the Content-Security-Policy of an HTML page. Only the preview may be framed, and only by the console. */
+/** Returns the Content-Security-Policy of an HTML page. The console frames the preview; no other page may be framed. */
 export function pagePolicy(nonce: string, frameAncestors: "'none'" | "'self'"): string {
   return [
     "default-src 'none'",

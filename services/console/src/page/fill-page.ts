@@ -1,12 +1,10 @@
-/** The placeholder of the nonce in the built HTML. */
 export const NONCE_PLACEHOLDER = "{{nonce}}";
 const EDGE_URL_PLACEHOLDER = "{{edge url}}";
 const SESSION_PLACEHOLDER = "{{session}}";
 
-/** The values of one response. `session` is what GET /auth/session returns. It is in the page, so that the page needs no request for it. */
+/** `session` is the body of GET /auth/session, which the page then need not request. */
 export type PageValues = { nonce: string; edgeUrl: string; session: object | undefined };
 
-/** Replaces the placeholders in the built HTML. */
 export function fillPage(html: string, { nonce, edgeUrl, session }: PageValues): string {
   const filled = html.replaceAll(NONCE_PLACEHOLDER, nonce).replaceAll(EDGE_URL_PLACEHOLDER, edgeUrl);
   // The session is filled in last, because a user's name may contain a placeholder.

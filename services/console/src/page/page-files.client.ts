@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The HTML of the console and of the widget's preview, with placeholders. */
 export type PageFiles = { console: string; preview: string };
 
-/** Reads both HTML files of a build. Rejects if one is missing. */
+/** Rejects if a file is missing. */
 export async function readPageFiles(directory: string): Promise<PageFiles> {
   const [console, preview] = await Promise.all(
     ["index.html", "preview.html"].map((name) => readFile(join(directory, name), "utf8")),

@@ -10,7 +10,7 @@ import { readPageFiles } from "./page-files.client.ts";
 export type PageOptions = { pageDir: string; widgetDir: string; publicEdgeUrl: string };
 export type PageDeps = { readSessionInfo: ReadSessionInfo };
 
-/** Paths of the backend. The server responds to an unknown path among them with 404, and to any other unknown path with the page. */
+/** An unknown path that matches gets 404. Any other unknown path gets the page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
 /** Serves the page with a new nonce and the owner's session, the page's assets, and the widget for the preview. */

@@ -5,10 +5,10 @@ import { HttpError, hasBearerToken, responseCloseSignal } from "../http/index.ts
 import type { SessionCookies } from "./cookies.ts";
 import { describeSession, type SessionInfo, type TokenOptions } from "./session.ts";
 
-/** A member of a workspace, and the Authorization header to forward. */
+/** `authorization` is the header to forward. */
 export type Member = { authorization: string; workspaceId: string };
 
-/** Returns the session in a request's cookies; undefined if there is none, or if it has ended or its access token has expired. */
+/** Returns undefined if the request has no session, or if the session has ended or its access token has expired. */
 export type ReadSessionInfo = (request: FastifyRequest) => Promise<SessionInfo | undefined>;
 
 export function createReadSessionInfo(
@@ -23,14 +23,14 @@ export function createReadSessionInfo(
 }
 
 /**
- * Authenticates a request by its bearer token or, without one, by its session. Throws 401 if that token or session is not valid, and 503 if the
- * token cannot be verified because the key set is unavailable.
+ * Authenticates a request by its bearer token, or by its session if it has no token. Throws 401 if the token or the session is not valid, and
+ * 503 if the key set that verifies tokens is unavailable.
  */
 export type Authenticate = (request: FastifyRequest) => Promise<Member>;
 
 /**
- * Creates the function that authenticates a request. It verifies bearer tokens, although the services verify them again. Otherwise a request
- * with an invalid token would occupy memory for its body, and would count against the console's address in the edge's rate limit.
+ * Verifies bearer tokens, although the services verify them again. Otherwise a request with an invalid token would occupy memory for its body,
+ * and would count against the console's address in the edge's rate limit.
  */
 export function createAuthenticate(
   cookies: SessionCookies,

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Creates an application. Its POST routes store a session or a pending sign-in from the body in cookies. Its GET routes return the stored value. */
+/** Its POST routes store the body in cookies, as a session or a pending sign-in. Its GET routes return the stored value. */
 async function createApp(...secrets: string[]): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(cookie);

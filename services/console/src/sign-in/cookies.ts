@@ -12,7 +12,7 @@ export type SessionCookies = {
   writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
   clearSession(reply: FastifyReply): void;
   readPending(request: FastifyRequest, state: string): Promise<(PendingSignIn & { isExpired: boolean }) | undefined>;
-  /** Stores a sign-in beside the pending ones of other tabs. If there are already MAX_PENDING of them, deletes all of them. */
+  /** Keeps the pending sign-ins of other tabs, unless there are already MAX_PENDING: then it deletes them. */
   writePending(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn): Promise<void>;
   clearPending(reply: FastifyReply, pending: PendingSignIn): void;
 };
@@ -34,8 +34,8 @@ const KEY_BYTES = 32;
 type CookieName = typeof SESSION | typeof PENDING;
 
 /**
- * Creates the functions that read and write the encrypted cookies. The first of the current `secrets` encrypts a cookie. Every one of them can
- * decrypt it. A cookie that cannot be decrypted and a session that is too old read as undefined.
+ * Encrypts cookies with the first of the current `secrets`, and decrypts them with any of them. A cookie that cannot be decrypted and a session
+ * older than MAX_SESSION_MS read as undefined.
  */
 export function createSessionCookies(secrets: () => readonly string[], nowMs: () => number): SessionCookies {
   const seal = (name: CookieName, value: object) =>
@@ -92,7 +92,7 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
   };
 }
 
-/** Derives one key for session cookies and another for sign-in cookies, so that a value of one kind is not accepted as the other kind. */
+/** Each kind of cookie has its own key, so that a value of one kind is not accepted as the other. */
 function deriveKey(name: CookieName, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
 }

@@ -5,24 +5,20 @@ import type { PendingSignIn } from "./cookies.ts";
 export type ProviderOptions = {
   issuer: string;
   clientId: string;
-  /** Returns the current client secret. Undefined for a public client. */
+  /** Undefined for a public client. */
   clientSecret: (() => string) | undefined;
   scope: string;
   resource: string | undefined;
-  /** The console's address to which the identity provider sends the owner back. */
   redirectUri: string;
-  /** Whether the issuer may use plain HTTP. The server sets it only for an issuer on this machine. */
+  /** True only for an issuer on this machine. */
   allowsHttp: boolean;
 };
 
 export type Tokens = { accessToken: string; refreshToken: string | undefined };
 
-/**
- * The client of the identity provider, an OpenID Connect provider. Every method throws 503 sign_in_unavailable if the provider's discovery
- * document cannot be read.
- */
+/** Every method throws 503 sign_in_unavailable if the OpenID Connect provider's discovery document cannot be read. */
 export type ProviderClient = {
-  /** Returns the URL to send the owner to, and the pending sign-in to store until the identity provider redirects the owner back. */
+  /** Returns the URL to send the owner to, and the pending sign-in to store until the callback. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
   /**
    * Exchanges the authorization code of the callback for tokens. Throws 503 sign_in_unavailable if a request to the
@@ -42,7 +38,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
   const resource: Record<string, string> = options.resource === undefined ? {} : { resource: options.resource };
   let discovered: Promise<openid.Configuration> | undefined;
 
-  /** Fetches the discovery document once. A failed attempt is repeated by the next call. */
+  /** Fetches the discovery document once. After a failure, the next call tries again. */
   const discover = async () => {
     discovered ??= openid.discovery(
       new URL(options.issuer),
@@ -116,7 +112,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
   };
 }
 
-/** Whether the identity provider did not respond or had a server error. A later attempt may then succeed. */
+/** Whether the identity provider did not respond or had a server error, so that a retry may succeed. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) return false;
   if (error instanceof TypeError) return true;

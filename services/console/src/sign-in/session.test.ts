@@ -88,7 +88,7 @@ describe("safeReturnPath", () => {
     expect(safeReturnPath(path)).toBe(safe);
   });
 
-  it("returns / in place of a path that would not fit into the cookie of a sign-in", () => {
+  it("returns / for a path that is too long for the sign-in cookie", () => {
     expect(safeReturnPath(`/keys?bot=${"a".repeat(1_900)}`)).toMatch(/^\/keys/);
     expect(safeReturnPath(`/keys?bot=${"a".repeat(3_000)}`)).toBe("/");
   });

@@ -14,7 +14,6 @@ export type SessionInfo = { user: string; workspace_id: string; role?: Role; exp
 /** A session ends after this time, however often its token is refreshed. */
 export const MAX_SESSION_MS = 12 * 60 * 60 * 1_000;
 
-/** How to read access tokens: a part of the options with which the services verify them. */
 export type TokenOptions = Pick<AccessTokenOptions, "audience" | "workspaceClaim" | "roles">;
 
 export type TokenProblem = "token_not_jwt" | "wrong_audience" | "no_workspace";
@@ -57,13 +56,10 @@ export function describeSession(session: Session, tokenOptions: TokenOptions, no
 /** The base of relative paths. No real site has this origin, because the domain `invalid` is reserved. */
 const BASE = "http://console.invalid";
 
-/**
- * A sign-in stores the path in a cookie, encrypted and base64-encoded. With a longer path the cookie would exceed the 4,096 bytes that browsers
- * accept.
- */
+/** A sign-in stores the path in an encrypted cookie. With a longer path, the cookie would exceed the 4,096 bytes that browsers accept. */
 const MAX_RETURN_PATH_LENGTH = 2_000;
 
-/** Returns a path of this console. The URL of another site, and a path that is too long to store, become "/". */
+/** Returns the path if it is a path of this console and not too long to store. Otherwise returns "/". */
 export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);

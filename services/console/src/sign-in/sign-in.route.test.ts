@@ -20,10 +20,7 @@ const tokensFor = (audience: string, expiresIn = "1 minute"): Tokens => ({
   refreshToken: "refresh",
 });
 
-/**
- * Starts the routes. The provider accepts every code if the callback has the state of the sign-in. Each call of the provider's `begin` or
- * `complete` removes the first error from `failures` and throws it.
- */
+/** Starts the routes with a provider that accepts every code. Each call of its `begin` or `complete` throws the next error of `failures`. */
 async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
   let started = 0;
   const failures: HttpError[] = [];

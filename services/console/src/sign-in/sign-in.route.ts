@@ -8,13 +8,12 @@ export type SignInDeps = {
   cookies: SessionCookies;
   provider: ProviderClient;
   tokenOptions: TokenOptions;
-  /** The console's origin. */
   origin: string;
   nowMs: () => number;
   onResult: (result: string) => void;
 };
 
-/** POST /auth/refresh keeps an access token that is valid for longer than this, because another tab has probably just refreshed it. */
+/** If the access token is valid for longer than this, another tab has probably just refreshed it, and POST /auth/refresh keeps it. */
 const REFRESH_BEFORE_MS = 2 * 60 * 1_000;
 
 /** Adds the routes that sign in (authorization code flow with PKCE), return the session to the page, refresh the session and sign out. */
@@ -78,7 +77,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   app.post("/auth/sign-out", async (request, reply) => {
     const session = await cookies.readSession(request);
     cookies.clearSession(reply);
-    // The owner is signed out here even if the identity provider cannot be reached. The tokens then stay valid until they expire.
+    // If the provider cannot revoke the tokens, the owner is signed out of the console, but the tokens stay valid until they expire.
     if (session !== undefined)
       await provider
         .revoke(session)
@@ -86,7 +85,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
     return reply.code(204).header("cache-control", "no-store").send();
   });
 
-  /** Stores the session with new tokens, and returns it. Returns undefined if the identity provider no longer accepts the refresh token. */
+  /** Stores and returns the session with new tokens. Returns undefined without a refresh token or if the provider no longer accepts it. */
   async function refresh({ refreshToken, startedAtMs }: Session, reply: FastifyReply): Promise<Session | undefined> {
     const tokens = refreshToken === undefined ? undefined : await provider.refresh(refreshToken);
     if (tokens === undefined) return undefined;

@@ -6,7 +6,7 @@ const NOVEMBER_9 = new Date("2026-11-09T12:00:00Z");
 const fine = (id: string) => ({ id, differences: [] });
 const differs = (id: string) => ({ id, differences: [{ kind: "reply_not_counted" as const, turnId: "1" }] });
 
-/** Audits months, each in one page, until the audit is complete. Returns the progress and the months in the order of the audit. */
+/** Audits months, each in one page, until the audit is complete. Returns the months in the order of the audit. */
 function auditAll(progress: AuditProgress, now: Date, workspacesOf: (month: string) => ReturnType<typeof differs>[]) {
   const months: string[] = [];
   for (let current = progress; ; ) {
@@ -61,7 +61,7 @@ test("an audit skips the rest of an old month whose last difference is gone", ()
   expect(findNextPage(progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
-test("a month with a difference on its first page is not final, however many workspaces differ", () => {
+test("a month with a difference on its first page is not final, even if 1,000 other workspaces differed before", () => {
   const others = Array.from({ length: 1_000 }, (_, n) => `${n}`);
   const differing = JSON.stringify(others.flatMap((id) => [`2026-09 ${id}`, `2026-10 ${id}`]));
   const pages = [[differs("new")], others.map(fine)];

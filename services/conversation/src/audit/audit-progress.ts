@@ -1,6 +1,6 @@
 import type { WorkspaceAudit } from "./audit.service.ts";
 
-/** How far the audit has come. One audit of all months can take several runs of the audit task, and the progress is stored after each page. */
+/** How far the audit has come, stored after each page. One audit of all months can take several runs of the audit task. */
 export type AuditProgress = {
   /** The month of the next page; undefined while no audit is in progress. */
   month?: string;
@@ -10,11 +10,11 @@ export type AuditProgress = {
   startedAt?: string;
   /** A JSON array of the workspaces with differences, each as "<month> <workspace id>". */
   differing?: string;
-  /** The newest month that is final: it is no longer audited. */
+  /** The newest month that is no longer audited (see advanceAudit). */
   finalMonth?: string;
 };
 
-/** The most workspaces with differences that the progress stores for each month. */
+/** The most entries of `differing` for each month. */
 const MAX_DIFFERING = 1_000;
 
 /** Returns the UTC month of a time as "YYYY-MM", or the month that is `offset` months later. */
@@ -34,7 +34,7 @@ export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   return [...months].sort((a, b) => (a < b ? 1 : -1));
 }
 
-/** Returns the page at which a run continues. Skips a month that is no longer audited. After the last month, a new audit begins. */
+/** Returns the next page to audit. Skips a month that is no longer audited. After the last month, a new audit begins. */
 export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
   const { month = monthOf(now), after = "" } = progress;
   const next = monthsToAudit(progress, now).find((each) => each <= month) ?? monthOf(now);
@@ -42,8 +42,8 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 }
 
 /**
- * Returns the progress after a page, and whether it was the last page of the last month. A month is final if an audit of it began at
- * least `finalAfterDays` days after the month's end and found no difference. Before that, the reconciler may still repair the month's turns.
+ * Returns the progress after a page, and whether it was the audit's last page. A month becomes final when an audit of it that began at least
+ * `finalAfterDays` days after its end finds no difference. Until then, the reconciler may still repair its turns.
  */
 export function advanceAudit(
   progress: AuditProgress,
@@ -58,7 +58,7 @@ export function advanceAudit(
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
     listDiffering(progress).filter((each) => !audited.has(each)),
   ];
-  // The differences of this page come first. So the limit always keeps a difference that this audit found, if there is one.
+  // This page's differences come first, so that the limit drops older ones.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

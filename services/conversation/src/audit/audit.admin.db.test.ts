@@ -30,8 +30,7 @@ describe("audit", () => {
       return workspaces.find((each) => each.id === workspaceId);
     };
     await expect.poll(october, { timeout: 20_000 }).toMatchObject({ doneMessages: 1, used: 1, ledger: 1 });
-    // The settler deletes a turn from the outbox after quota has counted it. If quota forgot a turn that is still in the outbox, the audit would
-    // report the turn as waiting and not as lost. So wait until the outbox is empty.
+    // The audit reports a turn that is in the outbox as waiting, not as lost. The settler deletes it only after quota has counted it.
     const inOutbox = async () =>
       (await system.admin.query("SELECT FROM conversation.outbox WHERE workspace_id = $1", [workspaceId])).rowCount;
     await expect.poll(inOutbox, { timeout: 20_000 }).toBe(0);

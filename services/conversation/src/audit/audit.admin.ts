@@ -4,7 +4,7 @@ import { isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { type RepairDeps, repair } from "../reconciliation/index.ts";
 import { type AuditedQuota, audit } from "./audit.service.ts";
 
-/** The most differences of each workspace in a response. */
+/** Per workspace. */
 const MAX_DIFFERENCES = 100;
 const DAY_MS = 86_400_000;
 
@@ -12,11 +12,10 @@ export type AuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
   /** How many days back a repair starts if the caller sets no start. */
   days: number;
-  /** A repair does not compare younger turns and holds, because they are probably being settled. */
+  /** A repair skips younger turns and holds, because they are probably being settled. */
   minAgeSeconds: number;
 };
 
-/** Implements the admin service that reconciles turns with the quota service's usage. */
 export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof AuditAdminService> {
   const { database, quota, days, minAgeSeconds } = deps;
   return {
@@ -28,7 +27,7 @@ export function createAuditAdmin(deps: AuditAdminDeps): ServiceImpl<typeof Audit
       const { workspaceId } = request;
       // Throws if the month is malformed.
       parseMonth(request.month);
-      // No workspace can have this id, so there are no turns and no usage to compare.
+      // No workspace can have this id, so there is nothing to compare.
       if (workspaceId !== "" && !isWorkspaceId(workspaceId))
         return { balanced: true, month: request.month, workspaces: [] };
       const { month, workspaces } = await audit(database, quota, { workspaceId, month: request.month }, signal);

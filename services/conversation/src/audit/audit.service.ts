@@ -14,12 +14,12 @@ export type WorkspaceAudit = {
   held: number;
   /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
   adjusted: number;
-  /** The number of done turns in the outbox. Counted only if the audit compares turn by turn, otherwise 0. */
+  /** The number of done turns in the outbox; 0 if the audit did not compare turn by turn. */
   waiting: number;
   differences: Difference[];
 };
 
-/** If the quota service restarts, the audit waits for it instead of failing. */
+/** If the quota service restarts, the audit waits for it. */
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 
 /** Bounds a statement: 20 workspaces at the cap of the largest plan have 500,000 messages. */
@@ -75,8 +75,8 @@ export async function auditPage(
     [...usage, ...turnTotals].map(({ workspaceId }) => workspaceId),
   );
   requireOrder(usage, ids);
-  // A list with `limit` workspaces may omit workspaces after its last id. So the page ends at that last id. If both lists have `limit`
-  // workspaces, it ends at the lower of their last ids.
+  // A list with `limit` workspaces may omit workspaces after its last id, so the page ends there. If both lists have `limit` workspaces, the page
+  // ends at the lower of their last ids.
   const lastIds = [usage, turnTotals].flatMap((list) =>
     list.length === limit ? (list.at(-1)?.workspaceId ?? []) : [],
   );
@@ -85,7 +85,7 @@ export async function auditPage(
   return { month, workspaces: await compareWorkspaces(database, quota, month, { ids: page, turnTotals, usage }), next };
 }
 
-/** Throws if the workspaces of quota's page are not in the order of `ids`. Pages of the two services would then omit workspaces. */
+/** Throws if quota's database sorts workspace ids differently, because pages would then omit workspaces. */
 function requireOrder(usage: readonly MonthUsage[], ids: readonly string[]): void {
   const places = usage.map(({ workspaceId }) => ids.indexOf(workspaceId));
   if (places.some((place, index) => place < (places[index - 1] ?? 0)))
@@ -119,7 +119,7 @@ async function compareWorkspaces(
     const { used, ledger, held, adjusted } = usage;
     const totalsOnly = { id, doneMessages: turnTotals.done, used, ledger, held, adjusted, waiting: 0 };
     if (isReconciled(turnTotals, usage)) audited.push({ ...totalsOnly, differences: [] });
-    // Rows of the month were pruned, so only the totals can be compared.
+    // Pruned rows cannot be compared turn by turn.
     else if (turnTotals.pruned > 0 || usage.pruned > 0)
       audited.push({ ...totalsOnly, differences: [{ kind: "totals_differ", turnId: "" }] });
     else audited.push(await compareTurns(database, quota, id, month));
@@ -127,7 +127,7 @@ async function compareWorkspaces(
   return audited;
 }
 
-/** Compares a workspace turn by turn. The order of the reads keeps the result exact while turns run; see TurnSets. */
+/** The order of the reads keeps the result exact while turns run; see TurnSets. */
 async function compareTurns(
   database: Database,
   quota: AuditedQuota,

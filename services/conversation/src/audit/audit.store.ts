@@ -79,7 +79,7 @@ const LIST_DONE = `
   LEFT JOIN conversation.outbox o USING (workspace_id, turn_id)
   WHERE t.workspace_id = $1 AND t.month = to_date($2, 'YYYY-MM') AND t.status = 'done'`;
 
-/** Returns a workspace's done turns of a month that were not pruned (`done`), and those of them that are no longer in the outbox (`settled`). */
+/** Returns a workspace's done turns of a month that were not pruned. `settled` has those that are no longer in the outbox. */
 export async function listDoneTurnIds(
   database: Database,
   workspaceId: string,
@@ -99,10 +99,7 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/**
- * Returns those of the turns that were opened and are not pruned (`opened`), and those of them that are closed and no longer in the outbox
- * (`leftOutbox`).
- */
+/** Of the given turns, returns those that were opened and are not pruned. `leftOutbox` has those that are also closed and not in the outbox. */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,

@@ -11,7 +11,7 @@ const system = useTestSystem();
 const log = createLogger("test", "silent");
 const signal = new AbortController().signal;
 
-/** Sorts as the databases of these tests do. */
+/** Sorts as the test databases do. */
 const collator = new Intl.Collator("en-US");
 
 /** Returns a fake quota service with this usage of each workspace. It lists no turns. */
@@ -89,11 +89,11 @@ test("an audit fails if quota's database sorts workspaces in another order", asy
 test("an audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {
   const ids = Array.from({ length: 45 }, (_, n) => `paged-${10 + n}`);
   const quota = quotaOf(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
-  const month = { workspaceId: "", month: "2020-02" };
-  const { workspaces } = await audit(system.database, quota, month, signal);
+  const request = { workspaceId: "", month: "2020-02" };
+  const { workspaces } = await audit(system.database, quota, request, signal);
   expect(workspaces.map(({ id }) => id)).toEqual(ids);
   expect(quota.limits).toEqual(Array(3).fill(WORKSPACES_PER_PAGE));
-  await expect(audit(system.database, quota, month, AbortSignal.abort())).rejects.toThrow("abort");
+  await expect(audit(system.database, quota, request, AbortSignal.abort())).rejects.toThrow("abort");
 });
 
 test("a run audits a bounded number of pages and turns, and the next one continues where it stopped", async () => {

@@ -27,7 +27,7 @@ export type AuditTaskOptions = {
 
 /**
  * Returns a function that audits the current month, the previous one until it is final, and months with differences, workspace by workspace.
- * Replicas call it periodically, and one at a time does the work. A run audits a bounded number of turns and continues where the last one stopped.
+ * All replicas call it periodically, and one at a time does the work. A run continues where the last one stopped.
  */
 export function createAuditTask(
   { database, quota, log }: { database: Database; quota: AuditedQuota; log: Logger },
@@ -55,7 +55,7 @@ export function createAuditTask(
     });
 }
 
-/** Registers the gauge of the audit's result. Every replica reports the same value, whichever one audits. */
+/** Every replica reports the same value, whichever one audits. */
 export function registerAuditGauge(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,

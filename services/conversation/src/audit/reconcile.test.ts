@@ -10,7 +10,7 @@ test("isReconciled is true if the counts and digests are equal and nothing is he
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, { ...usage, held: 1 })).toBe(false);
 });
 
-test("isReconciled compares usage with the done turns plus the operator's adjustments", () => {
+test("isReconciled adds the operator's adjustments to the done turns before it compares them with usage", () => {
   const turns = { workspaceId: "a", done: 5, digest: 7n };
   expect(isReconciled(turns, { ...usage, adjusted: -3 })).toBe(true);
   expect(isReconciled(turns, { ...usage, adjusted: -2 })).toBe(false);
@@ -21,19 +21,18 @@ test("isReconciled is false if the counts are equal but the turns differ", () =>
 });
 
 const set = (...ids: string[]) => new Set(ids);
-/** A month without differences, in the order in which the sets are read. `TurnSets` defines them. */
+/** A month without differences. `TurnSets` describes the sets and the order in which they are read. */
 const fine = {
-  /** Conversation service: done turns that have left the outbox, so the quota service has counted them. */
+  /** Done turns that have left the outbox. */
   settled: set("1", "2"),
-  /** Quota service: turns in its usage ledger. */
+  /** Turns in the usage ledger. */
   counted: set("1", "2"),
-  /** Quota service: turns with a hold. */
   held: set(),
-  /** Conversation service: all done turns, read after `counted`. */
+  /** All done turns, read after `counted`. */
   done: set("1", "2"),
-  /** Conversation service: the part of `held` that was ever opened. */
+  /** The part of `held` that was opened. */
   opened: set(),
-  /** The part of `held` that is closed and has left the outbox, although the quota service still has the hold. */
+  /** The part of `held` that is closed and has left the outbox. */
   unsettled: set(),
 };
 

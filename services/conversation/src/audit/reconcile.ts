@@ -1,35 +1,32 @@
-/**
- * A workspace's month in the quota service. The digest covers the turn ids of the usage ledger, pruned ones included. `adjusted` is the part of
- * `used` and of `ledger` that the operator added or, if negative, removed.
- */
+/** The quota service's numbers of messages in a workspace's month. */
 export type MonthUsage = {
   workspaceId: string;
   used: number;
   ledger: number;
   held: number;
+  /** Covers the turn ids of the usage ledger, pruned ones included. */
   ledgerDigest: bigint;
+  /** The part of `used` and of `ledger` that the operator added; negative if the operator removed messages. */
   adjusted: number;
   /** The part of `ledger` whose rows were pruned. */
   pruned: number;
 };
 
-/** A workspace's month in the turns table. The digest covers the ids of the done turns, pruned ones included. */
+/** The done turns of a workspace's month. */
 export type DoneTurns = {
   workspaceId: string;
   done: number;
+  /** Covers the ids of the done turns, pruned ones included. */
   digest: bigint;
   /** The part of `done` whose rows were pruned. */
   pruned: number;
 };
 
-/**
- * The turn ids of a workspace's month, for the comparison turn by turn. The caller must read them in this order, so that turns in progress
- * do not appear as differences.
- */
+/** The turn ids of a workspace's month. The caller must read the sets in this order, so that turns in progress are no differences. */
 export type TurnSets = {
-  /** Read first: the done turns that are no longer in the outbox. The usage ledger, which is read later, must contain them. */
+  /** Read first: the done turns that are no longer in the outbox. `counted`, which is read later, must contain them. */
   settled: ReadonlySet<string>;
-  /** Read second, from the quota service: the turns in the usage ledger. */
+  /** Read second: the turns in the quota service's usage ledger. */
   counted: ReadonlySet<string>;
   /** Read together with `counted`: the turns with a hold. */
   held: ReadonlySet<string>;
@@ -37,7 +34,7 @@ export type TurnSets = {
   done: ReadonlySet<string>;
   /** Read fourth: the turns in `held` that were ever opened. */
   opened: ReadonlySet<string>;
-  /** Read last: the turns in `held` that were closed and no longer in the outbox, and that the quota service still held afterwards. */
+  /** Read last: the turns in `held` that were closed, had left the outbox, and were still held by the quota service afterwards. */
   unsettled: ReadonlySet<string>;
 };
 
@@ -51,16 +48,13 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/**
- * Returns whether the usage is the number of done turns plus the adjustment, the digests are equal and nothing is held. Counts alone could be
- * equal although the turns differ.
- */
+/** Whether the quota service has counted exactly the done turns, apart from adjustments, and holds none. Equal counts may hide different turns. */
 export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;
   return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }
 
-/** Returns the differences turn by turn. Turns in progress are not among them, because of the order in which the sets were read. */
+/** Returns the differences turn by turn. The difference between `used` and `ledger` has an empty turn id. */
 export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsage, "used" | "ledger">): Difference[] {
   const toDifferences = (kind: DifferenceKind, ids: ReadonlySet<string>) =>
     [...ids].map((turnId) => ({ kind, turnId }));

@@ -6,7 +6,7 @@ import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
-/** Returns a pattern of a size of about 150. A bot's limit of 2,000 allows 13 of them. */
+/** Returns a pattern whose compiled size is about 150. A bot's limit of 2,000 allows 13 of them. */
 const largePattern = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`;
 
 describe("moderation patterns", () => {
@@ -90,7 +90,7 @@ describe("moderation patterns", () => {
     expect(results.toSorted()).toEqual(["ok", "patterns_too_large"]);
   });
 
-  test("are changed in part, keep their place, and are validated as a whole", async () => {
+  test("keep their place and unchanged fields when they are changed, and are validated as a whole", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({
@@ -129,7 +129,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ parleyCode: "pattern_not_found" });
   });
 
-  test("can be replaced by one of the same size when the bot is at its size limit", async () => {
+  test("can be replaced by one of the same size, but not by a larger one, when the bot is at its size limit", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const added = [];

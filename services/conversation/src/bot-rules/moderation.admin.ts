@@ -18,7 +18,6 @@ const DEFAULT_REASON = "blocked_pattern";
 /** Equal to the limit of a visitor's message. */
 const MAX_CHECKED_CHARACTERS = 4_000;
 
-/** Implements the admin service of moderation patterns. */
 export function createModerationAdmin(
   database: Database,
   patternThreads: Pick<PatternThreadPool, "check" | "matchAll">,
@@ -35,7 +34,6 @@ export function createModerationAdmin(
       .catch(rethrowRefusal);
   }
 
-  /** Throws unless the pattern may be added to the bot's patterns. */
   async function requireAddable(
     workspaceId: string,
     expression: Expression,
@@ -46,8 +44,8 @@ export function createModerationAdmin(
   }
 
   /**
-   * Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. Throws if saving
-   * would refuse the unsaved pattern.
+   * Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. Throws if the
+   * unsaved pattern may not be saved.
    */
   async function withUnsaved(
     workspaceId: string,
@@ -65,8 +63,8 @@ export function createModerationAdmin(
   }
 
   /**
-   * Calls `attempt` with the bot's current patterns until `attempt` returns the stored pattern. If a concurrent call has changed the patterns
-   * meanwhile, `attempt` stores nothing and returns undefined.
+   * Calls `attempt` with the bot's current patterns until it returns the stored pattern. If a concurrent call has changed the patterns,
+   * `attempt` must store nothing and return undefined.
    */
   async function write(
     workspaceId: string,

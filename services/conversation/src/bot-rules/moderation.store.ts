@@ -12,7 +12,7 @@ export type StoredPattern = NewPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
-/** Stores a pattern of a bot. Stores nothing and returns undefined if the bot's patterns differ from `expected`, which the caller has read. */
+/** Stores a pattern. Returns undefined, and stores nothing, if the bot's patterns are no longer `expected`. */
 export async function insertPattern(
   database: Database,
   { workspaceId, botId }: BotKey,
@@ -31,7 +31,7 @@ export async function insertPattern(
   });
 }
 
-/** Replaces a pattern of a bot. Changes nothing and returns undefined if the bot's patterns differ from `expected`, which the caller has read. */
+/** Replaces a pattern. Returns undefined, and changes nothing, if the bot's patterns are no longer `expected`. */
 export async function updatePattern(
   database: Database,
   { workspaceId, botId }: BotKey,

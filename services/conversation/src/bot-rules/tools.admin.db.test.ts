@@ -41,7 +41,7 @@ describe("tools", () => {
 
   test.each([
     ["a request without a tool", undefined, "tool is missing"],
-    ["a tool of no kind", { name: "x" }, "http or mcp"],
+    ["a tool without a kind", { name: "x" }, "http or mcp"],
     ["a name with a character that models do not accept", { name: "a b", kind: http() }, "name must be"],
     ["a secret's name that is not valid", { name: "x", secret: "$KEY", kind: http() }, "tool_secrets"],
     [
@@ -60,7 +60,7 @@ describe("tools", () => {
     });
   });
 
-  test("with a field that only a newer version knows are listed, and loaded for a turn, without that field", async () => {
+  test("whose definition has a field of a newer version are listed, and loaded for a turn, without this field", async () => {
     const tools = system.ops(ToolAdminService);
     const bot = await createBot(system.database);
     await tools.putTool({ ...botFields(bot), tool: { name: "order", kind: http() } });

@@ -9,7 +9,6 @@ import { deleteTool, listTools, putTool } from "./tools.store.ts";
 
 const MAX_TOOLS = 20;
 
-/** Implements the admin service of bots' tools. */
 export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
   return {
     async putTool(request) {

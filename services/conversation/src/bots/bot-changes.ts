@@ -2,7 +2,7 @@ import type { BotChanges } from "@parley/rpc/conversation";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { Display } from "./bot-display.ts";
 
-/** The fields of a bot to change. Undefined fields keep their value. */
+/** The new values of a bot's fields. Undefined fields do not change. */
 export type BotPatch = {
   model?: string;
   systemPrompt?: string;
@@ -48,13 +48,13 @@ const isSafeCss =
   (value) =>
     hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsAllowedFunctions(value);
 
-/** Returns whether every function that a value calls is in CSS_FUNCTIONS. A parenthesis without a name, as in calc(1px * (2 + 3)), is allowed. */
+/** Allows a parenthesis without a function's name, as in calc(1px * (2 + 3)). */
 function callsAllowedFunctions(value: string): boolean {
   const calls = [...value.replace(CSS_STRING, " ").matchAll(CSS_CALL)];
   return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));
 }
 
-/** Checks changes and returns them as a patch. Throws invalid_argument for the first field that is not valid. */
+/** Throws invalid_argument for the first field that is not valid. */
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
   const { borderRadius, quickReplies, customCssVars } = changes;

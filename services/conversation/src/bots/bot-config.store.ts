@@ -6,7 +6,7 @@ export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
-  /** The number of chunks, their languages, and whether any of them has an embedding. */
+  /** `isEmbedded`: at least one chunk has an embedding. */
   knowledge: { chunks: number; languages: string[]; isEmbedded: boolean };
   /** In the order in which they are matched. */
   patterns: NewPattern[];
@@ -35,7 +35,7 @@ const READ_BOT_CONFIG = `
   FROM conversation.bots b
   WHERE b.workspace_id = $1 AND b.bot_id = $2`;
 
-/** Reads the parts of a bot that each turn needs. Returns undefined if the workspace has no such bot. */
+/** Returns undefined if the workspace has no such bot. */
 export async function readBotConfig(
   database: Database,
   workspaceId: string,

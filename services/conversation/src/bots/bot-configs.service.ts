@@ -6,9 +6,8 @@ import { parseDefinition } from "../bot-rules/index.ts";
 import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
-  /** The patterns to match against the visitor's message. */
   messagePatterns: MessagePatterns;
-  /** The patterns to match against the reply, with the bot's fallback where a pattern has none. */
+  /** A pattern without a fallback of its own has the bot's. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
 };
@@ -20,7 +19,7 @@ export type GetBotConfig = (workspaceId: string, botId: string) => Promise<BotCo
 const MAX_AGE_MS = 4_000;
 const MAX_CACHED_BOTS = 5_000;
 
-/** Caches each bot's configuration for 4 s. Concurrent calls for a bot share one read. */
+/** Concurrent calls for a bot share one read. */
 export function createBotConfigCache(database: Database): GetBotConfig {
   const configs = new LRUCache<string, BotConfig>({
     max: MAX_CACHED_BOTS,

@@ -124,7 +124,7 @@ describe("bots", () => {
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
   });
 
-  test("are created when a quota service that is starting becomes ready", async () => {
+  test("are created when the quota service becomes ready during the call", async () => {
     const { url, drop } = await createTestDatabase();
     const [port = 0] = await freePorts(1);
     const service = await startTestService(url, `127.0.0.1:${port}`);

@@ -14,7 +14,7 @@ const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
-/** Returns whether the ids are well-formed. Malformed ids are reported as not found. */
+/** Malformed ids are reported as not found. */
 const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
   isWorkspaceId(workspaceId) && isSlug(slug);
 
@@ -26,11 +26,9 @@ export type BotAdminDeps = {
   newId: () => string;
 };
 
-/** Implements the admin service of bots. */
 export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminService> {
   const { database, quota, planModels, newId } = deps;
 
-  // The quota service owns workspaces. Its workspace_not_found is returned to the caller.
   const readPermittedModels = async (workspaceId: string) => {
     const options = { timeoutMs: GET_WORKSPACE_TIMEOUT_MS, waitForReady: true };
     const { workspace } = await quota.getWorkspace({ workspaceId }, options);
@@ -93,7 +91,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
   };
 }
 
-/** Returns whether a list of models has this model, or `<provider>:*` for its provider. */
+/** In `models`, `<provider>:*` permits every model of the provider. */
 function isPermitted(model: string, models: readonly string[]): boolean {
   const [provider] = model.split(":");
   return models.includes(model) || models.includes(`${provider}:*`);

@@ -19,7 +19,6 @@ export type BotKey = { workspaceId: string; botId: string };
 const BOT = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
              created_at AS "createdAt"`;
 
-/** Returns the id of a bot; undefined if the workspace has no bot with this slug. */
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({
     name: "find_bot_id",
@@ -37,7 +36,6 @@ export async function findBot(database: Database, workspaceId: string, slug: str
   return rows[0];
 }
 
-/** Lists a workspace's bots, sorted by slug. */
 export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
   const { rows } = await database.query<Bot>(
     `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
@@ -68,7 +66,7 @@ export async function insertBot(
   });
 }
 
-/** Changes the fields of the patch. Returns undefined if the workspace has no such bot. */
+/** Changes the fields that the patch contains. Returns undefined if the workspace has no such bot. */
 export async function updateBot(
   database: Database,
   workspaceId: string,

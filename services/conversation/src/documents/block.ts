@@ -5,12 +5,12 @@ export type Block = {
   text: string;
 };
 
-/** A code block may begin with this many backticks at most, so that a chunk has room for code. */
+/** The most backticks in a code block's fence. Without a limit, a chunk might have no room for code. */
 export const MAX_FENCE_CHARACTERS = 16;
 
 /**
- * Marks a text as code, so that a model and the search index can distinguish it from prose. As in Markdown, the fence is longer than every fence
- * in the code, but it has at most MAX_FENCE_CHARACTERS.
+ * Puts code in a Markdown fence, so that a model and the search index can distinguish it from prose. The fence is longer than every fence in the
+ * code, up to MAX_FENCE_CHARACTERS.
  */
 export function fenceCode(code: string): string {
   let length = 3;

@@ -60,7 +60,7 @@ describe("toChunks", () => {
     expect(texts.flatMap((text) => text.split("\n").slice(1, -1)).join("\n")).toBe(lines.join("\n"));
   });
 
-  test("limits chunks of code that begins with thousands of backticks to 1,400 characters", () => {
+  test("limits the chunks of a code block of 5,000 backticks or emoji to 1,400 characters", () => {
     for (const unit of ["`", "😀"])
       for (const { text } of toChunks([block(fenceCode(unit.repeat(5_000)))]))
         expect(text.length).toBeLessThanOrEqual(1_400);

@@ -11,7 +11,7 @@ const MAX_CHUNK_CHARACTERS = 1_400;
 
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** Matches a text that fenceCode returned. Captures the code. */
+/** Matches a text that fenceCode returned. */
 const FENCED_CODE = /^(?<fence>`{3,})\n(?<code>[\s\S]*)\n\k<fence>$/;
 
 const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "\n".length);
@@ -19,7 +19,7 @@ const MAX_CODE_CHARACTERS = MAX_CHUNK_CHARACTERS - 2 * (MAX_FENCE_CHARACTERS + "
 /**
  * Combines neighbouring blocks with the same headings into chunks of at most 1,400 characters. Each block begins on a new line.
  *
- * Splits longer prose between sentences, and longer code between lines. Splits a longer sentence or line between words, and a longer word
+ * Splits longer prose between sentences, and longer code between lines. Splits a longer sentence or line between words, and an overlong word
  * anywhere. Each part of a code block is again a code block.
  */
 export function toChunks(blocks: readonly Block[]): Chunk[] {
@@ -48,15 +48,14 @@ function splitProse(text: string): string[] {
   return packParts(sentences, MAX_CHUNK_CHARACTERS).map((each) => each.trim());
 }
 
-/** Splits code between lines. Lines within the limit keep their indentation. */
+/** Splits code between lines. Keeps the indentation of lines within the limit. */
 function splitCode(code: string): string[] {
   const lines = code.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return packParts(lines, MAX_CODE_CHARACTERS).map((each) => each.replace(/^\n+/, "").trimEnd());
 }
 
-/** Splits a long sentence, or a long line of code, between words, and a long word anywhere. */
 function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
-  // Matches a word, or the first part of a word that has more characters than half the limit. The pattern counts code points, the limit UTF-16 units.
+  // Matches a word, or part of a word longer than half the limit. Half, because the pattern counts code points, which can be two UTF-16 units.
   const wordOrPart = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
   return sentence.match(wordOrPart) ?? [];
 }

@@ -7,7 +7,7 @@ const COUNT_STOP_WORDS = `
   FROM unnest($1::text[]) AS language, unnest($2::text[]) AS word
   GROUP BY language`;
 
-/** Detects the language of a text from its first words: by their script, or else by PostgreSQL's stop word lists. */
+/** Detects a text's language from its first words: by their script, or else by PostgreSQL's stop word lists. */
 export async function detectLanguage(database: Database, words: readonly string[]): Promise<LanguageName> {
   const { rows } = await database.query<{ language: LanguageName; hits: number }>(COUNT_STOP_WORDS, [
     STOP_WORD_LANGUAGES,

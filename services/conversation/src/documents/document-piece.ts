@@ -4,12 +4,12 @@ import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 export const EXIT_CODE_UNREADABLE = 3;
 
 /**
- * The content of one line of JSON that the reading process writes: a piece of the document, or, in the last line, the document's first words,
- * from which its language is detected.
+ * A line of JSON from the reading process: a piece of the document, or, in the last line, the document's first words, from which its language is
+ * detected.
  */
 export type DocumentPiece = IndexedPiece | { firstWords: string[] };
 
-/** Parses a line from the reading process. Throws unless it is a valid piece whose texts PostgreSQL can store. */
+/** Throws unless the line is a valid piece whose texts PostgreSQL can store. */
 export function parsePiece(line: Buffer): DocumentPiece {
   const piece = parseJson(line);
   if (isPiece(piece)) return piece;

@@ -7,10 +7,10 @@ const MiB = 1024 * 1024;
 const signal = new AbortController().signal;
 const UNREADABLE_MS = 20;
 const UNREADABLE_SHARE = 0.1;
-/** The delay of 200 ms after UNREADABLE_MS of work, less 40 ms for inexact timers. */
+/** The delay after UNREADABLE_MS of work, less 40 ms for inexact timers. */
 const MIN_DELAY_MS = UNREADABLE_MS / UNREADABLE_SHARE - 40;
 
-/** Enqueues work that logs its begin and end, and runs until the test calls `end` or `fail`. */
+/** Enqueues work that runs until the test calls `end` or `fail`, and logs when it begins and ends. */
 function enqueue(
   queue: DocumentQueue,
   name: string,

@@ -5,14 +5,13 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_WAIT_MS = 60_000;
 const MAX_REMEMBERED_WORKSPACES = 1_000;
 /**
- * Limits the time that a workspace's documents may take if they cannot be fetched or read, or if their caller cancels: a burst of `burstMs`,
- * then `share` of the elapsed time. So repeated slow documents neither keep a core busy nor block other workspaces. Readable documents do not count.
+ * Limits the time spent on a workspace's documents that cannot be fetched or read, or whose caller cancels. Without the limit, they could keep
+ * a core busy and block other workspaces.
  */
 const UNREADABLE_TIME_LIMIT = { share: 0.1, burstMs: 5_000 };
 
 export type DocumentQueueOptions = { maxWaitMs?: number; unreadableTimeLimit?: typeof UNREADABLE_TIME_LIMIT };
 
-/** `signal` is aborted when the caller cancels. */
 export type QueuedDocument = { workspaceId: string; bytes: number; signal: AbortSignal };
 
 type WaitingDocument = { workspaceId: string; bytes: number; start: () => void };
@@ -31,7 +30,7 @@ export class DocumentQueue {
   /** The number of documents started so far. */
   #starts = 0;
   #isBusy: boolean = false;
-  /** Starts a document when its workspace has time for unreadable documents again. */
+  /** Runs while each waiting workspace has used up its time for unreadable documents. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ maxWaitMs = MAX_WAIT_MS, unreadableTimeLimit = UNREADABLE_TIME_LIMIT }: DocumentQueueOptions = {}) {
@@ -40,9 +39,8 @@ export class DocumentQueue {
   }
 
   /**
-   * Runs `task` when no other document is being processed and the workspace is the next to be served. Waits longer if the workspace has used
-   * up its time for unreadable documents. Throws resource_exhausted after waiting 60 s, or without waiting if the waiting documents, including
-   * this one, would exceed 16 MiB.
+   * Waits until this document is next, then runs `task`. Throws resource_exhausted after waiting 60 s, or immediately if the waiting
+   * documents, including this one, would exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -64,7 +62,6 @@ export class DocumentQueue {
     }
   }
 
-  /** Waits until the document may start. */
   async #waitForSlot(workspaceId: string, bytes: number, signal: AbortSignal): Promise<void> {
     const slot = Promise.withResolvers<void>();
     const waiting: WaitingDocument = { workspaceId, bytes, start: slot.resolve };

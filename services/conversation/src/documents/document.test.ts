@@ -37,7 +37,7 @@ End.
 `,
   );
 
-  test("contain the text without markup, link targets, front matter and scripts", () => {
+  test("contain no markup, link targets, front matter or scripts", () => {
     expect(blocks.map((block) => block.text)).toEqual([
       "Every workspace has a plan, see the list and parley usage. It counts messages.",
       "100 messages a month",
@@ -51,7 +51,7 @@ End.
     ]);
   });
 
-  test("contain the text between two thematic breaks at the beginning", () => {
+  test("contain the text between two thematic breaks at the beginning, which is not front matter", () => {
     const markdown = "---\nOpening hours: 9 to 6.\n\n---\nCall us.\n";
     expect(splitDocument("md", markdown).map(({ text }) => text)).toEqual(["Opening hours: 9 to 6.", "Call us."]);
   });
@@ -66,7 +66,7 @@ End.
   });
 });
 
-test("splitDocument reads HTML without head, navigation, styles and scripts", () => {
+test("splitDocument leaves out the head, navigation, styles and scripts of HTML", () => {
   const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
     <nav><a href="/">Home</a></nav><h3>Opening   hours</h3>
     <p>We open at <b>9</b>.<br>Come in!</p><div>Call <a href="tel:1">us</a><p>Or write.</p>to us</div>

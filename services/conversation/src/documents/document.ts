@@ -15,7 +15,7 @@ export function splitDocument(format: TextFormat, text: string): Block[] {
     case "txt":
       return splitText(text);
     case "md":
-      // Markdown may contain HTML, so the whole document is rendered to HTML and then split.
+      // Markdown may contain HTML, so it is rendered to HTML first.
       return splitHtml(renderMarkdown(text));
     case "html":
       return splitHtml([text]);

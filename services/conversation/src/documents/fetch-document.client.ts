@@ -10,13 +10,12 @@ const MAX_REDIRECTS = 5;
 export type FetchDocumentOptions = {
   egress: Egress;
   maxBytes: number;
-  /** Aborted when the caller cancels. */
   signal: AbortSignal;
 };
 
 /**
- * Fetches a document from a URL, within 20 s, five redirects and `maxBytes`, and only from addresses that `egress` permits. Converts text
- * to UTF-8. Throws invalid_argument with a code for the cause. If the signal aborts, throws its reason.
+ * Fetches a document from an address that `egress` permits, within 20 s, five redirects and `maxBytes`. Converts text to UTF-8. Throws
+ * invalid_argument with a code for the cause. If the signal is aborted, throws its reason.
  */
 export async function fetchDocument(
   url: string,

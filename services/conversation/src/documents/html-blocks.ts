@@ -40,20 +40,17 @@ export function splitHtml(html: Iterable<string>): Block[] {
   return builder.blocks;
 }
 
-/** Builds blocks from a stream of tags and text. It keeps no tree, which would need 30 times the memory of the document. */
+/** Builds blocks from a stream of tags and text, because a tree would need 30 times the memory of the document. */
 class BlockBuilder {
   readonly blocks: Block[] = [];
-  /** Number of open elements. */
   #depth = 0;
   /** Depth of the open element that is skipped; 0 if there is none. */
   #skippedDepth = 0;
   #textElement: TextElement | undefined;
-  /** Text of the current block. */
   #blockText = "";
-  /** Current heading of each level; empty if the document skips the level. */
-  #levels: string[] = [];
+  /** Current heading of each level; an empty string if the document skips the level. */
+  #headingByLevel: string[] = [];
   #headings: string[] = [];
-  /** Cells of the current table row. */
   #row: Cell[] = [];
   /** Headings of the current table's columns; undefined before its first row. */
   #columns: string[] | undefined;
@@ -113,19 +110,19 @@ class BlockBuilder {
       this.#row.push({ text: toOneLine(text), isHeading: name === "th" });
     } else {
       const level = Number(name[1]);
-      const above = Array.from({ length: level - 1 }, (_, index) => this.#levels[index] ?? "");
-      this.#levels = [...above, toOneLine(text)];
-      this.#headings = this.#levels.filter((heading) => heading !== "");
+      const above = Array.from({ length: level - 1 }, (_, index) => this.#headingByLevel[index] ?? "");
+      this.#headingByLevel = [...above, toOneLine(text)];
+      this.#headings = this.#headingByLevel.filter((heading) => heading !== "");
     }
   }
 
   #endRow(): void {
     const cells = this.#row;
     this.#row = [];
-    const isFirst = this.#columns === undefined;
-    const isHeadings = isFirst && cells.length > 0 && cells.every((cell) => cell.isHeading);
-    this.#columns ??= isHeadings ? cells.map((cell) => cell.text) : [];
-    if (!isHeadings) this.#add(formatRow(cells, this.#columns));
+    const isFirstRow = this.#columns === undefined;
+    const isHeadingRow = isFirstRow && cells.length > 0 && cells.every((cell) => cell.isHeading);
+    this.#columns ??= isHeadingRow ? cells.map((cell) => cell.text) : [];
+    if (!isHeadingRow) this.#add(formatRow(cells, this.#columns));
   }
 
   #add(text: string): void {

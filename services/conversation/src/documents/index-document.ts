@@ -4,23 +4,21 @@ import { tokenize } from "./tokenize.ts";
 /** A chunk with its words, separated by spaces, for the search index. */
 export type IndexedChunk = Chunk & {
   search: {
-    /** Words of the innermost heading. */
     innermostHeading: string;
-    /** Words of the outer headings. */
     outerHeadings: string;
+    /** Without the code blocks. */
     text: string;
     code: string;
   };
 };
 
 /**
- * A part of a document, small enough for one line of the reading process's output and for one INSERT. The pieces with the document's distinct
- * words follow those with its chunks.
+ * A part of a document, small enough for one line of the child process's output and for one INSERT. The chunks come first, then the document's
+ * distinct words.
  */
 export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
 
 export type IndexedDocument = {
-  /** Number of chunks. */
   chunks: number;
   /** Length of the text in all chunks. */
   characters: number;
@@ -58,7 +56,6 @@ export function* indexChunks(chunks: readonly Chunk[]): Generator<IndexedPiece, 
   return firstWords;
 }
 
-/** Divides items into batches of about 100,000 characters. */
 function* batchByCharacters<T>(items: Iterable<T>, charactersOf: (item: T) => number): Generator<T[]> {
   let batch: T[] = [];
   let characters = 0;

@@ -31,7 +31,7 @@ test("chooseLanguage chooses the language with the most stop words", () => {
   ).toBe("german");
 });
 
-test("chooseLanguage chooses simple for a language without a stop word list, and English for a few ASCII words", () => {
+test("chooseLanguage chooses `simple` for a language without a stop word list, and `english` for a few ASCII words", () => {
   const polish = words("paczka przychodzi po trzech dniach ".repeat(10).trim());
   expect(
     chooseLanguage(

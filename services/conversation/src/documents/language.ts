@@ -47,7 +47,7 @@ export function parseLanguage(text: string): LanguageName | undefined {
   return Object.hasOwn(LANGUAGES, listed) ? LANGUAGES[listed as keyof typeof LANGUAGES] : undefined;
 }
 
-/** Languages that are detected by their stop words. PostgreSQL has a list of stop words for each of them. */
+/** Languages that are detected by their stop words, which PostgreSQL lists. */
 export const STOP_WORD_LANGUAGES: readonly LanguageName[] = [
   "english",
   "german",
@@ -76,13 +76,13 @@ const SCRIPT_LANGUAGES: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Hebrew}/u, UNSTEMMED],
 ];
 
-/** A text of fewer words may be without stop words. */
+/** A text of fewer words may contain no stop word. */
 const MIN_WORDS = 30;
-/** Smallest share of stop words in an ordinary text. */
+/** The smallest share of stop words in an ordinary text. */
 const MIN_SHARE = 0.12;
 
 /**
- * Chooses a text's language by the script of most words, or else by the largest number of stop words.
+ * Chooses a text's language: that of the script of most of its words, or else the one with the most stop words among them.
  *
  * @param words first words of the text
  * @param stopWords number of `words` that are stop words, for each of STOP_WORD_LANGUAGES

@@ -8,9 +8,9 @@ const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
- * Splits Markdown into sections of about 64 KiB that can be rendered one at a time. The parser's tokens need up to 50 times the memory of
- * their text. Splits where a block, list item or table row starts. Each section repeats the head of the table that it continues, and all link
- * definitions if together they are not longer than a section. So it renders as it would in the whole document.
+ * Splits Markdown into sections of about 64 KiB, because the parser's tokens need up to 50 times the memory of their text. A section begins
+ * with a block, list item or table row. To render as in the whole document, it repeats the head of a table that it continues, and all link
+ * definitions unless they are longer than a section.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const definitions = (markdown.match(DEFINITION) ?? []).join("\n");

@@ -22,7 +22,7 @@ const FORMAT_BY_EXTENSION: ReadonlyMap<string, Format> = new Map([
 /** The labels of UTF-16 in the Encoding Standard. */
 const UTF_16 = /^(utf-16(le|be)?|unicode(feff|fffe)?|ucs-2|iso-10646-ucs-2|csunicode)$/i;
 
-/** Types that servers send for any file. For these the path's extension decides first. */
+/** Types that servers send for any file. */
 const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
 
 /** Returns a response's format by its Content-Type, or by the path's extension if the type is generic. Undefined if unsupported. */

@@ -37,7 +37,6 @@ export function splitPdf(pages: readonly (readonly PdfLine[])[]): Block[] {
   return blocks;
 }
 
-/** Combines the runs of a page into lines. */
 export function combineRuns(runs: readonly PdfRun[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let line: PdfLine | undefined;

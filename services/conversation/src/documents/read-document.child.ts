@@ -8,9 +8,9 @@ import type { Format } from "./document.ts";
 import { type DocumentPiece, EXIT_CODE_UNREADABLE } from "./document-piece.ts";
 import { indexChunks } from "./index-document.ts";
 
-// The reading process, started by read-document.client.ts for one document:
+// A process that reads one document. read-document.client.ts starts it:
 //   node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
-// It reads the document from stdin and writes the pieces to stdout, one line of JSON each.
+// The document is on stdin. The pieces go to stdout, one line of JSON each.
 
 const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 
@@ -24,7 +24,7 @@ try {
   const blocks = await readBlocks(format as Format, await readInput(Number(bytes)));
   await pipeline(Readable.from(lines(blocks)), process.stdout);
 } catch {
-  // The error is dropped, because it may quote the document.
+  // The error is not logged, because it may quote the document.
   process.exitCode = EXIT_CODE_UNREADABLE;
 }
 
@@ -55,6 +55,6 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 
 function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
   const firstWords = yield* indexChunks(toChunks(blocks));
-  // The last line. Without it, the parent does not accept the document.
+  // Marks the end: without this line, the parent refuses the document.
   yield { firstWords };
 }

@@ -13,12 +13,12 @@ const MAX_CPU_MS = 20_000;
 const TIMEOUT_MS = 60_000;
 /** Resident memory of the reading process. Together with the service's it must stay below 80 % of the chart's limit of 512 MiB. */
 const MAX_MEMORY_BYTES = 192 * MiB;
-/** Makes V8 collect garbage before the watchdog kills the process for its memory. */
+/** Makes V8 collect garbage before the process exceeds MAX_MEMORY_BYTES. */
 const MAX_HEAP_MIB = 64;
 const MAX_LINE_BYTES = MiB;
 const MAX_RESULT_BYTES = 32 * MiB;
 const CPU_LIMIT_SIGNAL: NodeJS.Signals = "SIGXCPU";
-/** Signals that end a process for its memory use: SIGKILL by the watchdog or the kernel, the others by V8. */
+/** Signals that end a process for its memory use: SIGKILL by its watchdog thread or the kernel, the others by V8. */
 const MEMORY_LIMIT_SIGNALS: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
 const SPLIT_ADVICE = "split it into smaller documents, or send its text as txt";
 const BROKEN_REASONS = {
@@ -49,16 +49,14 @@ export type ReadDocument = IndexedDocument & { firstWords: string[] };
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
   signal: AbortSignal;
-  /** Limit of the reading process's CPU time. */
   maxCpuMs?: number;
 };
 
 type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
 /**
- * Reads a document in a process of its own. The process is killed after 60 s, after 20 s of CPU time, or when it uses more than 192 MiB of
- * memory. It is also killed when the signal aborts or this process ends. Throws invalid_argument if the document cannot be read within these
- * limits.
+ * Reads a document in a process of its own, which is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal aborts
+ * or when this process ends. Throws invalid_argument if the document cannot be read within these limits.
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
   const { signal, maxCpuMs = MAX_CPU_MS } = options;
@@ -72,7 +70,7 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
     await closed;
     throw error;
   });
-  // Wait for the exit: only then the memory is free for the next document.
+  // Wait for the exit, which frees the memory for the next document.
   const exit = await closed;
   signal.throwIfAborted();
   if (document !== undefined) return document;
@@ -93,14 +91,14 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
   });
   // Visitors' turns have priority over reading a document.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  // These errors are ignored: a killed process or an unread input also appears in the exit code or signal.
+  // Errors are ignored, because the exit code or signal also shows a killed process or an unread input.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
   child.stdin.end(content);
   return child;
 }
 
-/** Collects the pieces that the reading process writes. Returns undefined if the output ends before the line with the first words. */
+/** Returns undefined if the output ends before its last line, which has the first words. */
 async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunks, characters] = [0, 0, 0];
@@ -117,7 +115,7 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
   return undefined;
 }
 
-// Parses the lines again when the pieces are stored. Keeping all pieces as objects would take several times the memory.
+// Parses the lines a second time, because keeping all pieces as objects would take several times the memory.
 function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
     const piece = parsePiece(line);
@@ -143,7 +141,7 @@ async function* readLines(output: Readable): AsyncGenerator<Buffer> {
 
 function describeExit(format: Format, { code, killedBy }: ProcessExit): Error {
   if (code === EXIT_CODE_UNREADABLE) return unreadableError(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
-  // Another exit code is a bug of the reading process, not a fault of the document.
+  // Any other exit code is a bug of the reading process, not a fault of the document.
   if (killedBy === null) return new Error(`the reading process ended with code ${code}`);
   if (MEMORY_LIMIT_SIGNALS.includes(killedBy))
     return unreadableError(`it needs more than ${MAX_MEMORY_BYTES / MiB} MiB of memory; ${SPLIT_ADVICE}`);

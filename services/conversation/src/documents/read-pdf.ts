@@ -18,11 +18,11 @@ export async function readPdf(content: Uint8Array): Promise<Block[]> {
         ? [{ text: withoutNul(item.str), size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
         : [],
     );
-    // Convert runs to lines page by page, because the runs of 2,000 pages take several times the memory.
+    // Combined page by page, because runs take several times the memory of lines.
     pages.push(combineRuns(runs));
     page.cleanup();
   }
-  // Free the parser's memory before the blocks are built.
+  // Frees the parser's memory before the blocks are built.
   await pdf.loadingTask.destroy();
   return splitPdf(pages);
 }

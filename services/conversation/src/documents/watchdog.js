@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 
-// Worker thread that kills the process when the process exceeds its memory or CPU limit or has lost its parent.
+// A worker thread that kills its process if the process exceeds its memory or CPU limit or loses its parent.
 // - It is a thread, because a document can keep the main thread busy for minutes.
 // - It checks resident memory, because V8's own limits do not include typed arrays.
 // - It is JavaScript, because stripping types in a second thread takes 13 MB more.

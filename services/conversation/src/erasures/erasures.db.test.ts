@@ -27,7 +27,7 @@ async function storedRequests(workspaceId: string) {
     .rowCount;
 }
 
-/** Makes every request older than a minute, because a request cannot be complete earlier. */
+/** Makes every request older than a minute. The eraser keeps younger requests. */
 const ageRequests = () =>
   system.admin.query("UPDATE conversation.erasures SET requested_at = requested_at - interval '61 seconds'");
 
@@ -40,10 +40,10 @@ async function sessionsWithContent(bot: Bot) {
   return new Set(rows.map((row) => row.id));
 }
 
-test("EraseVisitor erases every session of the visitor, deleted and open ones too, and then deletes the request", async () => {
-  const [bot, stranger] = [await createBot(system.database), await createBot(system.database)];
+test("EraseVisitor erases every session of the visitor, even if deleted or with an open turn, and then deletes the request", async () => {
+  const [bot, foreignBot] = [await createBot(system.database), await createBot(system.database)];
   const mine = newTurn(bot, { visitorId: "v" });
-  const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(stranger, { visitorId: "v" })];
+  const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(foreignBot, { visitorId: "v" })];
   for (const turn of [mine, kept, foreign]) await runTurn(system.database, turn);
   const anonymous = newTurn(bot);
   await runTurn(system.database, anonymous);
@@ -59,7 +59,7 @@ test("EraseVisitor erases every session of the visitor, deleted and open ones to
   await expect
     .poll(() => sessionsWithContent(bot), { timeout: 10_000 })
     .toEqual(new Set([kept.sessionId, anonymous.sessionId]));
-  expect(await sessionsWithContent(stranger)).toEqual(new Set([foreign.sessionId]));
+  expect(await sessionsWithContent(foreignBot)).toEqual(new Set([foreign.sessionId]));
   expect(await openTurn(system.database, newTurn(bot, { sessionId: mine.sessionId }))).toBeUndefined();
   expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 0n });
   expect(await storedRequests(bot.workspaceId)).toBe(1);
@@ -72,7 +72,7 @@ test("EraseVisitor erases every session of the visitor, deleted and open ones to
   expect(rows).toEqual([{ status: "done" }]);
 });
 
-test("EraseVisitor erases a session that is stored after the request but started before it, and none that started later", async () => {
+test("EraseVisitor erases a session that started before the request but is stored after it, and keeps a session that started later", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await erase(workspaceId, "v");

@@ -1,23 +1,20 @@
 import { type Database, NIL_UUID, type Queryable, READ_IN_ORDER, transaction } from "@parley/service-kit";
 import { isVisitorSql, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
 
-/** A stored request to erase a visitor. */
+/** A request to erase a visitor. */
 export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether every session that started before the request is visible by now. Only then can the erasure be complete. */
+  /** Whether every session that started before the request is visible. Only then can the erasure be complete. */
   areSessionsVisible: boolean;
 };
 
-/**
- * After this time, every session that started before the request is visible. OpenTurn stores a session with its start time in one statement,
- * which ends within 10 s (statement_timeout).
- */
+/** OpenTurn stores a session and its start time in one statement, so the session is visible within 10 s (statement_timeout). */
 const VISIBLE_AFTER_SECONDS = 60;
 
-// If the database's clock was set back, for example by a failover, a stored session may have started after the current time.
-// `requested_at` is then the start of the last session, so that the request covers it too.
+// If a failover set the database's clock back, a stored session may have started after the current time. The request must cover this
+// session too, so `requested_at` is never before the start of the visitor's last session.
 const STORE = `
   WITH visitor AS (
     SELECT count(*) AS sessions, max(s.started_at) AS last_started_at
@@ -31,13 +28,12 @@ const STORE = `
   SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
 
 export type StoredErasure = {
-  /** How many sessions of the visitor are not erased. */
+  /** The visitor's sessions that are not erased. */
   sessions: number;
-  /** Whether this call stored the request. */
+  /** False if the request was stored before. */
   isNew: boolean;
 };
 
-/** Stores a request, unless it is stored already. */
 export async function storeErasure(
   database: Queryable,
   { workspaceId, requestId, visitorId }: Pick<Erasure, "workspaceId" | "requestId" | "visitorId">,
@@ -46,7 +42,7 @@ export async function storeErasure(
   return rows[0] ?? { sessions: 0, isNew: false };
 }
 
-/** Returns up to `limit` stored requests, ordered by workspace and id: those after the request `after`, or the first ones if it is undefined. */
+/** Returns the next requests after `after`, ordered by workspace and id. If `after` is undefined, returns the first ones. */
 export async function listErasures(
   database: Database,
   { after, limit }: { after: Erasure | undefined; limit: number },
@@ -62,8 +58,8 @@ export async function listErasures(
 }
 
 /**
- * Lists sessions that a request erases: the visitor's sessions that started before the request. They are in the order of their last activity:
- * those after the position `after`, or the first ones if it is undefined.
+ * Returns the next sessions after `after` that the request erases: the visitor's sessions that started before the request. Orders them by
+ * their last activity. If `after` is undefined, returns the first ones.
  */
 export async function listSessionsToErase(
   database: Database,
@@ -87,7 +83,7 @@ export async function listSessionsToErase(
   return rows;
 }
 
-/** Deletes a request, and with it the visitor's id. */
+/** Deletes the request with the visitor's id. */
 export async function deleteErasure(database: Database, { workspaceId, requestId }: Erasure): Promise<void> {
   await database.query("DELETE FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2", [
     workspaceId,

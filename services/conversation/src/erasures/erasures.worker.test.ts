@@ -2,7 +2,7 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorEraser } from "./erasures.worker.ts";
 
-/** Returns an eraser whose first read of the erasure requests waits for `firstList`. `lists` counts the reads. */
+/** Creates an eraser whose first query for erasure requests waits for `firstList`. `lists` counts these queries. */
 function createEraser() {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   const lists = { count: 0 };
@@ -27,7 +27,7 @@ test("start() during a run causes another run, which lists the erasure requests 
   await expect.poll(() => lists.count, { timeout: 5_000 }).toBe(2);
 });
 
-test("start() causes no run once the process stops", async () => {
+test("after the process has started to stop, no run lists the erasure requests", async () => {
   const { eraser, lists, firstList, closing } = createEraser();
   const running = eraser.run();
   eraser.start();

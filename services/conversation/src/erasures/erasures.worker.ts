@@ -3,16 +3,16 @@ import { eraseSession, type SessionPosition } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { deleteErasure, type Erasure, listErasures, listSessionsToErase } from "./erasures.store.ts";
 
-/** Requests that one query reads. */
+/** Limit of the erasure requests that one query reads. */
 const REQUESTS_PER_PAGE = 1_000;
-/** Sessions erased for a request in a round, each in its own transaction. */
+/** Limit of the sessions that a round erases for each request. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 
 export type VisitorEraserDeps = {
   database: Database;
   notifySettler: NotifySettler;
-  /** Aborted when the process starts to stop. A run then ends early and leaves its work to a later run, here or in another replica. */
+  /** Aborted when the process starts to stop. A run then ends early, and a later run continues. */
   closingSignal: AbortSignal;
   log: Pick<Logger, "info" | "warn">;
 };
@@ -21,8 +21,8 @@ export type VisitorEraserDeps = {
 type FailedSessions = Map<string, SessionPosition>;
 
 /**
- * Erases the sessions of the visitors whose erasure was requested, and deletes a request when a run finds no session to erase for it, at the
- * earliest 60 s after the request. If a session cannot be erased, the next run tries again. Several replicas may erase concurrently.
+ * Erases the sessions of the visitors whose erasure was requested. Deletes a request when no session is left. If a session cannot be erased,
+ * the next run tries again. Several replicas may erase concurrently.
  */
 export class VisitorEraser {
   readonly #deps: VisitorEraserDeps;
@@ -32,10 +32,7 @@ export class VisitorEraser {
     this.#deps = deps;
   }
 
-  /**
-   * Starts a run. If a run is active, starts another one after it, because the active run may have listed the requests before the new request
-   * was stored.
-   */
+  /** Starts a run, after the active one if there is one: that run may have listed the requests before the new request was stored. */
   start(): void {
     void Promise.resolve(this.#running)
       .catch(() => undefined)
@@ -43,7 +40,7 @@ export class VisitorEraser {
       .catch((error: unknown) => this.#deps.log.warn({ error }, "visitor erasure failed, retrying"));
   }
 
-  /** Runs until every session was tried or the process stops. A call during a run waits for that run. */
+  /** Tries every session once, unless the process stops. A call during a run waits for that run. */
   run(): Promise<void> {
     this.#running ??= this.#runRounds().finally(() => {
       this.#running = undefined;
@@ -57,22 +54,22 @@ export class VisitorEraser {
     while (!signal.aborted && (await this.#runRound(failed))) await pause(PAUSE_MS, signal);
   }
 
-  /** Erases one batch for each request, so that a large request does not delay the others. Returns whether the next round may erase more. */
+  /** Erases one batch for each request, so that a large request does not delay the others. Returns whether sessions may be left. */
   async #runRound(failed: FailedSessions): Promise<boolean> {
     const { database, closingSignal } = this.#deps;
-    let isMore = false;
+    let hasMore = false;
     for (let after: Erasure | undefined; ; ) {
       const page = await listErasures(database, { after, limit: REQUESTS_PER_PAGE });
       for (const erasure of page)
-        if (!closingSignal.aborted && (await this.#eraseBatch(erasure, failed))) isMore = true;
-      if (closingSignal.aborted || page.length < REQUESTS_PER_PAGE) return isMore;
+        if (!closingSignal.aborted && (await this.#eraseBatch(erasure, failed))) hasMore = true;
+      if (closingSignal.aborted || page.length < REQUESTS_PER_PAGE) return hasMore;
       after = page.at(-1);
     }
   }
 
   /**
-   * Erases a batch of a request's sessions, after the last one that failed in this run. Deletes the request if there are none, no session
-   * failed in this run, and every session that started before the request is visible. Returns whether the next round may erase more.
+   * Erases a batch of a request's sessions, starting after the last one that failed in this run. Deletes the request if no session is left and
+   * none that started before the request can still appear. Returns whether sessions may be left.
    */
   async #eraseBatch(erasure: Erasure, failed: FailedSessions): Promise<boolean> {
     const { database, closingSignal, log } = this.#deps;
@@ -89,7 +86,7 @@ export class VisitorEraser {
     return sessions.length === BATCH_SESSIONS;
   }
 
-  /** Erases a session. Logs a failure instead of throwing, so that the run continues with the other sessions. Returns whether it succeeded. */
+  /** Returns whether the session was erased. Does not throw, so that the run continues with the other sessions. */
   async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
     const { database, notifySettler, log } = this.#deps;
     try {

@@ -18,7 +18,7 @@ import { type CaseSearch, runEvaluation } from "./run-evaluation.service.ts";
 
 const MAX_CASES = 200;
 
-/** Implements the admin service that evaluates a bot's search with cases: questions and the documents that it must find for them. */
+/** Evaluates a bot's search with cases. A case is a question and the document that the search must find for it. */
 export function createEvaluationAdmin(
   database: Database,
   questionSearch: CaseSearch,
@@ -55,7 +55,7 @@ export function createEvaluationAdmin(
       return runLimiter.run(bot.workspaceId, signal, async () => {
         const cases = await listCases(database, bot);
         if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
-        questionSearch.requireTime(bot.workspaceId);
+        questionSearch.requireSearchTime(bot.workspaceId);
         const run = await runEvaluation(questionSearch, bot, cases, { signal });
         return { run: toRun(await insertRun(database, bot, run)) };
       });

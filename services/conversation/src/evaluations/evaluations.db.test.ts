@@ -107,7 +107,7 @@ test("concurrent calls add no cases beyond the limit", async () => {
   });
 });
 
-test("a case is removed once, and only through its own bot", async () => {
+test("a case can be removed only once, and only through its own bot", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   const { id = 0n } = (await addCase(bot, "When do you deliver?", "delivery.txt")) ?? {};
   const remove = (each: Bot) => evaluations().removeCase({ ...botFields(each), id });
@@ -161,7 +161,7 @@ test("a run stops when the caller cancels", async () => {
 test("runs of one workspace run one at a time, and runs of two workspaces run concurrently", async () => {
   let pause: () => Promise<void> = () => sleep(10);
   const { counts, search } = createCountingSearch(() => pause());
-  const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
+  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTime: () => undefined });
   const run = async (bot: Bot) => {
     const request = create(RunEvaluationRequestSchema, botFields(bot));
     const context = { signal: new AbortController().signal } as HandlerContext;
@@ -183,7 +183,7 @@ test("a run that waited for another one leaves out the cases that were removed m
   await addCase(bot, "Prices?", "prices.txt");
   const gate = Promise.withResolvers<void>();
   const { counts, search } = createCountingSearch(() => gate.promise);
-  const admin = createEvaluationAdmin(system.database, { ...search, requireTime: () => undefined });
+  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTime: () => undefined });
   const run = async () =>
     admin.runEvaluation(create(RunEvaluationRequestSchema, botFields(bot)), {
       signal: new AbortController().signal,

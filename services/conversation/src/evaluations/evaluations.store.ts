@@ -2,9 +2,10 @@ import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { BotKey } from "../bots/index.ts";
 
 const MAX_RUNS = 20;
-/** The latest run and the one before, which is compared with it. */
+/** The latest run, and the previous run for comparison. */
 const RUNS_WITH_RESULTS = 2;
 
+/** A question, and the name of the document that the search must find for it. */
 export type EvaluationCase = { id: number; question: string; document: string };
 
 /**
@@ -14,13 +15,10 @@ export type EvaluationCase = { id: number; question: string; document: string };
 export type CaseResult = { caseId: number; rank: number };
 
 export type NewRun = {
-  /** Number of the bot's cases. */
   cases: number;
   /** Number of cases whose search began before the time limit. */
   searched: number;
-  /** Number of cases whose document was found. */
   found: number;
-  /** Number of failed semantic searches. */
   semanticFailures: number;
   results: readonly CaseResult[];
 };
@@ -57,7 +55,7 @@ export async function insertCase(
   });
 }
 
-/** Returns a bot's cases, oldest first. */
+/** Oldest first. */
 export async function listCases(database: Database, { workspaceId, botId }: BotKey): Promise<EvaluationCase[]> {
   const { rows } = await database.query<EvaluationCase>(
     `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
@@ -66,7 +64,7 @@ export async function listCases(database: Database, { workspaceId, botId }: BotK
   return rows;
 }
 
-/** Deletes a case. Returns false if the bot has no case with this id. */
+/** Returns false if the bot has no case with this id. */
 export async function deleteCase(database: Database, { workspaceId, botId }: BotKey, caseId: bigint): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 AND case_id = $3",
@@ -89,7 +87,7 @@ const INSERT_RUN = `
   FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2
   RETURNING ${RUN}, results`;
 
-/** Stores a run with the current number of documents, and keeps the last 20 runs of the bot. */
+/** Stores a run with the current number of documents. Deletes all but the bot's last 20 runs. */
 export async function insertRun(database: Database, { workspaceId, botId }: BotKey, run: NewRun): Promise<StoredRun> {
   const { cases, searched, found, semanticFailures, results } = run;
   const values = [workspaceId, botId, cases, searched, found, semanticFailures, JSON.stringify(results)];
@@ -99,7 +97,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotK
   return stored;
 }
 
-/** Returns a bot's last runs, latest first. Only the first two have results. */
+/** Latest first. Only the first two have results. */
 export async function listRuns(database: Database, { workspaceId, botId }: BotKey): Promise<StoredRun[]> {
   const { rows } = await database.query<StoredRun>(
     `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
@@ -109,7 +107,6 @@ export async function listRuns(database: Database, { workspaceId, botId }: BotKe
   return rows;
 }
 
-/** Returns whether a bot has a document of this name. */
 export async function hasDocument(
   database: Database,
   { workspaceId, botId }: BotKey,

@@ -7,20 +7,14 @@ const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/**
- * The methods of QuestionSearch that an evaluation needs. RunEvaluation's handler calls `requireTime` before a run: it throws if the workspace
- * has no search time left. runEvaluation calls the others.
- */
-export type CaseSearch = Pick<QuestionSearch, "requireTime" | "readKnowledge" | "search">;
+/** RunEvaluation's handler calls `requireSearchTime`, and runEvaluation calls the other methods. */
+export type CaseSearch = Pick<QuestionSearch, "requireSearchTime" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 
-/**
- * Searches for each case's question and returns the rank of its document. Starts no search after 40 s. Checks the signal before each search,
- * and throws its reason if it is aborted.
- */
+/** Searches for each case's question and returns the rank of its document. Starts no search after `maxRunMs`. Throws if the signal is aborted. */
 export async function runEvaluation(
-  questionSearch: Omit<CaseSearch, "requireTime">,
+  questionSearch: Omit<CaseSearch, "requireSearchTime">,
   bot: BotKey,
   cases: readonly EvaluationCase[],
   { signal, maxRunMs = MAX_RUN_MS }: RunOptions,

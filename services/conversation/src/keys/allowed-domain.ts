@@ -71,7 +71,7 @@ function normaliseHost(host: string, refuse: Refuse): string {
   if (name.includes("*")) throw refuse("a * must replace whole subdomains, as in *.example.com");
   if (name.endsWith(".")) throw refuse("it must not end in a dot");
   const ascii = domainToASCII(name);
-  // domainToASCII decodes percent signs and expands short IPv4 addresses. Entries must not rely on either.
+  // Entries must not rely on domainToASCII's decoding of percent-encoding or its expansion of short IPv4 addresses.
   if (ascii === "" || name.includes("%") || (IPV4.test(ascii) && ascii !== name))
     throw refuse("its host is not a valid name");
   const labels = ascii.split(".");

@@ -9,7 +9,7 @@ import { handleResolveKey } from "./resolve-key.rpc.ts";
 const system = useTestSystem();
 const HOUR_MS = 3_600_000;
 
-/** Creates keys of a new bot, and returns their workspace and values. */
+/** Creates a bot with keys. Returns the workspace and the keys. */
 async function createKeys(count: number) {
   const bot = await createBot(system.database);
   const keys = system.ops(KeyAdminService);
@@ -57,7 +57,7 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;
   const uses = new KeyUses(system.database, () => nowMs);
-  /** Stores a use in another replica. Returns its statements. */
+  /** Returns the statements with which another replica stores a use. */
   const storeInAnotherReplica = () =>
     recordStatements(system.database, async (database) => {
       const otherUses = new KeyUses(database, () => nowMs);
@@ -84,7 +84,7 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
   expect(await lastUses(workspaceId)).toEqual([today()]);
 });
 
-test("a late run stores the day of the last use, unless a later day is stored already", async () => {
+test("store stores the day of the use, not the day of the call, unless a later day is already stored", async () => {
   const { workspaceId, created } = await createKeys(1);
   const key = { workspaceId, publicKey: created[0] ?? "" };
   let nowMs = 0;
@@ -102,7 +102,7 @@ test("a late run stores the day of the last use, unless a later day is stored al
   expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
 });
 
-test("the next run stores the uses that a failed run did not store, and the use of a key whose row was locked", async () => {
+test("store keeps the uses that it failed to store, and the use of a key whose row is locked, for its next call", async () => {
   const { workspaceId, created } = await createKeys(3);
   const uses = new KeyUses(system.database);
   for (const publicKey of created) uses.add({ workspaceId, publicKey });

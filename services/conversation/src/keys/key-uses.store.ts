@@ -2,11 +2,9 @@ import type { Database } from "@parley/service-kit";
 
 export type UsedKey = { workspaceId: string; publicKey: string };
 
-/** A use of a key, `ageSeconds` ago. */
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// SKIP LOCKED: the statement skips the keys that another transaction has locked, for example to revoke them or to store a use of them. The
-// statement returns the skipped keys, so that the caller can try again.
+// Skips the keys that another transaction has locked, for example to revoke them, and returns them.
 const STORE_KEY_USES = `
   WITH used AS (
     SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day
@@ -29,8 +27,8 @@ const STORE_KEY_USES = `
   WHERE (k.last_used_on IS NULL OR k.last_used_on < used.day) AND public_key NOT IN (SELECT public_key FROM unstored)`;
 
 /**
- * Sets each key's `last_used_on` to the day of its use, unless it has that day or a later one. Returns the keys whose use is not stored, because
- * another transaction has locked them.
+ * Sets each key's `last_used_on` to the day of its use, unless it has that day or a later one. Returns the keys that another transaction has
+ * locked, so that the caller can store their uses later.
  */
 export async function storeKeyUses(database: Database, keys: readonly KeyUse[]): Promise<string[]> {
   const { rows } = await database.query<{ publicKey: string }>({

@@ -5,9 +5,8 @@ const HOUR_MS = 3_600_000;
 const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
- * Collects the keys that browsers use, and stores the day of their last use in the background. So the lookup of a key does not wait for a
- * write. A process stores a key's use at most once an hour. So if it stored one shortly before midnight, it may miss a use in the first hour of
- * the new day. A process that ends loses the uses that it has not stored.
+ * Stores the day of each key's last use in the background, so that the lookup of a key does not wait for a write. Stores a key at most once an
+ * hour, so a use in the first hour of a day may be missed. Uses that are not stored when the process ends are lost.
  */
 export class KeyUses {
   readonly #database: Database;
@@ -21,12 +20,11 @@ export class KeyUses {
     this.#nowMs = nowMs;
   }
 
-  /** Records that a key was used. Costs no I/O. */
   add(key: UsedKey): void {
     if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, { ...key, usedAtMs: this.#nowMs() });
   }
 
-  /** Stores the uses since the last run. The next run stores the uses of locked keys, and of a run that failed. */
+  /** Stores the uses since the last call. Uses of locked keys, and uses that a failed call did not store, stay for the next call. */
   async store(): Promise<void> {
     const nowMs = this.#nowMs();
     for (const [publicKey, storedAtMs] of this.#storedAtMs)

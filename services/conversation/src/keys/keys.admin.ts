@@ -7,10 +7,9 @@ import { normaliseAllowedDomains } from "./allowed-domain.ts";
 import { type ApiKey, insertKey, listKeys, revokeKey, updateKey } from "./keys.store.ts";
 import { isPublicKey } from "./public-key.ts";
 
-/** Limits a workspace's keys that are not revoked, and the revoked keys that ListKeys returns. */
+/** The limit of a workspace's keys that are not revoked. Also the limit of the revoked keys that ListKeys returns. */
 const MAX_KEYS = 1_000;
 
-/** Implements the admin service of public keys. */
 export function createKeyAdmin(
   database: Database,
   keyPrefix: string,

@@ -33,7 +33,7 @@ const API_KEY = `
          coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn"
   FROM conversation.bots b`;
 
-/** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or no such bot. */
+/** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or if it has no such bot. */
 export async function insertKey(
   database: Database,
   key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },

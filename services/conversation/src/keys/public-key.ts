@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 26;
-/** Enough base62 digits for 32 bits. */
+/** 32 bits need 6 base62 digits. */
 const CHECKSUM_LENGTH = 6;
 const BODY = /^[0-9A-Za-z]{32}$/;
 
@@ -12,7 +12,7 @@ export function createPublicKey(prefix: string, randomInt: (below: number) => nu
   return `${prefix}${random}${computeChecksum(random)}`;
 }
 
-/** Returns whether a text has the format and checksum of a key. For other texts, the caller needs no query. */
+/** Returns whether a text has the format and checksum of a key. The caller need not look up any other text. */
 export function isPublicKey(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);

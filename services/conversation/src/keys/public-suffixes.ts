@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { getPublicSuffix } from "tldts";
 import type * as Trie from "tldts/dist/types/src/data/trie.js";
 
-// tldts has no function that lists suffixes. Its file trie.js is internal, so a test compares that file's data with tldts's public functions.
+// tldts has no function that lists suffixes. This file of tldts is internal, so a test compares its data with tldts's public functions.
 const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = createRequire(import.meta.url)(
   "tldts/dist/cjs/src/data/trie.js",
 );
@@ -11,8 +11,8 @@ const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = 
 const namesAboveSuffixes = new Set(listSuffixRules().flatMap(listParents));
 
 /**
- * Returns whether strangers can register names below the host, at any depth, according to the Public Suffix List. The list includes the
- * suffixes of hosting companies, such as github.io and s3.amazonaws.com.
+ * Whether strangers can register names below the host, at any depth, according to the Public Suffix List. The list includes suffixes of
+ * hosting companies, such as github.io.
  */
 export function coversPublicSuffix(host: string): boolean {
   // `any.` matches a rule with a wildcard, such as *.ck.

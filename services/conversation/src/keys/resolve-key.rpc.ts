@@ -7,7 +7,7 @@ import { isPublicKey } from "./public-key.ts";
 
 export type ResolveKeyDeps = { database: Database; keyPrefix: string; keyUses: Pick<KeyUses, "add"> };
 
-/** Returns a key's bot, and records the use of the key. Not cached here: the edge caches it for 4 s, and a revoked key must be refused within 5 s. */
+/** Not cached, because the edge caches the response for 4 s, and a revoked key must be refused within 5 s. */
 export async function handleResolveKey(
   { database, keyPrefix, keyUses }: ResolveKeyDeps,
   { publicKey }: Pick<ResolveKeyRequest, "publicKey">,

@@ -18,7 +18,7 @@ import { createBot, openRequest } from "../testing/turns.ts";
 const MAX_MIB = 410;
 /** Node's default heap limit in a container of 512 MiB. */
 const CONTAINER_HEAP = "--max-heap-size=259";
-/** Markdown that takes longer to read than the time limit. */
+/** Markdown whose reading exceeds the time limit. */
 const SLOW = "_a__b".repeat(100_000);
 
 describeWith("proc", "adding documents to a service with the chart's memory limit", suite, { timeout: 240_000 });
@@ -56,7 +56,7 @@ function suite() {
   const waitForReaders = (count: number) =>
     expect.poll(() => childrenOf(service.process.pid), { timeout: 30_000 }).toHaveLength(count);
 
-  /** Runs `work` and expects the memory of the service and its reading process together to stay below MAX_MIB. */
+  /** Runs `work`. Fails if the service and its reading process together use MAX_MIB or more. */
   async function withinMemoryLimit<T>(
     name: string,
     work: () => Promise<T>,
@@ -99,7 +99,7 @@ function suite() {
       await post(ADMIN_TOKEN),
       await post("wrong"),
     ]);
-    // 429 for a body above the limit, and 401 for a wrong token.
+    // Connect maps resource_exhausted, the error for a body above the limit, to 429.
     expect(result.map(({ status }) => status)).toEqual([429, 401]);
   });
 
@@ -178,7 +178,7 @@ function suite() {
     await sleep(500);
     await service.process.kill9();
     await slow;
-    // The process checks every 5 ms whether its parent runs, with the lowest priority.
+    // The process checks every 5 ms whether its parent runs, but with the lowest priority, so a check may be late.
     await expect.poll(() => isRunning(reader), { timeout: 30_000 }).toBe(false);
     service.close();
     service = await startService();

@@ -15,7 +15,7 @@ import { listSources } from "./knowledge.store.ts";
 import { SemanticSearch } from "./semantic-search.service.ts";
 import { searchByWords } from "./word-search.service.ts";
 
-/** A document of more chunks than one batch contains. */
+/** A document with more chunks than fit in one batch. */
 const LONG = Array.from({ length: 80 }, (_, index) => `# Part ${index}\n\nThis is about matter ${index}.`).join("\n\n");
 
 const log = createLogger("test", "silent");
@@ -41,7 +41,7 @@ const createWorker = () => new EmbeddingWorker(db.database, llm.client, log);
 const embeddedChunks = async () =>
   (await listSources(db.database, bot.workspaceId, bot.id)).map(({ embedded, chunks }) => `${embedded} of ${chunks}`);
 
-/** Returns a client that uses a timeout of 10 s instead of the search's 300 ms, which a busy machine may exceed. */
+/** A busy machine may exceed the search's timeout of 300 ms. */
 const withLongTimeout = (client: EmbeddingClient): EmbeddingClient => ({
   embed: (request, options) => client.embed(request, { ...options, timeoutMs: 10_000 }),
 });
@@ -97,7 +97,7 @@ describe("with pgvector", () => {
     await expect(first.run(neverAborted)).rejects.toThrow();
     expect(await embeddedChunks()).toEqual(["32 of 80"]);
     expect(await first.countUnembedded()).toBe(48);
-    // The failed source stays leased; once the lease has expired, any process can claim it.
+    // The source of the failed batch stays leased until the lease expires.
     expect(await claimSource(db.database, "test:words")).toBeUndefined();
     await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");
     llm.calls.length = 0;
@@ -160,7 +160,7 @@ describe("with pgvector", () => {
     expect(await claimSource(db.database, "test:words")).toEqual({ ...first, leasedUntil: expect.any(String) });
   });
 
-  test("a process whose lease another process has taken over stores nothing and does not end the other's lease", async () => {
+  test("a process whose expired lease has been taken over stores nothing and does not release the new lease", async () => {
     await addDocument(db.database, bot, "one.md", HANDBOOK);
     const late = await claimSource(db.database, "test:words");
     await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");
@@ -197,7 +197,7 @@ describe("with pgvector", () => {
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
     expect(found.semanticSearch).toBe("ok");
     const [first, ...others] = found.passages;
-    // This passage is first in both searches, and each adds 1 / 61. The semantic search alone found the others, in second and third place.
+    // This passage is first in both searches, and each adds 1 / 61. Only the semantic search found the others, in second and third place.
     expect(first).toMatchObject({ heading: "Hours", wordRank: expect.any(Number), score: 2 / 61 });
     for (const [index, { wordRank, similarity = 2, score }] of others.entries()) {
       expect(wordRank).toBeUndefined();
@@ -254,7 +254,7 @@ describe("with pgvector", () => {
     expect(await countOf("ok")).toBe(1);
   });
 
-  test("hybrid search reports off for every message while llm-proxy has no embedding model, and never pauses", async () => {
+  test("hybrid search reports the semantic search as off, and never as paused, while llm-proxy has no embedding model", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);

@@ -2,8 +2,8 @@ import { type Database, transaction } from "@parley/service-kit";
 import type { Passage } from "../turns/index.ts";
 
 /**
- * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease. Each renewal changes it, as
- * does another process that takes the expired lease over.
+ * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease: it changes when the lease is
+ * renewed, or expires and is taken over by another process.
  */
 export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number; leasedUntil: string };
 
@@ -20,7 +20,7 @@ export async function hasPgvector(database: Database): Promise<boolean> {
 }
 
 /**
- * SQL condition: the column `embedded` counts chunks of the source's current content that the model $1 embedded. `embedding_of` is the
+ * SQL condition: the count in the column `embedded` is valid for the source's current content and the model $1. `embedding_of` is the
  * `updated_at` of the content that was embedded.
  */
 const IS_CURRENT = "embedding_model = $1 AND embedding_of IS NOT DISTINCT FROM updated_at";

@@ -33,8 +33,8 @@ const READ_MODEL_TIMEOUT_MS = 5_000;
 const RETRY_SECONDS = 30;
 
 /**
- * Embeds the chunks of all bots, one source and one batch at a time. Each batch is stored, so a run after a failure continues where the
- * last one ended. Several processes may run concurrently: each leases the source that it embeds.
+ * Embeds the chunks of all bots, one source and one batch at a time. A run after a failure continues after the last stored batch.
+ * Several processes may run concurrently: each leases the source that it embeds.
  */
 export class EmbeddingWorker {
   readonly #database: Database;
@@ -48,7 +48,7 @@ export class EmbeddingWorker {
     this.#log = log;
   }
 
-  /** Returns the status as of the last run. */
+  /** As of the last run. */
   get status(): EmbeddingStatus {
     return this.#status;
   }
@@ -70,9 +70,9 @@ export class EmbeddingWorker {
     }
   }
 
-  /** Updates the status and returns the embedding model. Returns undefined unless the state is `on`. */
+  /** Updates the status. Returns the embedding model, or undefined unless the state is `on`. */
   async #readModel(signal: AbortSignal): Promise<string | undefined> {
-    // A request without texts returns the model and no vectors. waitForReady: the call waits for an llm-proxy that is still starting.
+    // A request without texts returns only the model.
     const { model } = await this.#llm.embed({}, { timeoutMs: READ_MODEL_TIMEOUT_MS, signal, waitForReady: true });
     const state = model === "" ? "off" : (await hasPgvector(this.#database)) ? "on" : "no_pgvector";
     const hasChanged = state !== this.#status.state || model !== this.#status.model;

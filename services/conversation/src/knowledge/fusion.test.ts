@@ -3,7 +3,7 @@ import { fuseRankings } from "./fusion.ts";
 
 const ids = (...lists: number[][]) => fuseRankings(lists.map((list) => list.map((id) => ({ id })))).map(({ id }) => id);
 
-test("fuseRankings puts items of both lists first, and items with equal scores in the order of the lists", () => {
+test("fuseRankings puts items that are in both lists first, and items with equal scores in the order of the lists", () => {
   expect(ids([1, 2, 3], [4, 3, 5])).toEqual([3, 1, 4, 2, 5]);
 });
 

@@ -1,9 +1,9 @@
-/** The constant `k` of reciprocal rank fusion. 60 is the value of its first publication; a larger value favours the first ranks less. */
+/** The constant `k` of reciprocal rank fusion: 60 as in the paper that introduced it. A larger value favours the first ranks less. */
 const RANK_CONSTANT = 60;
 
 /**
- * Merges ranked lists, best first, by reciprocal rank fusion: an item's score is the sum of 1 / (60 + rank) over the lists that contain
- * it. Items with equal scores keep the order of the lists. An item of several lists has the fields of all of them.
+ * Merges lists that are sorted best first: an item's score is the sum of 1 / (k + rank) over the lists that contain it. Items with equal
+ * scores keep the order of the lists. An item in several lists gets its fields from all of them.
  */
 export function fuseRankings<T extends { id: number }>(lists: readonly (readonly T[])[]): (T & { score: number })[] {
   const fused = new Map<number, T & { score: number }>();

@@ -14,7 +14,6 @@ export type FoundPassage = Passage & {
   score: number;
 };
 
-/** The result of both searches. Assignable to KnowledgeMatches. */
 export type HybridMatches = {
   /** Best first. */
   passages: readonly FoundPassage[];
@@ -23,7 +22,7 @@ export type HybridMatches = {
   semanticSearch: SemanticSearchResult | undefined;
 };
 
-/** Finds the passages of a bot's knowledge for a message by word search and semantic search, and merges both rankings. */
+/** Finds passages for a message by word search and by semantic search, and merges both rankings. */
 export async function searchHybrid(
   database: Database,
   semanticSearch: SemanticSearch,

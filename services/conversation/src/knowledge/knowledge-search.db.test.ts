@@ -36,7 +36,7 @@ const add = (owner: Bot, name: string, text: string, language?: LanguageName) =>
 const search = async (message: string, owner = bot) =>
   (await searchByWords(db.database, await readKnowledge(db.database, owner), message)).passages;
 
-describe("searchByWords returns the passage that answers a colloquial or misspelt question as the best one", () => {
+describe("searchByWords ranks first the passage that answers a colloquial or misspelt question", () => {
   test.each([
     ["How many messages do I get on the free plan?", "Plans"],
     ["can I upgrade my workspace to another plan later?", "Plans > Upgrading"],
@@ -67,7 +67,7 @@ test("searchByWords corrects a misspelt word even if hundreds of documents have 
   expect(await search("contanier", owner)).toMatchObject([{ source: "shipping.md" }]);
 });
 
-/** Returns paragraphs of 20 numbered words. Each of the words w0 to w4999 occurs about as often as the others. */
+/** Returns paragraphs of 20 words. All of the words w0 to w4999 occur about equally often. */
 function largeText(paragraphs: number): string {
   const word = (at: number) => `w${(at * 7_919) % 5_000}`;
   const words = (paragraph: number) => Array.from({ length: 20 }, (_, place) => word(paragraph * 20 + place));
@@ -98,7 +98,7 @@ async function makeSmallest(index: string) {
   await db.admin.query("REINDEX TABLE conversation.knowledge_words");
 }
 
-describe("searchByWords reads few rows of a bot with 8,000 words", () => {
+describe("searchByWords reads few database pages for a bot with 8,000 words", () => {
   beforeAll(async () => {
     await db.admin.query("ALTER TABLE conversation.knowledge_words SET (autovacuum_enabled = off)");
   });
@@ -125,7 +125,7 @@ describe("searchByWords reads few rows of a bot with 8,000 words", () => {
   );
 });
 
-describe("searchByWords reads few chunks of a bot with 500 chunks", () => {
+describe("searchByWords reads few database pages for a bot with 500 chunks", () => {
   let owner: Bot;
   beforeAll(async () => {
     await db.admin.query("ALTER TABLE conversation.knowledge_chunks SET (autovacuum_enabled = off)");
@@ -165,7 +165,7 @@ test("searchByWords searches only for the first words of a long message", async 
   expect(await search(`${filler} refunds`)).toEqual([]);
 });
 
-test("searchByWords finds no passage of another bot, and readPassages finds none of another workspace", async () => {
+test("searchByWords finds no passage of another bot, and readPassages returns none of another workspace", async () => {
   const sibling = await createBot(db.database, { workspaceId: bot.workspaceId });
   const stranger = await createBot(db.database);
   expect(await search("refunds", sibling)).toEqual([]);
@@ -200,7 +200,7 @@ test("putSource replaces a source that is added again under the same name", asyn
   expect(rows).toEqual([]);
 });
 
-test("putSource counts each lexeme's chunks in a document that it stores with several statements, and reads no stored chunk", async () => {
+test("putSource stores a large document with several statements, counts the chunks of each lexeme, and reads no stored chunk", async () => {
   const owner = await createBot(db.database);
   const text = `${largeText(2_000)}\n\nOne refund.\n\n${largeText(2_000)}\n\n# More\nAll refunds, and the refund.`;
   const statements = await recordStatements(db.database, (database) => addDocument(database, owner, "large.md", text));

@@ -1,33 +1,32 @@
 import type { Database } from "@parley/service-kit";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 
-/** A prompt has room for eight of the largest chunks, and for more of smaller ones. */
+/** A prompt has room for eight chunks of the largest size, or for more smaller ones. */
 const MAX_PASSAGES = 12;
 /**
- * Bounds the number of chunks to rank. The rarest term always selects its chunks. Terms that would exceed the bound select no chunks; they
- * only add to the rank of chunks that rarer terms select.
+ * Limits how many chunks are ranked. The query's terms select their chunks from the rarest term on, until the next would exceed the limit.
+ * The other terms only add to the ranks. The rarest term always selects its chunks.
  */
 const MAX_CANDIDATES = 800;
-/** Only the best candidates, at most this many, are checked for neighbouring words. */
+/** Limits how many of the best candidates are checked for neighbouring words. */
 const MAX_RANKED = 200;
-/** Term weights are computed as if a bot had at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
+/** Term weights assume at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
 const MIN_CHUNKS = 10;
-/** If two query words are neighbours in a chunk, this part of their weights is added to the chunk's rank. */
+/** The share of two query words' weights that is added to the rank of a chunk in which they are neighbours. */
 const PROXIMITY_FACTOR = 0.12;
 /** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (innermost heading). */
 const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
 
 const PASSAGE = `c.chunk_id AS id, s.name AS source, c.heading, c.content AS text`;
 
-/** A word of a message with the factor for its weight (see findWordBoost). */
+/** `boost` multiplies the word's weight (see findWordBoost). */
 export type QueryWord = { word: string; boost: number };
 
 export type BotKnowledge = {
   workspaceId: string;
   botId: string;
-  /** Number of the bot's chunks. */
   chunks: number;
-  /** Text search configurations of the bot's sources. */
+  /** PostgreSQL's text search configurations for the bot's sources. */
   languages: readonly string[];
   /** Whether any of the chunks has an embedding. */
   isEmbedded: boolean;
@@ -40,7 +39,7 @@ export type TermFrequency = {
   chunks: number;
 };
 
-/** A passage that the word search found, with its rank there: the higher the better, comparable within one search only. */
+/** `wordRank`: the higher, the better. Ranks of different searches cannot be compared. */
 export type RankedPassage = Passage & { wordRank: number };
 
 /** The result of a word search, best passage first. */
@@ -48,18 +47,17 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 
 // Steps:
 // - `frequency`: stems each query word in each of the bot's languages and reads how many chunks contain the lexeme. Stop words have no
-//   lexeme. knowledge_words has a row for each spelling of a lexeme, all with the same count, so a source's count is read once. Comparing
-//   bot_id as text selects the index knowledge_words_frequency. Otherwise PostgreSQL may choose an index that reads all words of the bot: it
-//   underestimates their number if it has no statistics, or if most bots have few words.
+//   lexeme. DISTINCT, because knowledge_words repeats a source's count for each spelling of a lexeme. Comparing bot_id as text makes
+//   PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
 // - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on.
-// - `query`: selects chunks by the rarest lexemes, up to MAX_CANDIDATES chunks in total, and always by the rarest one.
-// - `pair`: the queries for neighbouring query words.
+// - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES).
+// - `pair`: builds the queries for neighbouring query words.
 // - `candidate`: ranks the selected chunks by ts_rank of each lexeme times its weight. The rank grows with the share of the query that a
 //   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks. Concatenating '' to
-//   workspace_id rules out knowledge_chunks_source, an index by which PostgreSQL would read all chunks of the workspace.
+//   workspace_id rules out the index knowledge_chunks_source, which would read all chunks of the workspace.
 // - `ranked`: adds the weight of neighbouring words.
-// - `best`: adds half of the rank of the previous or the next row of `ranked` with the same source and heading, whichever is higher, because
-//   long sections are split into several chunks. The two chunks need not be adjacent in the document.
+// - `best`: adds half of the higher rank of the previous and the next row of `ranked` with the same source and heading, because long
+//   sections are split into several chunks. The rows need not be adjacent in the document.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
     SELECT input.place, input.word, input.boost, form.lexeme, coalesce((

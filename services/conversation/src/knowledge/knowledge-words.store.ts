@@ -2,16 +2,16 @@ import { type Database, READ_IN_ORDER, transaction } from "@parley/service-kit";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import { prefixAndSuffixOf } from "./spelling.ts";
 
-/** Bounds the distinct words read for one prefix or suffix. Each is a step in the index and takes about 10 µs. */
+/** Limits the distinct words that are read for one prefix or suffix. Each word takes about 10 µs. */
 const MAX_CANDIDATES = 500;
-/** If a message has more misspelt words than this, fewer candidates are read for each word, so that the total stays the same. */
+/** If a message has more misspelt words than this, fewer candidates are read for each word, so that the total does not grow. */
 const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
-/** Sorts after all other characters in use. So the words with a prefix are those from the prefix to the prefix followed by this character. */
+/** Sorts after all other characters in use, so each word with a prefix sorts between the prefix and the prefix followed by this character. */
 const LAST_CHARACTER = "\u{10fffd}";
 
 /**
- * Selects the distinct values of `key` (`k.word` or `reverse(k.word)`) from `start` to `end`, without `end`. A word has a row for each source.
- * Each step of the recursion therefore reads the first row with a greater key from the index, and skips the other rows of the same word.
+ * Selects the distinct values of `key` (`k.word` or `reverse(k.word)`) from `start`, and below `end`, with a loose index scan: each step of the
+ * recursion skips the other rows of a word, which has a row for each source.
  */
 const selectDistinct = (key: string, start: string, end: string) => {
   const readFirst = (comparison: string) => `

@@ -46,7 +46,6 @@ describe("a knowledge source with a URL", () => {
   beforeAll(async () => {
     server = createServer((request, response) => {
       requested.push(`${request.socket.localAddress?.replace("::ffff:", "")}${request.url}`);
-      // A page whose server never responds.
       if (request.url === "/silent") return;
       const { status = 200, headers, body } = pages.get(request.url ?? "") ?? { status: 404, headers: {}, body: "" };
       response.writeHead(status, headers).end(body);

@@ -30,7 +30,6 @@ export type KnowledgeDeps = {
   embeddings: { status: EmbeddingStatus };
 };
 
-/** Returns the admin service for bots' knowledge sources. */
 export function createKnowledgeAdmin({
   database,
   egress,

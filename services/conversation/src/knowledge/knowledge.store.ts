@@ -1,7 +1,7 @@
 import { type Connection, type Database, transaction } from "@parley/service-kit";
 import type { Format, IndexedChunk, IndexedDocument, LanguageName } from "../documents/index.ts";
 
-/** A document of a bot's knowledge, as stored. */
+/** A stored document of a bot's knowledge. */
 export type Source = {
   id: number;
   name: string;
@@ -30,7 +30,7 @@ export type NewSource = {
   document: IndexedDocument;
 };
 
-// `embedding_of` is the `updated_at` of the document that is being embedded. The embeddings of a replaced document do not count.
+// `embedded` counts embeddings of the content stored at `embedding_of`. They do not count if that content has been replaced since.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 
@@ -42,8 +42,8 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// Stores chunks. Returns in how many of them each lexeme occurs. Only Parley versions without migration 0008 need the column `language`: they
-// search in the generated column `search`, which supports two languages.
+// Stores chunks. Returns, for each lexeme, how many of them contain it. The column `language` is for Parley versions before migration 0008,
+// which search in the generated column `search` with two languages.
 const INSERT_CHUNKS = `
   WITH stored AS (
     INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
@@ -71,8 +71,8 @@ const INSERT_WORDS = `
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
- * Stores a document in one transaction and replaces the bot's document of the same name. A separate statement stores each of the document's
- * pieces, because a single statement for a large document would exceed the statement timeout.
+ * Stores a document in one transaction and replaces the bot's document of the same name. Uses one statement per piece, because a single
+ * statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   return transaction(database, async (connection) => {
@@ -91,15 +91,14 @@ export async function putSource(database: Database, source: NewSource): Promise<
 async function insertPieces(connection: Connection, source: NewSource, sourceId: number): Promise<void> {
   const { language, document } = source;
   const owner = [source.workspaceId, source.botId, sourceId];
-  /** For each lexeme, the number of the document's chunks in which it occurs. */
-  const frequencies = new Map<string, number>();
+  const chunksByLexeme = new Map<string, number>();
   let position = 0;
   for (const piece of document.pieces) {
-    if ("words" in piece) await insertWords(connection, { owner, language, words: piece.words, frequencies });
+    if ("words" in piece) await insertWords(connection, { owner, language, words: piece.words, chunksByLexeme });
     else {
       const values = [...owner, language, ...toChunkColumns(piece.chunks), position];
       const { rows } = await connection.query<{ lexeme: string; chunks: number }>(INSERT_CHUNKS, values);
-      for (const { lexeme, chunks } of rows) frequencies.set(lexeme, (frequencies.get(lexeme) ?? 0) + chunks);
+      for (const { lexeme, chunks } of rows) chunksByLexeme.set(lexeme, (chunksByLexeme.get(lexeme) ?? 0) + chunks);
       position += piece.chunks.length;
     }
   }
@@ -110,15 +109,18 @@ type NewWords = {
   owner: readonly (string | number)[];
   language: LanguageName;
   words: readonly string[];
-  /** For each lexeme, the number of the document's chunks in which it occurs. */
-  frequencies: ReadonlyMap<string, number>;
+  /** For each lexeme, the number of the document's chunks that contain it. */
+  chunksByLexeme: ReadonlyMap<string, number>;
 };
 
-/** Stores each word with its lexemes, and with the number of chunks that contain each lexeme. A stop word has no lexeme and is not stored. */
-async function insertWords(connection: Connection, { owner, language, words, frequencies }: NewWords): Promise<void> {
+/** A stop word has no lexeme, so it is not stored. */
+async function insertWords(
+  connection: Connection,
+  { owner, language, words, chunksByLexeme }: NewWords,
+): Promise<void> {
   const { rows } = await connection.query<{ word: string; lexeme: string }>(READ_LEXEMES, [language, words]);
   const found = rows.flatMap(({ word, lexeme }) => {
-    const chunks = frequencies.get(lexeme);
+    const chunks = chunksByLexeme.get(lexeme);
     return chunks === undefined ? [] : [{ word, lexeme, chunks }];
   });
   await connection.query(INSERT_WORDS, [
@@ -150,7 +152,6 @@ async function upsertSource(connection: Connection, source: NewSource): Promise<
   return stored;
 }
 
-/** Returns a bot's documents, ordered by name. */
 export async function listSources(database: Database, workspaceId: string, botId: string): Promise<Source[]> {
   const { rows } = await database.query<Source>(
     `SELECT ${SOURCE} FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name`,

@@ -44,7 +44,7 @@ export class SemanticSearch {
     this.#deps = deps;
   }
 
-  /** Returns the passages nearest to a message. Returns none if the search fails or times out; never throws. */
+  /** Returns no passages if the search fails or times out; never throws. */
   async search(bot: BotKnowledge, message: string): Promise<SemanticMatches> {
     const text = message.slice(0, MAX_QUERY_CHARACTERS).toWellFormed().trim();
     if (!bot.isEmbedded || bot.chunks > MAX_CHUNKS || text === "") return { passages: [], result: undefined };
@@ -61,7 +61,7 @@ export class SemanticSearch {
     } catch (error) {
       const result = toSearchResult(error);
       searches.inc({ result });
-      // Without an embedding model, llm-proxy refuses to embed texts. The operator chose this, so it is not a failure.
+      // The operator has configured no embedding model, so this is not a failure.
       if (result === "off") return { passages: [], result };
       log.warn({ error, result }, "semantic search failed");
       this.#consecutiveFailures++;

@@ -7,15 +7,13 @@ const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
 
-/** Returns whether a word may be a misspelling: it consists of letters and is not too short. */
 export function canBeMisspelt(word: string): boolean {
   return word.length >= MIN_CHARACTERS && /^[\p{L}\p{M}']+$/u.test(word);
 }
 
 /**
- * Returns a word's prefix and suffix, each a third to a half of it. A correction that is one edit or swap away has the same prefix or suffix.
- * The exception is a four-letter word whose two middle letters are swapped. A correction that is two edits away may have neither and is then
- * missed.
+ * Returns the prefix and the suffix by which to look up candidates. A correction that is one edit away has the same prefix or suffix, unless
+ * the two middle letters of a four-letter word are swapped. A correction that is two edits away may have neither and is then missed.
  */
 export function prefixAndSuffixOf(word: string): { prefix: string; suffix: string } {
   const letters = Array.from(word);
@@ -47,8 +45,7 @@ function hasSimilarStart(one: string, other: string): boolean {
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
- * substitution counts as `maxDistance + 1`. If the distance exceeds `maxDistance`, returns some number above `maxDistance`, because the
- * calculation may stop early.
+ * substitution counts as `maxDistance + 1`. A distance above `maxDistance` may be returned too low, but still above `maxDistance`.
  */
 export function editDistance(one: string, other: string, maxDistance: number): number {
   if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;

@@ -1,4 +1,4 @@
-/** Words that are frequent in questions but do not name their subject. PostgreSQL's stop word lists lack most of them. */
+/** Words that are frequent in questions but do not name the question's subject. PostgreSQL's stop word lists lack most of them. */
 export const QUESTION_WORDS = toWords(`
   want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
   something everything someone somebody anyone please hello help way ways thing things possible use uses using used like let show explain mean means
@@ -14,8 +14,8 @@ export const QUESTION_WORDS = toWords(`
   graag wil nodig doen kan vinden gebruiken hallo`);
 
 /**
- * Words about price and permission. They do not name the subject of a question, and its answer often uses other words:
- * "Bicycles travel free of charge" answers "Do bicycles cost extra?", but it does not answer "Is the sauna free?".
+ * Words about price and permission. A question and its answer often share none of them, and unrelated texts share one:
+ * "Bicycles travel free of charge" answers "Do bicycles cost extra?", but not "Is the sauna free?".
  */
 const ATTRIBUTE_WORDS =
   toWords(`cost costs price prices fee fees charge charges charged pay pays paying paid extra additional free included

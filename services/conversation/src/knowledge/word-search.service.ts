@@ -18,8 +18,8 @@ const MAX_QUERY_WORDS = 48;
 const NO_MATCHES: WordMatches = { passages: [], terms: [] };
 
 /**
- * Finds the passages of a bot's knowledge that share words with a message. If the knowledge lacks a word but has a likely correction of
- * it, searches a second time with the correction.
+ * Finds the passages of a bot's knowledge that share words with a message. If a word does not occur in the knowledge but likely corrections
+ * of it do, searches a second time with the corrections.
  */
 export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<WordMatches> {
   if (bot.chunks === 0) return NO_MATCHES;
@@ -37,8 +37,8 @@ function toQueryWord(word: string): QueryWord {
 }
 
 /**
- * Returns the corrections of the query words that occur in no chunk. Does not correct question words, attribute words and words that
- * canBeMisspelt rules out. Leaves out words without a correction.
+ * Returns the corrections of the query words that occur in no chunk. Does not correct words with a boost below 1, such as question words, and
+ * words that canBeMisspelt rules out. Leaves out words without a correction.
  */
 async function readCorrections(
   database: Database,

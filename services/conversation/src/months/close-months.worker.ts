@@ -25,7 +25,7 @@ export type CloseMonthsOptions = {
 
 export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
 
-/** How far the comparison of a month has come: the last compared workspace, and the usage of the workspaces so far. */
+/** The progress in a month: the last compared workspace (`after`), and the total usage of the compared workspaces. */
 type MonthComparison = { month: string; after: string; used: number };
 
 /** The result of comparing a page. If neither `next` nor `refusal` is set, the month has been closed. */
@@ -40,8 +40,7 @@ type ComparedMonthPage = {
 
 /**
  * Returns a function that closes each month that ended at least `finalAfterDays` days ago, if all of its turns are settled and match its usage.
- * Replicas call it periodically, and one at a time does the work. A run compares a bounded number of turns and continues where the last one
- * stopped.
+ * Replicas call it periodically, and one at a time does the work.
  */
 export function createCloseMonthsTask(
   deps: CloseMonthsDeps,
@@ -92,14 +91,13 @@ function toProgress(comparison: MonthComparison | undefined): Progress {
   return comparison === undefined ? {} : { ...comparison, used: String(comparison.used) };
 }
 
-/** Compares the next workspaces of a month, and closes it after the last one. */
+/** Compares the next workspaces of a month. Closes the month after its last workspace. */
 async function comparePage(
   { database, quota }: CloseMonthsDeps,
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // Checked before the comparison: once all turns are settled, no settlement changes the month's usage any more. If the usage changes for
-  // another reason, CloseMonth refuses.
+  // Before the comparison, because a later settlement would change the compared usage. CloseMonth refuses if the usage has changed otherwise.
   const refusal = await findUnsettledReason(database, month);
   if (refusal !== undefined) return { turns: 0, refusal };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

@@ -80,7 +80,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await closeMonths()).toEqual([]);
   expect(month.closedAt).not.toBe("");
   expect(recent.closedAt).toBe("");
-  // A run stores quota's closed months before it closes further months.
+  // Each run first stores the months that quota has closed. So only the next run stores the month that this run closed.
   expect(await readClosedMonths()).toEqual([]);
   await closeMonths();
   expect(await readClosedMonths()).toEqual([MONTH]);
@@ -178,8 +178,8 @@ function pruneNow(retentionMonths = 13): Promise<void> {
 const countTurns = async () =>
   (await db.admin.query<{ n: number }>("SELECT count(*)::integer AS n FROM conversation.turns")).rows[0]?.n;
 
-/** Creates turns that do not count and were closed within the month. */
-async function closeUncountedTurns(count: number): Promise<void> {
+/** Creates turns that do not count against the quota and were closed within the month. */
+async function createUncountedTurns(count: number): Promise<void> {
   for (let index = 0; index < count; index++)
     await runTurn(db.database, newTurn(bot), { outcome: "quota_exceeded", month: undefined });
   await db.admin.query("UPDATE conversation.turns SET closed_at = '2024-03-31T23:59:59Z'");
@@ -220,7 +220,7 @@ test("pruning moves the turns of a closed month to totals that the audit can sti
 
 test.each([
   ["counted", () => completeTurns(3)],
-  ["uncounted", () => closeUncountedTurns(3)],
+  ["uncounted", () => createUncountedTurns(3)],
 ])(
   "pruning leaves a month unfinished while other transactions lock its last %s turns, and the next run finishes it",
   async (_, createTurns) => {

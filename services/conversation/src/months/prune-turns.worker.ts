@@ -13,7 +13,6 @@ import {
 const TASK = "prune turns";
 const LEASE_SECONDS = 120;
 const EVERY_SECONDS = 3_600;
-/** Bounds a statement. */
 const ROWS_PER_STATEMENT = 2_000;
 /** Bounds a run to 2 million turns. */
 const BATCHES_PER_RUN = 1_000;
@@ -27,8 +26,8 @@ export type PruneTurnsDeps = {
 };
 
 /**
- * Returns a function that moves the done turns of old closed months to totals. It also deletes uncounted turns that were closed before the end
- * of such a month. Replicas call it periodically, and one at a time does the work.
+ * Returns a function that replaces the done turns of old closed months by their totals, and deletes the uncounted turns that were closed before
+ * the end of such a month. Replicas may call it concurrently: only one works at a time.
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;
@@ -53,7 +52,7 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
           : await pruneTurns(database, { workspaceId, month, limit: ROWS_PER_STATEMENT });
       prunedRows.inc({ table: "turns" }, turns);
       if (turns > 0) continue;
-      // Other transactions lock the last turns. The next run prunes them.
+      // Other transactions have locked the remaining turns. The next run prunes them.
       if (workspaceId !== undefined || (await hasUncountedTurns(database, month))) break;
       await finishMonth(database, month);
       log.info({ month }, "turns of month pruned");

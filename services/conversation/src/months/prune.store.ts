@@ -26,8 +26,8 @@ export async function findWorkspaceToPrune(database: Database, month: string): P
 }
 
 /**
- * Moves up to `limit` done turns of a workspace and a closed month to the table turn_totals. Returns their number. The database function
- * prune_turns has the rights of the migrating role, because the service's role cannot change totals.
+ * Deletes up to `limit` done turns of a workspace and a closed month, and adds them to turn_totals. Returns their number. Uses a function
+ * with the rights of the migrating role, because the service's role cannot change totals.
  */
 export async function pruneTurns(
   database: Database,
@@ -40,7 +40,7 @@ export async function pruneTurns(
   return rows[0]?.pruned ?? 0;
 }
 
-/** The turns `t` that do not count and were closed before the end of the month `$1`. */
+/** The turns `t` that do not count, were closed before the end of the month `$1` and have no row in the outbox. */
 const UNCOUNTED_TURNS = `
   conversation.turns t
   WHERE t.status NOT IN ('streaming', 'done')
@@ -63,13 +63,12 @@ export async function deleteUncountedTurns(database: Database, month: string, li
   return rowCount ?? 0;
 }
 
-/** Returns whether uncounted turns are left, even locked ones. */
+/** Includes turns that other transactions lock. */
 export async function hasUncountedTurns(database: Database, month: string): Promise<boolean> {
   const { rowCount } = await database.query(`SELECT FROM ${UNCOUNTED_TURNS} LIMIT 1`, [month]);
   return rowCount === 1;
 }
 
-/** Records that a month has been pruned. */
 export async function finishMonth(database: Database, month: string): Promise<void> {
   await database.query("UPDATE conversation.closed_months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [
     month,

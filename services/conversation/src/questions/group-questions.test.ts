@@ -11,7 +11,7 @@ const reply = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) => (
   ...fields,
 });
 
-test("questions with the same stems are one group, regardless of order, repetition and accents", () => {
+test("questions with the same lexemes are one group, regardless of order, repetition and accents", () => {
   const groups = groupQuestions([
     reply(["caf", "open"]),
     reply(["open", "cáf"]),
@@ -47,6 +47,6 @@ test("the largest group comes first, and of equally large groups the one with th
   expect(groups.map(({ example }) => example)).toEqual(["frequent?", "new?", "old?"]);
 });
 
-test("messages without lexemes are left out", () => {
+test("questions without lexemes are left out", () => {
   expect(groupQuestions([reply([]), reply([])])).toEqual([]);
 });

@@ -14,9 +14,8 @@ export type QuestionGroup = {
 };
 
 /**
- * Groups questions with the same stems, regardless of their order, repetition and accents. Sorts the groups by size, the largest first. Of
- * equally large groups, the one with the latest question comes first. Leaves out messages without lexemes, such as greetings.
- * `latestFirst` are the replies in descending order of `at`.
+ * Groups questions with the same stems, regardless of their order, repetition and accents. Sorts the groups by size, the largest first,
+ * then by the latest question. Leaves out messages without lexemes, such as greetings.
  */
 export function groupQuestions(latestFirst: readonly UnansweredReply[]): QuestionGroup[] {
   const groups = new Map<string, QuestionGroup>();
@@ -32,7 +31,7 @@ export function groupQuestions(latestFirst: readonly UnansweredReply[]): Questio
       ratedDown: (group?.ratedDown ?? 0) + Number(reply.isRatedDown),
     });
   }
-  // A Map keeps the order of insertion, and sort keeps the order of equal elements, so the latest of equally large groups comes first.
+  // A Map keeps the order of insertion, and sort is stable, so the latest of equally large groups comes first.
   return [...groups.values()].sort((one, other) => other.count - one.count);
 }
 

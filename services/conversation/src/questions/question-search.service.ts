@@ -9,10 +9,7 @@ import {
 } from "../knowledge/index.ts";
 import { passagesForPrompt } from "../turns/index.ts";
 
-/**
- * Limits how long a workspace searches outside of turns: a quarter (`share`) of the time, with bursts of up to `burstMs`. Each search may need
- * an embedding, which the operator pays for.
- */
+/** A workspace may search outside of turns for this share of the time. Each search may need an embedding, which the operator pays for. */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
 export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
@@ -35,7 +32,7 @@ export class QuestionSearch {
   }
 
   /** Throws searches_overloaded if the workspace has no search time left. */
-  requireTime(workspaceId: string): void {
+  requireSearchTime(workspaceId: string): void {
     const waitMs = this.#limiter.waitMs(workspaceId, performance.now());
     if (waitMs > 0)
       throw new ServiceError(
@@ -45,7 +42,7 @@ export class QuestionSearch {
       );
   }
 
-  /** Reads the facts about a bot's knowledge that a search needs. Turns use a cached copy that is up to 4 s old. */
+  /** Reads what a search needs to know about a bot's knowledge, without the cache that turns use. */
   async readKnowledge(workspaceId: string, botId: string): Promise<BotKnowledge> {
     const config = await readBotConfig(this.#database, workspaceId, botId);
     if (config === undefined) throw botNotFound();

@@ -85,7 +85,7 @@ describe("a question", () => {
     });
   });
 
-  test("is refused when its workspace has used up its search time, but not in another workspace", async () => {
+  test("is refused when its workspace has used up the search time, while another workspace can still search", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -95,10 +95,10 @@ describe("a question", () => {
       const [bot, other] = [await createBot(system.database), await createBot(system.database)];
       await addDocument(system.database, bot, "handbook.md", HANDBOOK);
       const knowledge = await search.readKnowledge(bot.workspaceId, bot.id);
-      search.requireTime(bot.workspaceId);
+      search.requireSearchTime(bot.workspaceId);
       expect((await search.search(knowledge, "When is the shop open?")).used.length).toBeGreaterThan(0);
-      expect(() => search.requireTime(bot.workspaceId)).toThrow(/try again in \d+ s/);
-      expect(() => search.requireTime(other.workspaceId)).not.toThrow();
+      expect(() => search.requireSearchTime(bot.workspaceId)).toThrow(/try again in \d+ s/);
+      expect(() => search.requireSearchTime(other.workspaceId)).not.toThrow();
     } finally {
       llm.close();
     }
@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("are compared in one of the knowledge's languages: the one that leaves the fewest words of the question", async () => {
+  test("are stemmed in the knowledge's language that has the most stop words in the question", async () => {
     const { bot, ask } = await createBotToAsk();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was ist mit der Lieferung nach Norwegen?");

@@ -30,7 +30,7 @@ export function createQuestionAdmin({
       const { workspaceId } = request;
       const question = requireQuestion(request.question);
       const botId = await requireBotId(database, request);
-      questionSearch.requireTime(workspaceId);
+      questionSearch.requireSearchTime(workspaceId);
       const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
       const { passages, used, semanticSearch } = await questionSearch.search(knowledge, question);
       return {

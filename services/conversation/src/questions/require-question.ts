@@ -2,7 +2,7 @@ import { invalidArgument, isLongerThan } from "@parley/service-kit";
 
 const MAX_QUESTION_CHARACTERS = 500;
 
-/** Trims the question with which an owner tests a bot's knowledge. Throws invalid_argument if the question is empty, is too long or contains NUL. */
+/** Returns the trimmed question. Throws invalid_argument if it is empty, is too long or contains NUL. */
 export function requireQuestion(text: string): string {
   const question = text.trim();
   if (question === "" || isLongerThan(question, MAX_QUESTION_CHARACTERS) || question.includes("\0"))

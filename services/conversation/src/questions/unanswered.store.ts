@@ -1,8 +1,8 @@
 import type { Database } from "@parley/service-kit";
 
-/** A list reads at most this many replies: the latest ones without a passage, and the latest ones that were rated down. */
+/** Limits the replies that a query reads: those without a passage and those that were rated down, together. */
 export const MAX_REPLIES = 1_000;
-/** The most rated-down replies among the MAX_REPLIES, so that replies without a passage are always read too. */
+/** Limits the rated-down replies, so that replies without a passage are always read too. */
 const MAX_RATED = MAX_REPLIES / 2;
 const MAX_EXAMPLE_CHARACTERS = 300;
 
@@ -12,7 +12,7 @@ export type UnansweredFilters = {
   days: number;
   /** PostgreSQL's text search configurations of the bot's knowledge, such as "english". */
   languages: readonly string[];
-  /** Whether the bot has knowledge. If not, replies without a passage are not listed. */
+  /** If false, replies without a passage are not listed. */
   hasKnowledge: boolean;
   /** Words that do not distinguish questions, such as "please". */
   questionWords: readonly string[];
@@ -34,9 +34,9 @@ export type UnansweredReply = {
 export type UnansweredReplies = {
   /** The latest first. */
   replies: UnansweredReply[];
-  /** The number of replies read, including those of other bots and of sessions that are not listed. */
+  /** The number of replies read, including those of other bots and of sessions that are left out. */
   read: number;
-  /** Whether a limit was reached, so that older replies of the period may not have been read. */
+  /** Whether a limit was reached, so that older replies may be missing. */
   isPartial: boolean;
 };
 

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@parley/service-kit";
-import { holdLease, type QueueLease, releaseLease } from "./task-leases.store.ts";
+import { holdLease, type Lease, releaseLease } from "./task-leases.store.ts";
 
-/** In the duration of a lease, the holder renews it this many times, and each other replica tries this many times to take it. */
+/** How many times each replica tries to take or renew the lease within the lease's duration. */
 const WRITES_PER_LEASE = 3;
 
 /** Lets one replica at a time read a queue. After a crash of the holder, no replica reads the queue for up to 4/3 of the lease. */
 export class ReaderLease {
   readonly #database: Database;
-  readonly #lease: QueueLease;
+  readonly #lease: Lease;
   readonly #writeEveryMs: number;
   #isHeld: boolean = false;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
@@ -20,8 +20,8 @@ export class ReaderLease {
   }
 
   /**
-   * Tries to take or renew the lease, at most once in a third of its duration. Returns whether this replica holds the lease. Between two tries,
-   * returns the result of the last one. If the query fails, throws, and the next call tries again immediately.
+   * Returns whether this replica holds the lease. Tries to take or renew it at most once in a third of its duration. If the query fails, throws,
+   * and the next call tries again immediately.
    */
   async hold(): Promise<boolean> {
     const nowMs = performance.now();

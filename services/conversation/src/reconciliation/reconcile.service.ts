@@ -13,7 +13,7 @@ import {
   type TurnWindow,
 } from "./turns.store.ts";
 
-/** The differences between turns and usage that are repaired. They are label values of parley_reconciliation_repairs_total. */
+/** The repaired differences between turns and usage. Label values of parley_reconciliation_repairs_total. */
 export const REPAIR_KINDS = [
   "reply_not_counted",
   "hold_not_settled",
@@ -37,10 +37,8 @@ export type ReconcileDeps = {
   onRepaired: (repairs: readonly Repair[]) => void;
 };
 
-/** One page of a comparison. */
 export type ComparedPage = {
   repairs: Repair[];
-  /** The number of turns compared. */
   checked: number;
   /** The token of the next page; empty after the last page. */
   next: string;
@@ -48,20 +46,20 @@ export type ComparedPage = {
   until: string;
 };
 
-/** A comparison of one page of a window. `token` is empty for the first page. */
+/** Compares one page of a window. `token` is empty for the first page. */
 export type Comparison = (deps: ReconcileDeps, window: TurnWindow, token: string) => Promise<ComparedPage>;
 
 const PAGE_SIZE = 1_000;
 /** If the quota service restarts, the comparison waits for it instead of failing. */
 const QUOTA_CALL = { timeoutMs: 10_000, waitForReady: true };
-/** A hold whose turn was never opened is settled as void at this age. It is longer than any turn can run (7 minutes). */
+/** The age at which a hold without a turn is settled as void. Longer than any turn can run (7 minutes). */
 const UNKNOWN_HOLD_SECONDS = 600;
 const ADJUSTMENT_REASON = "reconciled";
 
 /**
- * Compares the done turns of a window with quota's reservations. Reads turns before reservations, and skips turns in the outbox. Quota has
- * acknowledged all other turns, so if it has not counted one of them, it has lost the outcome. Adjusts the turn if quota stored it as void, and
- * otherwise puts its outcome into the outbox again. Skips turns of closed months, because quota may have pruned them.
+ * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Quota acknowledged all others before
+ * the reservations are read, so if it has not counted one of them, it has lost the outcome. Adjusts a turn that quota stored as void, and puts
+ * the outcome of any other lost turn into the outbox again. Skips turns of closed months, because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
   const { turns, until } = await listDoneTurns(deps.database, window, {
@@ -93,9 +91,8 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
 
 /**
  * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before quota counts
- * it, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips months whose
- * turns were pruned: a pruned turn looks like a lost reply. Quota refuses to adjust a closed month, but a restore of its database can
- * open the month again.
+ * it, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips pruned months,
+ * whose turns look like lost replies: quota refuses to adjust a closed month, but a restore of its database can open the month again.
  */
 export const compareCountedTurns: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(

@@ -12,7 +12,7 @@ import { claimTask, finishTask, type TaskLease } from "./task-leases.store.ts";
 const system = useTestSystem();
 const signal = new AbortController().signal;
 
-/** Returns a quota service that has counted every turn and lists the turns `counted`. */
+/** Returns a fake quota service. It lists only the turns `counted`, but reports every requested turn as done. */
 const quotaThatLists = (counted: { workspaceId: string; turnId: string }[]) =>
   ({
     listReservations: async ({ state }: { state: ReservationState }) => ({
@@ -34,7 +34,7 @@ function createDeps(
   return { ...deps, callLogComparison: createCallLogComparison({ fillCallLog } as never) };
 }
 
-test("a repair also fills the call log, and counts each compared turn once", async () => {
+test("a repair fills the call log, and counts a turn once although several steps check it", async () => {
   const bot = await createBot(system.database);
   const turn = newTurn(bot);
   await runTurn(system.database, turn);
@@ -82,7 +82,7 @@ test("the lag of the call log is the age of the oldest done turn until the first
   expect((await measureCallLog(system.database)).lagSeconds).toBeLessThan(600);
 });
 
-test("a task does not run again during its pause, even if its lease is shorter, unless the clock was set back", async () => {
+test("a finished task cannot be claimed again during its pause, unless the clock was set back", async () => {
   const newLease = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
   const [first, second] = [newLease(), newLease()];
   expect(await claimTask(system.database, first)).toBeDefined();

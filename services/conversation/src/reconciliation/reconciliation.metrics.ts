@@ -14,7 +14,7 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
   return counter;
 }
 
-/** Registers the gauges of the reconciliation. Every replica reports the same values, not only the one that reconciles. */
+/** Every replica reports the same values, not only the one that reconciles. */
 export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,

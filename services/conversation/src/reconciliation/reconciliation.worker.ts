@@ -11,34 +11,30 @@ import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskL
 import { readOldestDoneSeconds } from "./turns.store.ts";
 
 export type ReconciliationSettings = {
-  /** The pause after a run, before any replica starts the next one. */
+  /** The time between the end of a run and the start of the next one, in any replica. */
   everySeconds: number;
-  /** For how many days after its close a turn is compared again. */
+  /** For how many days after its close a turn is compared repeatedly. */
   days: number;
-  /** Younger turns and holds are not compared, because they are probably being settled. */
+  /** Younger turns and holds are not compared, because their settlement may still be in progress. */
   minAgeSeconds: number;
 };
 
-/** A comparison of all turns of a window, page by page, over one or several runs of a task. */
+/** A comparison of all turns or holds of a window, page by page. It may take several runs of its task. */
 type Walk = {
-  /** The walk's key in the stored progress. Its value is the time up to which the walk has compared turns. */
+  /** The walk's key in the stored progress. The value there is the time up to which the walk has compared turns. */
   key: string;
   compare: Comparison;
-  /** Bounds the work of a run, in pages of 1,000 turns. */
+  /** Limit of the pages of 1,000 turns that a run compares. */
   maxPages: number;
-  /** Whether the walk starts again at the beginning after it has reached the end. Otherwise the next run continues at the end. */
+  /** Whether the walk starts again after it has reached the end. Otherwise the next run continues there with newer turns. */
   isRepeated: boolean;
 };
 
-/**
- * A run compares at most 100,000 new turns in each direction: done turns with quota's reservations, and counted turns with the turns table.
- * That is above the peak rate of any tested installation.
- */
+/** 100,000 turns per run: more than any tested installation closes between two runs. */
 const NEW_PAGES = 100;
 /**
- * A run compares at most 20,000 turns again in each direction. A database that is restored to an earlier time lacks turns that were
- * compared before, so every turn of the last days is compared repeatedly. With 20 million turns a month and a run every minute, seven days of
- * turns take 4 hours.
+ * 20,000 turns per run. A database that is restored to an earlier time lacks turns that were compared before, so every turn of the last days
+ * is compared repeatedly. With 20 million turns a month and a run every minute, seven days of turns take 4 hours.
  */
 const REPEATED_PAGES = 20;
 
@@ -55,10 +51,7 @@ export type ReconciliationPlan = { task: string; walks: readonly Walk[] };
 
 const USAGE_PLAN: ReconciliationPlan = { task: "reconcile", walks: USAGE_WALKS };
 
-/**
- * Returns the plan that compares done turns with the call log. It is a task of its own, so that usage is repaired even while the llm-proxy is
- * unavailable.
- */
+/** Returns the plan that compares done turns with the call log: a separate task, so that usage is repaired even while the llm-proxy is down. */
 export function createCallLogPlan(compare: Comparison): ReconciliationPlan {
   return {
     task: CALL_LOG_TASK,
@@ -73,9 +66,9 @@ const CALL_LOG_TASK = "fill call log";
 const LEASE_SECONDS = 60;
 
 /**
- * Returns a function that runs the plan's walks, each up to its `maxPages`. By default they compare turns with usage and repair the differences.
- * Replicas call the function periodically, and one at a time does the work. The progress is stored after each page, so that another replica
- * continues after a crash.
+ * Returns a function that runs a plan's walks. The default plan compares turns with usage and repairs the differences. All replicas call the
+ * function periodically, and one at a time does the work. The progress is stored after each page, so that another replica continues after a
+ * crash.
  */
 export function createReconciliationTask(
   deps: ReconcileDeps,
@@ -84,7 +77,7 @@ export function createReconciliationTask(
 ): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = { task, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
 
-  /** Runs one walk. Returns false if the whole run must end, because another replica has taken over. */
+  /** Returns false if the run must end, because another replica has taken over. */
   async function runWalk(walk: Walk, progress: Progress, horizon: string, signal: AbortSignal): Promise<boolean> {
     const window = { workspaceId: "", since: latest(progress[walk.key] ?? "", horizon), minAgeSeconds };
     let token = "";
@@ -115,7 +108,7 @@ function latest(a: string, b: string): string {
   return Date.parse(a) >= Date.parse(b) ? a : b;
 }
 
-/** Returns how far the comparison of new turns is behind, and the time of the last complete run. NaN before the first run. */
+/** Returns how far the comparison of new turns is behind, and when the last complete run ended. NaN before the first run. */
 export async function measureReconciliation(
   database: Database,
 ): Promise<{ lagSeconds: number; lastSuccessSeconds: number }> {
@@ -128,8 +121,8 @@ export async function measureReconciliation(
 }
 
 /**
- * Returns how far the comparison of done turns with the call log is behind. Before its first success, that is the age of the oldest done turn,
- * so that a comparison that never succeeds is noticed.
+ * Returns how far the comparison with the call log is behind. Before its first success, returns the age of the oldest done turn, so that a
+ * comparison that never succeeds is noticed.
  */
 export async function measureCallLog(database: Database): Promise<{ lagSeconds: number }> {
   const task = await readTask(database, CALL_LOG_TASK);

@@ -11,14 +11,14 @@ import {
 export type RepairRequest = { workspaceId: string; since: string; token: string };
 
 export type RepairDeps = ReconcileDeps & {
-  /** Adds the rows that the call log lacks. */
+  /** Adds missing rows to the call log. */
   callLogComparison: Comparison;
 };
 
 type Step = {
   name: string;
   compare: (deps: RepairDeps) => Comparison;
-  /** Whether the step compares the done turns again. If so, `checked` counts only the turns that the step repairs. */
+  /** Whether an earlier step has compared the same turns. If so, `checked` counts only the turns that this step repairs. */
   repeatsTurns: boolean;
 };
 
@@ -34,8 +34,8 @@ const STEPS: readonly Step[] = [
 const MAX_PAGES = 5;
 
 /**
- * Compares a part of the turns since a time with usage and the call log, and repairs the differences. Returns the token of the next call,
- * empty at the end. Compares also holds from before `since`.
+ * Compares some of the turns with usage and the call log, and repairs the differences. `since` does not limit the holds. Returns the token of
+ * the next call, empty at the end.
  */
 export async function repair(
   deps: RepairDeps,

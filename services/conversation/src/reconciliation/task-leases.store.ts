@@ -3,7 +3,7 @@ import type { Database } from "@parley/service-kit";
 /** The progress of a task. Each task defines the keys. */
 export type Progress = Record<string, string>;
 
-export type QueueLease = {
+export type Lease = {
   task: string;
   /** A random id of the replica's process. */
   holder: string;
@@ -12,7 +12,7 @@ export type QueueLease = {
 };
 
 /** The lease of a task that runs periodically. */
-export type TaskLease = QueueLease & {
+export type TaskLease = Lease & {
   /** The pause after a run, before any replica starts the next one. */
   everySeconds: number;
 };
@@ -47,7 +47,7 @@ export async function claimTask(
 
 /**
  * Runs a task if it is due and no other replica runs it. If `run` fails, any replica may try again immediately. When the signal is aborted,
- * `run` should throw the signal's reason, so that another replica takes over immediately.
+ * `run` should throw the signal's reason, which runIfDue does not rethrow.
  */
 export async function runIfDue(
   database: Database,
@@ -96,13 +96,13 @@ const HOLD = `
     WHERE l.holder = excluded.holder OR l.due_at <= now() OR ${isTooFarAheadSql("$3")}`;
 
 /** Takes or renews the lease of a task that one replica runs for as long as it can. Returns false if another replica has the lease. */
-export async function holdLease(database: Database, { task, holder, leaseSeconds }: QueueLease): Promise<boolean> {
+export async function holdLease(database: Database, { task, holder, leaseSeconds }: Lease): Promise<boolean> {
   const { rowCount } = await database.query({ name: "hold_lease", text: HOLD, values: [task, holder, leaseSeconds] });
   return rowCount === 1;
 }
 
 /** Ends a lease that holdLease or claimTask took, so that any replica can take it immediately. */
-export async function releaseLease(database: Database, { task, holder }: QueueLease): Promise<void> {
+export async function releaseLease(database: Database, { task, holder }: Lease): Promise<void> {
   await database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = $1 AND holder = $2", [
     task,
     holder,

@@ -28,7 +28,7 @@ export type TurnWindow = {
 };
 
 const RFC3339 = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
-// Uses a scalar subquery. For EXISTS, PostgreSQL may read the whole outbox into a hash table, and after an outage the outbox is large.
+// Not EXISTS, for which PostgreSQL may read the whole outbox into a hash table. After an outage the outbox is large.
 const IS_IN_OUTBOX = `
   coalesce(
     (SELECT true FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id), false
@@ -48,7 +48,7 @@ const LIST_DONE = `
 
 const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
-/** Lists a page of the done turns of a window after `position`, oldest first, and the window's end by the database's clock. */
+/** Returns a page of the window's done turns after `position`, oldest first, and the window's end by the database's clock. */
 export async function listDoneTurns(
   database: Database,
   { workspaceId, since, minAgeSeconds }: TurnWindow,
@@ -73,7 +73,7 @@ const READ_STATES = `
   FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
   JOIN conversation.turns t ON t.workspace_id = i.workspace_id AND t.turn_id = i.turn_id`;
 
-/** Returns the status of each of the turns; omits turns that were never opened. */
+/** Returns the states of the turns; omits turns that are not stored. */
 export async function readTurnStates(database: Database, turns: readonly TurnKey[]): Promise<TurnState[]> {
   const { rows } = await database.query<TurnState>({
     name: "read_turn_states",
@@ -93,7 +93,7 @@ const ENQUEUE = `
   ON CONFLICT (workspace_id, turn_id) DO NOTHING
   RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month`;
 
-/** Puts the outcomes of closed turns into the outbox again. Returns those that were not in the outbox yet. */
+/** Adds the outcomes of closed turns to the outbox. Returns the added ones. */
 export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {
   const { rows } = await database.query<Settlement>({
     name: "enqueue_settlements",
@@ -107,7 +107,7 @@ function toColumns(turns: readonly TurnKey[]): [string[], string[]] {
   return [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId)];
 }
 
-/** Returns the months of which turns were pruned, "YYYY-MM". */
+/** Returns the months with pruned turns, as "YYYY-MM". */
 export async function readPrunedMonths(database: Database): Promise<Set<string>> {
   const { rows } = await database.query<{ month: string }>(
     "SELECT DISTINCT to_char(month, 'YYYY-MM') AS month FROM conversation.turn_totals",

@@ -53,11 +53,11 @@ const countMessages = async (turn: { sessionId: string }) =>
   (await system.admin.query("SELECT FROM conversation.messages WHERE session_id = $1", [turn.sessionId])).rowCount;
 
 test("eraseExpiredSessions erases sessions inactive for longer than their workspace's retention, and keeps the rows of their turns", async () => {
-  const [strict, lasting] = [await createBot(system.database), await createBot(system.database)];
+  const [strict, unlimited] = [await createBot(system.database), await createBot(system.database)];
   system.quota.retentionDays.set(strict.workspaceId, 30);
   const old = await createInactiveSession(31, strict);
   const young = await createInactiveSession(29, strict);
-  const kept = await createInactiveSession(400, lasting);
+  const kept = await createInactiveSession(400, unlimited);
   expect(await eraseExpired()).toBe(1);
   expect(await countMessages(old)).toBe(0);
   expect([await countMessages(young), await countMessages(kept)]).toEqual([2, 2]);
@@ -66,7 +66,7 @@ test("eraseExpiredSessions erases sessions inactive for longer than their worksp
   expect(await eraseExpired()).toBe(0);
 });
 
-test("eraseExpiredSessions erases several batches in one run, each session once, with a pause after fifty", async () => {
+test("eraseExpiredSessions erases several batches in one run, each session once, with a pause after fifty sessions", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 60; i++) await createInactiveSession(2, bot);
@@ -79,7 +79,7 @@ test("eraseExpiredSessions erases several batches in one run, each session once,
   const lists = statements.filter(
     ({ text, values }) => text.includes("ORDER BY last_activity_at") && values[0] === bot.workspaceId,
   );
-  // Both batches list sessions that are inactive for a day, at most 50.
+  // The values are the days of inactivity and the maximum number of sessions.
   expect(lists.map(({ values }) => values.slice(1, 3))).toEqual([
     [1, 50],
     [1, 50],
@@ -89,7 +89,7 @@ test("eraseExpiredSessions erases several batches in one run, each session once,
   expect(deletions).toHaveLength(60);
 });
 
-test("eraseExpiredSessions erases nothing if the signal is aborted, and the next run erases the expired sessions", async () => {
+test("eraseExpiredSessions erases nothing if the signal is already aborted, and the next run erases the expired sessions", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
@@ -97,7 +97,7 @@ test("eraseExpiredSessions erases nothing if the signal is aborted, and the next
   expect(await eraseExpired()).toBe(3);
 });
 
-test("eraseExpiredSessions stops after the session that it is erasing when the signal is aborted", async () => {
+test("eraseExpiredSessions finishes the current session and stops if the signal is aborted during its erasure", async () => {
   const bot = await createBot(system.database);
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);

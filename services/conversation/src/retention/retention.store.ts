@@ -17,7 +17,7 @@ const LIST_EXPIRED = `
   ORDER BY last_activity_at, session_id
   LIMIT $3`;
 
-/** An expired session. `lastActivityAt` is PostgreSQL's text, because a Date would lose the microseconds. */
+/** `lastActivityAt` is PostgreSQL's text, because a Date would lose the microseconds. */
 export type ExpiredSession = { id: string; lastActivityAt: string };
 
 const BEFORE_ALL: ExpiredSession = { id: NIL_UUID, lastActivityAt: "-infinity" };

@@ -5,7 +5,7 @@ import { eraseSession } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { type ExpiredSession, listExpiredSessions, listWorkspaceIds } from "./retention.store.ts";
 
-/** The number of sessions erased between two pauses, each in its own transaction. */
+/** The number of sessions erased between two pauses. Each session has its own transaction. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 const QUOTA_TIMEOUT_MS = 5_000;
@@ -20,7 +20,7 @@ export type RetentionDeps = {
 
 /**
  * Erases the sessions that have been inactive for longer than their workspace's retention, in batches, until none is left or the signal is
- * aborted. If it cannot erase a session, the next run tries again. Replicas may run it concurrently. Returns the number of sessions erased.
+ * aborted. The next run retries sessions that could not be erased. Replicas may run it concurrently. Returns the number of sessions erased.
  */
 export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;
@@ -32,7 +32,7 @@ export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSig
   return erased;
 }
 
-/** Erases one workspace's expired sessions. Logs a failure instead of throwing, so that the run continues with the next workspace. */
+/** Logs a failure instead of throwing, so that the run continues with the next workspace. */
 async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string, signal: AbortSignal): Promise<number> {
   const options = { timeoutMs: QUOTA_TIMEOUT_MS, waitForReady: true };
   let erased = 0;
@@ -57,7 +57,7 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
   return erased;
 }
 
-/** Returns whether the session was erased. Logs and counts a failure, so that the other sessions are erased. */
+/** Returns whether the session was erased. Logs a failure instead of throwing, so that the run continues with the next session. */
 async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
   try {
     const closed = await eraseSession(deps.database, workspaceId, sessionId, days);

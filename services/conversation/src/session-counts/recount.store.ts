@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-// Versions without migration 0015 do not update the counts. During an upgrade they may still add turns to a session. So a session is recounted
-// only after it has been inactive for a while: otherwise it could be recounted after each of these turns.
+// Only inactive sessions: during an upgrade, a version without migration 0015 may still add turns without updating the counts, and an active
+// session would be recounted after each of these turns.
 const LOCK_UNCOUNTED = `
   SELECT workspace_id, session_id, last_activity_at::text AS "lastActivityAt"
   FROM conversation.sessions
@@ -28,14 +28,14 @@ type Uncounted = { workspace_id: string; session_id: string; lastActivityAt: str
 export type RecountPage = {
   /** Only sessions without activity for this long. */
   inactiveSeconds: number;
-  /** Only sessions with this last activity or a later one, as PostgreSQL's text. */
+  /** Only sessions with this last activity or a later one. A timestamp in PostgreSQL's text format. */
   since: string;
   limit: number;
 };
 
 /**
- * Counts the messages and ratings of sessions whose stored counts are not current, in one short transaction. Skips sessions that other
- * transactions have locked. Returns the number of sessions counted, and the latest activity among them.
+ * Counts the messages and ratings of sessions whose stored counts are out of date. Skips sessions that other transactions have locked.
+ * Returns the number of sessions counted, and the latest activity among them, or `since` if there are none.
  */
 export function recountSessions(
   database: Database,

@@ -1,21 +1,20 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { recountSessions } from "./recount.store.ts";
 
-/** The number of sessions counted in one transaction, which holds their locks. */
+/** The sessions per transaction, which locks them. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
 /**
- * Only sessions without activity for this long are counted. Until then, replicas of a version without migration 0015 may add turns to a session,
- * and do not update its counts.
+ * Only sessions without activity for this long are counted. During an upgrade, replicas of a version without migration 0015 may add turns to an
+ * active session without updating its counts.
  */
 const INACTIVE_SECONDS = 600;
 
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of the sessions in which a version without migration 0015 has stored a turn: their counts are missing or out of
- * date. Works in batches, until no such session is left or the signal is aborted. Replicas may run it concurrently. Returns the number of sessions
- * counted.
+ * Counts the messages and ratings of sessions whose counts are missing or out of date, until none is left or the signal is aborted. Replicas may
+ * run it concurrently. Returns the number of sessions counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

@@ -29,7 +29,6 @@ async function storedCounts(sessionId: string) {
   return rows[0];
 }
 
-/** Counts the session's messages and ratings from their rows. */
 async function countRows(sessionId: string) {
   const { rows } = await db.admin.query(
     `SELECT count(*) AS messages, count(*) FILTER (WHERE rating = 'up') AS up, count(*) FILTER (WHERE rating = 'down') AS down
@@ -48,7 +47,7 @@ const rate = (sessionId: string, messageId: number, rating: string) =>
     rating,
   });
 
-/** Stores a turn as a version without migration 0015 does: without counting. */
+/** Stores a turn as a version without migration 0015 does. */
 async function storeUncounted(sessionId: string) {
   const turn = newTurn(bot, { sessionId });
   await db.admin.query(

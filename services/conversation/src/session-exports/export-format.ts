@@ -1,23 +1,21 @@
 import { formatRow } from "./csv.ts";
 
-/** Formats the sessions of an export. */
 export type ExportFormatter = {
-  /** The first bytes of a new export. A continued export omits them. */
+  /** The start of an export. An export that continues after a cursor omits it. */
   header: string;
   /** `sessionJson` is the session as a JSON object. */
   startSession(sessionJson: string): SessionFormatter;
 };
 
 export type SessionFormatter = {
-  /** The text before the session's messages. */
   start: string;
-  /** Formats messages, given as the elements of a JSON array. `cursor(messageId)` returns the cursor after that message. */
+  /** `elements` is the text between the brackets of a JSON array of messages. `cursor(messageId)` returns the cursor after that message. */
   messages(elements: string, cursor: (messageId: number) => string): string;
-  /** Returns the text after the session's messages. `cursor` is the cursor after the session. */
+  /** `cursor` is the cursor after the session. */
   end(cursor: string): string;
 };
 
-/** Formats each session as a line of JSON. The cursor comes last, so that a line with a cursor is complete. */
+/** Formats each session as a line of JSON. The cursor comes last, so a line with a cursor is complete. */
 export const ndjson: ExportFormatter = {
   header: "",
   startSession(sessionJson) {
@@ -60,7 +58,7 @@ const MESSAGE_COLUMNS = [
   "created_at",
 ] as const;
 
-/** Formats each message as a row. The cursor is the last cell, so that a row with a cursor and a line break is complete. */
+/** Formats each message as a row. The cursor is the last cell, so a row that ends with a cursor and a line break is complete. */
 export const csv: ExportFormatter = {
   header: formatRow(["session_id", ...SESSION_COLUMNS, "message_id", ...MESSAGE_COLUMNS, "cursor"]),
   startSession(json) {

@@ -19,7 +19,6 @@ import { readSessions } from "./export-sessions.store.ts";
 const system = useTestSystem();
 let bot: Bot;
 let ids: string[];
-/** Creates sessions of three sizes: 300 of 1 turn, 20 of 20 turns, and 2 of 100 turns. */
 beforeAll(async () => {
   bot = await createBot(system.database);
   const small = await insertSessions(system.admin, bot, { sessions: 300 });
@@ -53,7 +52,7 @@ async function collect(request: Request = {}) {
   return { pieces, text: Buffer.concat(pieces).toString() };
 }
 
-/** Reads an export and stops after some bytes. */
+/** Reads the first `count` bytes of an export, then cancels it. */
 async function collectBytes(request: Request, count: number): Promise<string> {
   const cancellation = new AbortController();
   const pieces: Uint8Array[] = [];
@@ -67,14 +66,14 @@ async function collectBytes(request: Request, count: number): Promise<string> {
   return Buffer.concat(pieces).subarray(0, count).toString();
 }
 
-/** Parses NDJSON. Ignores an incomplete last line. */
+/** Ignores an incomplete last line. */
 const linesOf = (text: string) =>
   text
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
-/** Parses CSV as RFC 4180 defines it. `rest` is the text of an incomplete last row. */
+/** Parses RFC 4180 CSV. `rest` is the text of an incomplete last row. */
 function rowsOf(text: string): { rows: string[][]; rest: string } {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -103,7 +102,7 @@ const withoutReviews = ({ messages, ...line }: ReturnType<typeof linesOf>[number
   messages: messages.map(({ review: _, ...message }: { review: string }) => message),
 });
 
-test("ExportSessions exports every session once, in the order of their start, each in the format of ExportSession", async () => {
+test("ExportSessions exports every session once, ordered by its start, in the format of ExportSession", async () => {
   const { pieces, text } = await collect();
   const lines = linesOf(text);
   expect(lines.map((line) => line.session.id)).toEqual(ids);
@@ -130,7 +129,7 @@ test("an export that is cut anywhere continues after its last complete line, wit
   }
 });
 
-/** Parses the lines, and keeps only the position of each cursor: cursors also contain the end time, which differs between exports. */
+/** Keeps only the position of each cursor: a cursor also contains the end time, which differs between exports. */
 const linesWithPositions = (text: string) =>
   linesOf(text).map(({ cursor, ...line }) => ({ ...line, position: cursor.split("-").slice(1) }));
 
@@ -158,8 +157,8 @@ test("a CSV export has one row per message, continues after any complete row, an
   }
 });
 
-/** Exports with calls that end as early as they can. Returns the sessions of each call. */
-async function exportWithoutTime({ workspaceId }: Bot): Promise<string[][]> {
+/** Exports all sessions with calls whose time limit is 0. Returns the session ids of each call. */
+async function exportWithZeroTimeLimit({ workspaceId }: Bot): Promise<string[][]> {
   const { database } = system;
   const ownerReads = { database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
@@ -180,7 +179,7 @@ async function exportWithoutTime({ workspaceId }: Bot): Promise<string[][]> {
 }
 
 test("a call that reaches its time limit ends after a line and returns the cursor for the next call", async () => {
-  const calls = await exportWithoutTime(bot);
+  const calls = await exportWithZeroTimeLimit(bot);
   expect(calls.length).toBeGreaterThan(3);
   expect(calls.flat()).toEqual(ids);
 });
@@ -188,7 +187,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
 test("a call that reaches its time limit within a page ends after a large session", async () => {
   const own = await createBot(system.database);
   const sessions = await insertSessions(system.admin, own, { sessions: 3, turns: 40 });
-  expect(await exportWithoutTime(own)).toEqual([...sessions.toReversed().map((id) => [id]), []]);
+  expect(await exportWithZeroTimeLimit(own)).toEqual([...sessions.toReversed().map((id) => [id]), []]);
 });
 
 test("a page of small sessions has at most 2,000 messages, and the next page continues after it", async () => {
@@ -282,21 +281,23 @@ test.each([1, 40])("an export has the review of each message, in NDJSON and CSV,
 test("ExportSessions exports sessions whose messages are not counted yet, and omits sessions that are deleted, erased or of other workspaces", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
-  const [a = "", b = "", deleted = "", erased = ""] = await insertSessions(system.admin, own, { sessions: 4 });
+  const [uncounted = "", counted = "", deleted = "", erased = ""] = await insertSessions(system.admin, own, {
+    sessions: 4,
+  });
   await system.admin.query(
     "UPDATE conversation.sessions SET counted_at = NULL, message_count = NULL, started_at = now() - interval '9 min' WHERE session_id = $1",
-    [a],
+    [uncounted],
   );
   await system.admin.query(
     "UPDATE conversation.sessions SET started_at = now() - interval '8 min' WHERE session_id = $1",
-    [b],
+    [counted],
   );
   await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId: deleted });
   await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId: erased });
   const lines = linesOf((await collect({ workspaceId })).text);
   expect(lines.map((line) => [line.session.id, line.messages.length])).toEqual([
-    [a, 2],
-    [b, 2],
+    [uncounted, 2],
+    [counted, 2],
   ]);
   expect((await collect({ workspaceId: `ws_${randomUUID()}` })).text).toBe("");
   expect((await collect({ workspaceId: "a b\0" })).text).toBe("");

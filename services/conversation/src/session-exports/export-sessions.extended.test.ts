@@ -8,7 +8,6 @@ import { createBot, openRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
-/** Creates sessions of three sizes: 300 of 1 turn, 20 of 20 turns, and 2 of 100 turns. */
 beforeAll(async () => {
   bot = await createBot(system.database);
   await insertSessions(system.admin, bot, { sessions: 300 });
@@ -16,8 +15,7 @@ beforeAll(async () => {
   await insertSessions(system.admin, bot, { sessions: 2, turns: 100 });
 });
 
-/** Exports all sessions. */
-async function collect(): Promise<void> {
+async function exportAll(): Promise<void> {
   const request = { workspaceId: bot.workspaceId, format: ExportFormat.NDJSON };
   for await (const _ of system.conversation.exportSessions(request, { timeoutMs: 60_000 }));
 }
@@ -25,11 +23,11 @@ async function collect(): Promise<void> {
 test("an export takes more than twice as long while turns are opened", async () => {
   const measureMs = async () => {
     const startedAt = performance.now();
-    await collect();
+    await exportAll();
     return performance.now() - startedAt;
   };
-  const visited = await createBot(system.database);
-  const open = () => system.conversation.openTurn(openRequest(visited), { timeoutMs: 10_000 });
+  const otherBot = await createBot(system.database);
+  const open = () => system.conversation.openTurn(openRequest(otherBot), { timeoutMs: 10_000 });
   const ratios: number[] = [];
   for (let round = 0; round < 3; round++) {
     // Exports pause until a second after the last OpenTurn.

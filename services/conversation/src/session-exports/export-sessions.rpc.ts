@@ -12,17 +12,17 @@ import { type ExportCursor, formatCursor, parseCursor } from "./export-cursor.ts
 import { csv, type ExportFormatter, ndjson } from "./export-format.ts";
 import { type ExportedSession, type ExportPage, readExportEnd, readSessions } from "./export-sessions.store.ts";
 
-/** Lets a response with its field headers fit into 128 KiB: protobuf-es doubles its buffer until the response fits. */
+/** Leaves room for field headers within 128 KiB, because protobuf-es doubles its buffer until the response fits. */
 const MAX_PIECE_BYTES = 128 * 1024 - 64;
-/** The target size of a page. The number of sessions per page adapts to it. Up to two pages are in memory. */
+/** The target size of a page, to which the number of sessions per page adapts. Up to two pages are in memory. */
 const PAGE_CHARACTERS = 256 * 1024;
-/** The target while turns run. A smaller page delays a turn less, but costs more for each character. */
+/** The target while turns run. A smaller page delays a turn less, but costs more per character. */
 const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * After this time, a call ends after its current page or large session, and the client continues with another call. The limit leaves enough time
- * for the last page or large session before EXPORT_TIMEOUT_MS, the deadline of the call.
+ * After this time, a call ends at the end of its current page or large session, and the client continues with another call. Leaves time for
+ * that page or session before the call's deadline, EXPORT_TIMEOUT_MS.
  */
 const MAX_CALL_MS = 4 * 60_000;
 
@@ -34,8 +34,8 @@ const FORMATTERS: Readonly<Record<number, ExportFormatter>> = {
 type Piece = { content?: Uint8Array; nextCursor?: string };
 
 /**
- * Streams the transcripts of a workspace's sessions. Stops early if the signal is aborted. All exports of a workspace together read one page at a
- * time, so that they leave connections for the exports of other workspaces. While turns run, an export pauses after each page with a match.
+ * Streams the transcripts of a workspace's sessions. All exports of a workspace together read one page at a time, so that they leave connections
+ * for the exports of other workspaces. While turns run, an export pauses after each page that contains a matching session.
  */
 export async function* handleExportSessions(
   deps: OwnerReads,
@@ -95,7 +95,7 @@ class SessionWalk {
   readonly #run: RunStatement;
   readonly #runPaced: RunStatement;
   #untilMicroseconds = 0;
-  /** The number of sessions of the next page. Adapted after each page to the size of its sessions. */
+  /** The number of sessions of the next page. */
   #limit = FIRST_PAGE_SESSIONS;
 
   constructor(deps: OwnerReads, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
@@ -122,7 +122,7 @@ class SessionWalk {
       if (last === undefined) return;
       this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id, isInclusive: false };
-      // After a page without a match, reads on without a pause, because the client receives nothing until the next match.
+      // After a page without a matching session, reads on without a pause, because the client has received nothing.
       const run = page.some(({ matches }) => matches) ? this.#runPaced : this.#run;
       next = this.#readPage(run, after);
       // The next iteration handles a failure. If the consumer stops first, this avoids an unhandled rejection.
@@ -132,8 +132,8 @@ class SessionWalk {
   }
 
   /**
-   * Reads a session's messages after `afterMessageId` in pages. Used for two kinds of sessions: one that the page contains without its messages,
-   * because they are many or not counted, and the one that the previous call exported in part.
+   * Reads a session's messages after `afterMessageId` in pages. For a session that the page contains without its messages, because they are many
+   * or not counted, and for one that the previous call exported in part.
    */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {
@@ -143,7 +143,7 @@ class SessionWalk {
     });
   }
 
-  /** Returns the id of the last exported message if the previous call exported a part of this session; otherwise undefined. */
+  /** Returns undefined unless the previous call exported this session in part. */
   lastExportedIdOf(sessionId: string): number | undefined {
     return sessionId === this.#start.sessionId ? this.#start.messageId : undefined;
   }
@@ -166,7 +166,6 @@ class SessionWalk {
   }
 }
 
-/** Returns how many sessions the next page should have, so that it has about as many characters as the target. */
 function adaptLimit(page: readonly ExportedSession[], targetCharacters: number): number {
   const characters = page.reduce((sum, { messages }) => sum + messages.length, 0);
   const limit = Math.round((page.length * targetCharacters) / Math.max(1, characters));

@@ -11,15 +11,14 @@ import {
 
 /** A session with more messages is read individually, in pages of messages, so that a page of sessions stays small. */
 const MAX_SMALL_SESSION_MESSAGES = 64;
-/** Bounds the size of a page. A page of many small sessions ends before the session that would exceed it. */
+/** A page ends before the session that would exceed this limit. */
 const MAX_PAGE_MESSAGES = 2_000;
 
-/** A session of an export. */
 export type ExportedSession = {
   id: string;
-  /** When the session was started, in microseconds since 1970. */
+  /** In microseconds since 1970. */
   startedAt: number;
-  /** Whether the session matches the export's filters. */
+  /** Whether the session matches the filters. */
   matches: boolean;
   /** The session as JSON; null if it does not match, or if it has many messages or has not been counted. */
   session: string | null;
@@ -65,7 +64,6 @@ const pageSql = (comparison: ">" | ">=") => `
   WHERE s.messages_so_far <= ${MAX_PAGE_MESSAGES}
   ORDER BY s.started_at, s.session_id`;
 
-/** The statements by name. */
 const PAGES = {
   export_sessions_from: pageSql(">="),
   export_sessions_after: pageSql(">"),
@@ -78,7 +76,7 @@ export type ExportPage = {
   startedAt: string;
   sessionId: string;
   isInclusive: boolean;
-  /** Only sessions that were started before this time. */
+  /** The page has only sessions that started before this time. */
   until: string;
   limit: number;
 };
@@ -93,7 +91,7 @@ export async function readSessions(database: Database, page: ExportPage): Promis
   return rows;
 }
 
-/** Returns the earlier of a time and 60 s ago, by the database's clock, in microseconds since 1970. */
+/** Returns the earlier of `until` and 60 s ago by the database's clock, in microseconds since 1970. */
 export async function readExportEnd(database: Database, until: string | undefined): Promise<number> {
   const { rows } = await database.query<{ end: number }>(
     `SELECT ${microsecondsSql("least($1::timestamptz, clock_timestamp() - interval '60 seconds')")} AS end`,

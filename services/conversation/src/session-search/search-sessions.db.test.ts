@@ -17,7 +17,7 @@ type Filters = Parameters<typeof system.conversation.searchSessions>[0];
 const search = (filters: Filters = {}) =>
   system.conversation.searchSessions({ workspaceId: bot.workspaceId, limit: 100, ...filters }, { timeoutMs: 20_000 });
 
-/** Reads every page and returns the ids in order, and how many pages there were. */
+/** Reads every page. Returns the ids in order, and the number of pages. */
 async function searchAll(filters: Filters = {}) {
   const ids: string[] = [];
   let pages = 0;
@@ -134,7 +134,7 @@ test("SearchSessions applies every filter, alone and together", async () => {
   expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(of(3, 4));
 });
 
-test("a combination of filters that few sessions match reads at most 2,000 sessions a page", async () => {
+test("a search with filters that few sessions match reads at most 2,000 sessions per page", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const ids = await insertSessions(system.admin, own, { sessions: 4_500 });
@@ -154,7 +154,7 @@ test("a combination of filters that few sessions match reads at most 2,000 sessi
   });
 });
 
-test("a text search reads at most 2,000 messages a page, and continues within a long session", async () => {
+test("a text search reads at most 2,000 messages per page, and the next page continues within a long session", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const long = await insertSessions(system.admin, own, { sessions: 1, turns: 2_600 });
@@ -183,15 +183,15 @@ test("a text search reads at most 2,000 messages a page, and continues within a 
 });
 
 test("SearchSessions returns no session of another workspace, and no deleted or erased session", async () => {
-  const stranger = await createBot(system.database);
-  const [kept = "", deleted = "", erased = ""] = await insertSessions(system.admin, stranger, { sessions: 3 });
+  const foreignBot = await createBot(system.database);
+  const [kept = "", deleted = "", erased = ""] = await insertSessions(system.admin, foreignBot, { sessions: 3 });
   await system.admin.query("UPDATE conversation.sessions SET deleted_at = now() WHERE session_id = $1", [deleted]);
   await system.admin.query("UPDATE conversation.sessions SET erased_at = now() WHERE session_id = $1", [erased]);
-  expect((await searchAll({ workspaceId: stranger.workspaceId })).ids).toEqual([kept]);
-  expect((await searchAll({ workspaceId: stranger.workspaceId, text: "hello" })).ids).toEqual([kept]);
+  expect((await searchAll({ workspaceId: foreignBot.workspaceId })).ids).toEqual([kept]);
+  expect((await searchAll({ workspaceId: foreignBot.workspaceId, text: "hello" })).ids).toEqual([kept]);
   const { ids } = await searchAll();
   expect(ids).not.toContain(kept);
-  expect((await searchAll({ botSlug: stranger.slug })).ids).toEqual([]);
+  expect((await searchAll({ botSlug: foreignBot.slug })).ids).toEqual([]);
   expect(await search({ workspaceId: "no such workspace\0" })).toMatchObject({ sessions: [], nextPageToken: "" });
 });
 

@@ -12,17 +12,14 @@ import { type FoundSession, findText, type SessionPage, searchSessions } from ".
 
 const MAX_LIMIT = 100;
 const MAX_TEXT_CHARACTERS = 200;
-/** The most messages that one text search reads. */
+/** Limit of one text search. */
 const MAX_MESSAGES_READ = 2_000;
-/** The most sessions whose messages one text search reads. A session has at least two messages, so more sessions would exceed MAX_MESSAGES_READ. */
+/** A session has at least two messages, so the messages of more sessions would exceed MAX_MESSAGES_READ. */
 const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
 
 type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
 
-/**
- * Lists a workspace's sessions, or those with a message that contains a text. Uses the pool of exports, so that owners' lists and turns do not
- * wait for each other's connections.
- */
+/** Lists a workspace's sessions, or those with a message that contains a text. */
 export async function handleSearchSessions(
   { database, limiter }: OwnerReads,
   request: SearchSessionsRequest,
@@ -55,7 +52,7 @@ type TextSearch = {
   candidates: SessionPage;
 };
 
-/** Returns the candidates that contain the text. Stops within a session when it has read 2,000 messages. */
+/** Returns the candidates that contain the text. Stops after MAX_MESSAGES_READ messages, even within a session. */
 async function searchText(read: Read, search: TextSearch): Promise<SessionPage> {
   const { workspaceId, text, limit, candidates } = search;
   const ranges = planRanges(search);
@@ -73,8 +70,8 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
 }
 
 /**
- * Plans which messages to read: those of one candidate after the other, up to 2,000 in total. The last range may be only a part of its session.
- * If the previous page ended within a session, the only range is the rest of that session, at most 2,000 messages.
+ * Plans which messages to read, one candidate after the other. The last range may cover only a part of its session. If the previous page ended
+ * within a session, the only range is the rest of that session.
  */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;

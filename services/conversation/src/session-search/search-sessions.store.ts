@@ -42,7 +42,6 @@ export type FoundSession = {
 type Row = Omit<FoundSession, "position" | "messageCount"> & {
   microseconds: number;
   streamingTurns: number;
-  /** Whether the session matches all filters. */
   matches: boolean;
   /** The session's number in the order in which the statement read it, from 1. */
   number: number;
@@ -50,12 +49,12 @@ type Row = Omit<FoundSession, "position" | "messageCount"> & {
 
 export type SessionPage = {
   sessions: FoundSession[];
-  /** Where the next page starts; undefined after the last one. */
+  /** Undefined after the last page. */
   next: SessionPosition | undefined;
 };
 
-// The stored counts are current unless a version without migration 0015 stored a turn after them.
-const ARE_COUNTED = "s.counted_at = s.last_activity_at";
+// False if a release without migration 0015 has stored a turn since the session was counted.
+const HAS_CURRENT_COUNTS = "s.counted_at = s.last_activity_at";
 const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
 
 /**
@@ -89,9 +88,9 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
 }
 
 /**
- * Builds the statement. It scans the index of the first filter. The index's last column is the last activity, so the scan is in the order of
- * the list. For each session that the scan finds, the column `matches` has the result of the other filters. If the scan ends at its limit of
- * MAX_SESSIONS_READ, the statement also returns the last session that it read, even if that session does not match. The next page starts after it.
+ * The inner query scans the index of the first filter, in the order of last activity. For each session that the scan finds, the column
+ * `matches` has the result of the other filters. If the scan ends at its limit of MAX_SESSIONS_READ, the statement also returns the last
+ * session that it read, even if that session does not match. The next page starts after it.
  */
 function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];
@@ -115,10 +114,10 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
            coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata", coalesce(s.referrer, '') AS referrer,
            coalesce(s.user_agent, '') AS "userAgent",
            ${formatTimeSql("s.started_at")} AS "startedAt", ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",
-           CASE WHEN ${ARE_COUNTED} THEN s.message_count ELSE (SELECT count(*) ${MESSAGES}) END AS "storedMessages",
+           CASE WHEN ${HAS_CURRENT_COUNTS} THEN s.message_count ELSE (SELECT count(*) ${MESSAGES}) END AS "storedMessages",
            (SELECT count(*) FROM conversation.turns t
             WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming') AS "streamingTurns",
-           CASE WHEN ${ARE_COUNTED} THEN ${RATING}
+           CASE WHEN ${HAS_CURRENT_COUNTS} THEN ${RATING}
                 ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${MESSAGES})
            END AS rating,
            ${REVIEW} AS review,
@@ -136,7 +135,7 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
   return { text, values };
 }
 
-/** Returns a condition for each filter. The filter that usually matches the fewest sessions comes first. */
+/** The filter that usually matches the fewest sessions comes first. */
 function filterSql(filters: SessionFilters, value: (each: unknown) => string): string[] {
   const { visitorId, rating, review, botSlug, source } = filters;
   const conditions: string[] = [];
@@ -150,12 +149,11 @@ function filterSql(filters: SessionFilters, value: (each: unknown) => string): s
       `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${value(botSlug)})`,
     );
   if (source === "playground") conditions.push("s.source = 'playground'");
-  // Most sessions are the widget's, so this filter has no index. It must not be the first condition, which limits what the scan reads.
+  // Most sessions are the widget's, so this filter has no index. The first condition must have one.
   if (source === "widget") conditions.push(...(conditions.length === 0 ? ["true"] : []), "s.source = 'widget'");
   return conditions;
 }
 
-/** The messages of one session that a text search reads. */
 export type MessageRange = { sessionId: string; afterMessageId: number; maxMessages: number };
 
 export type TextMatch = { isFound: boolean; messagesRead: number; lastMessageId: number | null };
@@ -175,7 +173,7 @@ const FIND_TEXT = `
   ) found
   ORDER BY range.number`;
 
-/** Returns for each range whether one of its messages contains the text, ignoring case, and how many messages were read. */
+/** Searches the messages of each range for a text, ignoring case. */
 export async function findText(
   database: Database,
   workspaceId: string,

@@ -34,7 +34,7 @@ async function columnsWith(marker: string): Promise<string[]> {
   return found.sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** The columns that contain the marker of a session of createMarkedSession. */
+/** The columns in which createMarkedSession stores its marker. */
 const CONTENT_COLUMNS = [
   "messages.content",
   "messages.error_message",
@@ -51,10 +51,9 @@ const CONTENT_COLUMNS = [
   "turns.request_hash",
 ];
 
-/** Returns a text that also occurs in the hexadecimal form of hashes that start with its bytes. */
+/** Returns hexadecimal digits, so that columnsWith also finds a hash that starts with the bytes of the marker. */
 const newMarker = () => randomBytes(16).toString("hex");
 
-/** Creates a session with the marker in the columns CONTENT_COLUMNS. */
 async function createMarkedSession(marker: string) {
   const sessionId = randomUUID();
   const visitor = {
@@ -122,10 +121,10 @@ test("an erased session cannot be continued, exported, deleted, erased again or 
 });
 
 test("eraseSession erases a deleted session, but no session of another workspace", async () => {
-  const stranger = await createBot(db.database);
+  const otherBot = await createBot(db.database);
   const { sessionId } = await createMarkedSession(newMarker());
-  expect(await eraseSession(db.database, stranger.workspaceId, sessionId)).toBeUndefined();
-  expect(await deleteSession(db.database, stranger.workspaceId, sessionId)).toBe(false);
+  expect(await eraseSession(db.database, otherBot.workspaceId, sessionId)).toBeUndefined();
+  expect(await deleteSession(db.database, otherBot.workspaceId, sessionId)).toBe(false);
   expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(true);
   expect(await deleteSession(db.database, bot.workspaceId, sessionId)).toBe(false);
   expect(await eraseSession(db.database, bot.workspaceId, sessionId)).toHaveLength(1);

@@ -3,7 +3,7 @@ import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED }
 
 /** The server's limit for each statement: enough for a session of a million messages. */
 const TIMEOUT_MS = 120_000;
-/** The client's limit. It is longer, so that the server cancels a slow statement before the client gives up. */
+/** The client's limit is longer, so that the server cancels a slow statement first. */
 const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
@@ -29,9 +29,9 @@ const DELETE_CONTENT = `
   WHERE t.workspace_id = $1 AND t.turn_id IN (SELECT turn_id FROM erased)`;
 
 /**
- * Erases a session's content in one transaction, and returns the open turns that the erasure closed. The rows of the session's turns stay
- * without content, so that they still count as usage. Returns undefined if there is no such session or if it was erased before.
- * With `inactiveDays`, erases the session only if its last activity was more than that many days ago; otherwise returns undefined.
+ * Erases a session's content in one transaction, and returns the open turns that the erasure closed. Keeps the turns' rows, without content,
+ * because they count as usage. Returns undefined if there is no such session, if it was erased before, or if its last activity was less than
+ * `inactiveDays` days ago.
  *
  * The transaction locks the session's row, as OpenTurn does, and then the open turns, as CloseTurn does. A concurrent OpenTurn or CloseTurn
  * therefore runs before the erasure or stores nothing.

@@ -7,7 +7,7 @@ const STATEMENT_MS = 20;
 const PAUSE_RATIO = 9;
 const NEVER_ABORTED = new AbortController().signal;
 
-/** Runs the statements of an export. Returns the longest pause between two of them. */
+/** Returns the longest pause between two statements of an export. */
 async function longestPauseMs(pacer: ExportPacer, statements: number): Promise<number> {
   const run = pacer.pace((statement) => statement(), NEVER_ABORTED);
   let [endedAt, longest] = [Number.NaN, 0];
@@ -27,7 +27,7 @@ async function smallest(measure: () => Promise<number>): Promise<number> {
   return Math.min(...results);
 }
 
-/** Runs two statements of an export while turns run, several times. Returns the smallest ratio of the pause between them to the time of the first. */
+/** Runs pairs of statements while turns run. Returns the smallest ratio of the pause within a pair to the time of the pair's first statement. */
 function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
   return smallest(async () => {
     pacer.recordTurn();
@@ -47,7 +47,7 @@ function smallestPauseRatio(pacer: ExportPacer): Promise<number> {
 
 test("an export pauses between its statements while turns run, and longer if there are more exports", async () => {
   const pacer = new ExportPacer();
-  // Without turns.
+  // No turn runs yet.
   expect(await smallest(() => longestPauseMs(pacer, 2))).toBeLessThan(STATEMENT_MS);
   // The expected ratios are 9 for one export and 27 for three. The limits are lower, because timers are inexact and the three exports may not
   // overlap all the time.
@@ -70,7 +70,7 @@ test("the first statement of an export never pauses", async () => {
   expect(await smallest(firstStatement)).toBeLessThan(STATEMENT_MS);
 });
 
-test("a failed statement leaves the pauses of other exports as they are", async () => {
+test("a failed statement does not lengthen the pauses of other exports", async () => {
   const pacer = new ExportPacer();
   const failing = pacer.pace((statement) => statement(), NEVER_ABORTED);
   for (let n = 0; n < 100; n++)

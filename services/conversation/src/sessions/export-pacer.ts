@@ -9,13 +9,9 @@ const RECENT_MS = 1_000;
 const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;
 
-/** Runs a statement of an export. */
 export type RunStatement = <T>(statement: () => Promise<T>) => Promise<T>;
 
-/**
- * Slows exports down while turns run. An export reads as fast as its client receives, and shares the database and the processors with every
- * turn. Without turns, exports do not pause.
- */
+/** Slows exports down while turns run, because an export reads as fast as its client receives, and would delay the turns. */
 export class ExportPacer {
   #lastTurnAtMs = Number.NEGATIVE_INFINITY;
   /** The number of statements that run or pause, of all exports. An export that reads ahead may have two. */
@@ -32,9 +28,8 @@ export class ExportPacer {
   }
 
   /**
-   * Returns a function that runs a statement of one export. While turns run, it pauses before each statement, in proportion to the time of the
-   * export's previous statement and to the number of statements of all exports that run or pause. Concurrent calls run concurrently. If the
-   * signal is aborted, the pause ends and throws the signal's reason.
+   * Returns a function that runs a statement of one export. While turns run, the function pauses before each statement. Concurrent calls run
+   * concurrently. If the signal is aborted, the pause ends and throws the signal's reason.
    */
   pace(run: RunStatement, signal: AbortSignal): RunStatement {
     let statementMs = 0;

@@ -99,7 +99,7 @@ test("ExportSession leaves out turns that are still streaming, and exports a ses
 });
 
 test("ExportSession returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
-  const stranger = await createBot(system.database);
+  const foreignBot = await createBot(system.database);
   const [deleted, erased] = [await createSession(1), await createSession(1)];
   await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
   await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
@@ -107,7 +107,7 @@ test("ExportSession returns the same error for a missing, foreign, deleted or er
   const failures: unknown[] = [];
   for (const pieces of [
     stream(randomUUID()),
-    stream(foreign, stranger.workspaceId),
+    stream(foreign, foreignBot.workspaceId),
     stream(foreign, "no such workspace\0"),
     stream(deleted),
     stream(erased),
@@ -130,7 +130,7 @@ test("ExportSession exports 20,000 messages completely, in order, in pieces of b
 test("clients that stop reading hold no connection, and delay no other export", async () => {
   const sessionId = await createSession(10_000, "y".repeat(2_000));
   const cancellation = new AbortController();
-  // More than the service has connections for exports.
+  // The service has fewer connections for exports than there are readers.
   const readers = Array.from({ length: 8 }, () =>
     stream(sessionId, bot.workspaceId, cancellation.signal)[Symbol.asyncIterator](),
   );

@@ -30,7 +30,7 @@ test("an export continues after PostgreSQL has closed the export's idle connecti
   expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
 });
 
-test("ExportSession exports a session with small and very large replies completely", async () => {
+test("ExportSession exports a session with small and very large replies", async () => {
   const sessionId = await createSession(200, "x");
   await system.admin.query(
     "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",

@@ -3,12 +3,12 @@ import { exportSession } from "./export-session.store.ts";
 import type { OwnerReads } from "./owner-reads.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
-/** Far below the 16 MiB limit of a gRPC message, to keep buffers small. */
+/** Keeps buffers small. A gRPC message may have 16 MiB. */
 const MAX_PIECE_BYTES = 256 * 1024;
 
 /**
- * Streams a session's transcript. Stops early if the signal is aborted. Throws session_not_found, with the same message for a missing, deleted,
- * erased or foreign session.
+ * Streams a session's transcript. Returns early if the signal is aborted. Throws session_not_found, with the same message for a missing,
+ * deleted or erased session and for a session of another workspace.
  */
 export async function* handleExportSession(
   { database, limiter, pacer }: OwnerReads,

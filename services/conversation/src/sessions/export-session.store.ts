@@ -12,8 +12,8 @@ const SESSION = `
     WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
   ) document`;
 
-// Reads each page with a short statement instead of a cursor in a transaction. So a client that reads slowly holds neither a connection nor a
-// snapshot. Returns no row if the session was deleted or erased. If no messages are left, returns one row of nulls.
+// Not a cursor in a transaction: a client that reads slowly must hold neither a connection nor a snapshot. Returns no row if the session was
+// deleted or erased, and one row of nulls if no messages are left.
 const pageSql = (messageFields: string) => `
   SELECT page.id, page.json
   FROM conversation.sessions s
@@ -46,7 +46,7 @@ const PAGE_CHARACTERS = 128 * 1024;
 export type ExportedMessage = { id: number; json: string };
 
 export type ExportOptions = {
-  /** Runs each statement; by default without a limit. The service passes a function that uses the workspace's limiter. */
+  /** Runs each statement, for example when the workspace's limiter admits it. By default, runs it immediately. */
   run?: RunStatement;
   /** Leaves out the messages up to and including this one. */
   afterMessageId?: number;
@@ -58,8 +58,8 @@ export type ExportOptions = {
 export type Transcript = { session: string; pages: AsyncGenerator<ExportedMessage[], void, void> };
 
 /**
- * Yields a session's transcript, a JSON document, in pieces. Yields nothing if there is no such session or if it was deleted or erased.
- * See openTranscript for its errors and limits.
+ * Yields a session's transcript, a JSON document, in pieces. Yields nothing if the session is missing, deleted or erased. See openTranscript
+ * for errors and limits.
  */
 export async function* exportSession(
   database: Database,
@@ -85,8 +85,8 @@ export function joinMessages(messages: readonly ExportedMessage[]): string {
 
 /**
  * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that are added after this call,
- * and turns that are still streaming when their page is read. Returns undefined if there is no such session or if it was deleted or erased.
- * The pages throw not_found if the session is deleted or erased later. Retries a page if PostgreSQL closed the connection.
+ * and turns that are still streaming when their page is read. Returns undefined if the session is missing, deleted or erased. The pages
+ * throw not_found if the session is deleted or erased later. Retries a page if PostgreSQL closed the connection.
  */
 export async function openTranscript(
   database: Database,

@@ -21,7 +21,8 @@ type Session = Awaited<ReturnType<typeof createSession>>;
 const review = ({ workspaceId, sessionId }: Session, messageId: bigint | undefined, value: string) =>
   system.ops(SessionAdminService).reviewMessage({ workspaceId, sessionId, messageId: messageId ?? 0n, review: value });
 
-async function find({ workspaceId }: Session, filter: string) {
+/** Returns the reviews of the sessions that a search with this filter finds. */
+async function findReviews({ workspaceId }: Session, filter: string) {
   const request = { workspaceId, limit: 10, review: filter };
   const { sessions } = await system.conversation.searchSessions(request, { timeoutMs: 5_000 });
   return sessions.map((session) => session.review);
@@ -33,31 +34,35 @@ test("a turn is listed with its review, and sessions are found by their reviews,
   const [first = 0n, second = 0n] = messageIds;
   const rating = { workspaceId, botId: bot.id, sessionId, messageId: first, rating: "up" };
   await system.conversation.rateMessage(rating, { timeoutMs: 3_000 });
-  const shown = async () =>
+  const listRatingsAndReviews = async () =>
     (await system.ops(TurnAdminService).listTurns({ workspaceId, sessionId })).turns.map((turn) => [
       turn.rating,
       turn.review,
     ]);
-  expect(await find(session, "")).toEqual([""]);
+  expect(await findReviews(session, "")).toEqual([""]);
   await review(session, first, "bad");
   await review(session, first, "bad");
   await review(session, second, "good");
-  expect(await shown()).toEqual([
+  expect(await listRatingsAndReviews()).toEqual([
     ["up", "bad"],
     ["", "good"],
   ]);
-  expect([await find(session, "bad"), await find(session, "good")]).toEqual([["bad"], []]);
+  expect([await findReviews(session, "bad"), await findReviews(session, "good")]).toEqual([["bad"], []]);
   await review(session, first, "");
-  expect(await shown()).toEqual([
+  expect(await listRatingsAndReviews()).toEqual([
     ["up", ""],
     ["", "good"],
   ]);
-  expect([await find(session, "bad"), await find(session, "good")]).toEqual([[], ["good"]]);
+  expect([await findReviews(session, "bad"), await findReviews(session, "good")]).toEqual([[], ["good"]]);
   await review(session, second, "");
-  expect([await find(session, "bad"), await find(session, "good"), await find(session, "")]).toEqual([[], [], [""]]);
+  expect([
+    await findReviews(session, "bad"),
+    await findReviews(session, "good"),
+    await findReviews(session, ""),
+  ]).toEqual([[], [], [""]]);
 });
 
-test("concurrent reviews of a reply leave counts that agree with the last one", async () => {
+test("after concurrent reviews of a reply, the session's counts agree with the stored review", async () => {
   const session = await createSession();
   const [first] = session.messageIds;
   await Promise.all(["good", "bad", "good", "bad", "", "good", "bad"].map((each) => review(session, first, each)));

@@ -5,20 +5,19 @@ export const formatTimeSql = (column: string) =>
 /** Returns SQL for a time in microseconds since 1970. */
 export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
-/** SQL condition: the session `s`, a row of conversation.sessions, is neither deleted nor erased. Owners see only such sessions. */
+/** SQL condition: owners may see the session `s`, a row of conversation.sessions. */
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
 /**
- * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. `idSql` is a SQL expression of the visitor's id,
- * such as `$3`. The index on visitors' ids stores hashes and omits empty ids. The conditions on the hash and on empty ids let PostgreSQL use
- * that index.
+ * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. `idSql` is a SQL expression for the visitor's id,
+ * such as `$3`. The index on visitors' ids stores hashes and omits empty ids, so the condition repeats both.
  */
 export const isVisitorSql = (idSql: string) =>
   `hashtextextended(s.visitor_id, 0) = hashtextextended(${idSql}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${idSql}`;
 
-/** SQL of the rating of the session `s` by the visitor: 'down' if any reply has it, otherwise 'up' if any reply has it, otherwise ''. */
+/** SQL for the visitor's rating of the session `s`: 'down' if any reply has it, else 'up' if any reply has it, else ''. */
 export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";
-/** SQL of the review of the session `s` by the owner: 'bad' if any reply has it, otherwise 'good' if any reply has it, otherwise ''. */
+/** SQL for the owner's review of the session `s`: 'bad' if any reply has it, else 'good' if any reply has it, else ''. */
 export const REVIEW = "CASE WHEN s.reviews_bad > 0 THEN 'bad' WHEN s.reviews_good > 0 THEN 'good' ELSE '' END";
 
 /** SQL of the session's fields in a transcript. Needs `s`, a row of conversation.sessions, and `b`, its bot. */

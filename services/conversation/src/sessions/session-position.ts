@@ -6,14 +6,13 @@ const TOKEN = /^(\d{1,16})\.([0-9a-f-]{36})(?:\.(\d{1,16}))?$/;
 
 /** A position in a list of sessions that is ordered by time. */
 export type SessionPosition = {
-  /** The session's time in the list, in microseconds since 1970. */
+  /** The time by which the list is ordered, in microseconds since 1970. */
   microseconds: number;
   sessionId: string;
-  /** The last message that was read; set if the session's later messages have not been read yet. */
+  /** The last message that was read. Undefined if all messages of the session were read. */
   messageId?: number | undefined;
 };
 
-/** Returns the position as a token. */
 export function formatPosition({ microseconds, sessionId, messageId }: SessionPosition): string {
   return `${microseconds}.${sessionId}${messageId === undefined ? "" : `.${messageId}`}`;
 }

@@ -71,7 +71,7 @@ describe("sessions", () => {
     expect(rows).toEqual([{ member: "anna", target: { session_id: sessionId } }]);
   });
 
-  test("are erased once, and their open turns are counted as cancelled and settled as void", async () => {
+  test("are erased: their open turns are counted as cancelled and settled as void, and a second erasure finds no session", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await openTurn(system.database, turn);
@@ -79,7 +79,7 @@ describe("sessions", () => {
     const before = await countClosedTurns(system, "cancelled");
     await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
     expect(await countClosedTurns(system, "cancelled")).toBe(before + 1);
-    // Below 2 s: the poll of the outbox leaves out younger turns, so only the push can settle a turn within this time.
+    // The poll of the outbox skips turns younger than 2 s. Within this time, only the process that closed a turn settles it.
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_900 }).toBe(SettleOutcome.VOID);
     expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({
       parleyCode: "session_not_found",

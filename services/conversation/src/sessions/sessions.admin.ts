@@ -22,7 +22,6 @@ export type SessionAdminDeps = {
   eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 
-/** Implements the admin service of sessions. */
 export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
   const { database, ownerReads, notifySettler, eraseVisitor } = deps;
   return {

@@ -9,13 +9,13 @@ export type SessionSummary = {
   messages: number;
   startedAt: Date;
   lastActivityAt: Date;
-  /** The visitor's rating: "down" if any reply is rated down, otherwise "up" if any reply is rated up, otherwise empty. */
+  /** The visitor's ratings: "down" if any reply has it, otherwise "up" if any reply has it, otherwise empty. */
   rating: string;
-  /** The owner's review: "bad" if any reply is reviewed as bad, otherwise "good" if any reply is reviewed as good, otherwise empty. */
+  /** The owner's reviews: "bad" if any reply has it, otherwise "good" if any reply has it, otherwise empty. */
   review: string;
 };
 
-/** Lists a workspace's sessions that are neither deleted nor erased, the most recently active first. */
+/** The most recently active first, without deleted and erased sessions. */
 export async function listSessions(database: Database, workspaceId: string, limit: number): Promise<SessionSummary[]> {
   const { rows } = await database.query<SessionSummary>(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",
@@ -35,7 +35,6 @@ export async function listSessions(database: Database, workspaceId: string, limi
   return rows;
 }
 
-/** A session and its visitor, without its messages. */
 export type SessionDetails = Omit<SessionSummary, "messages" | "rating" | "review"> & {
   visitorId: string;
   /** A JSON object. */
@@ -44,7 +43,7 @@ export type SessionDetails = Omit<SessionSummary, "messages" | "rating" | "revie
   userAgent: string;
 };
 
-/** Returns a session; undefined if there is no such session or if it was deleted or erased. */
+/** Undefined if there is no such session or if it was deleted or erased. */
 export async function findSession(
   database: Database,
   workspaceId: string,

@@ -18,7 +18,7 @@ import { deleteSession } from "./sessions.store.ts";
 
 const METHOD = ConversationService.method.softDeleteSession;
 
-/** Handles the edge's request to hide a session. If the request names a member, adds a line to the audit log in the same transaction. */
+/** Handles the edge's SoftDeleteSession. If the request names a member, adds a line to the audit log in the same transaction. */
 export async function handleSoftDeleteSession(
   database: Database,
   request: SoftDeleteSessionRequest,
@@ -32,7 +32,7 @@ export async function handleSoftDeleteSession(
   return {};
 }
 
-/** Hides a session, for the edge or the admin service. Throws the same error for every session that cannot be hidden. */
+/** Also used by the admin service. Throws session_not_found whenever it cannot delete the session. */
 export async function softDeleteSession(
   database: Queryable,
   { workspaceId, sessionId }: Pick<SoftDeleteSessionRequest, "workspaceId" | "sessionId">,

@@ -1,10 +1,7 @@
 import { type Database, NIL_UUID } from "@parley/service-kit";
 import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts";
 
-/**
- * A settlement in the outbox. `createdAt` is the time at which the turn was closed, or at which the reconciliation put its settlement into the
- * outbox again, by the database's clock.
- */
+/** `createdAt` is when the turn was closed, or when the reconciliation put its settlement into the outbox again, by the database's clock. */
 export type OutboxEntry = Settlement & { createdAt: string };
 
 const READ_OUTBOX = `
@@ -37,9 +34,8 @@ export async function readOutbox(
 }
 
 /**
- * Returns the mark for QueueMark: the present time less LONGEST_TRANSACTION_SECONDS. No running transaction will add a row with an earlier
- * created_at, except an erasure, which may run longer. The process that runs the erasure settles the turns that it closes. If that process
- * dies, the next full read of the outbox finds them.
+ * Returns the mark for QueueMark. No running transaction will add a row with an earlier created_at, except an erasure, which may run longer.
+ * The process that runs the erasure settles the turns that it closes. If that process dies, the next full read of the outbox finds them.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({
@@ -50,7 +46,7 @@ export async function readOutboxMark(database: Database): Promise<string> {
   return rows[0]?.mark ?? "-infinity";
 }
 
-// A row that is locked is being deleted by another replica that settled it too. Skipping it avoids deadlocks.
+// A locked row is being deleted by another replica, which has settled it too. Skipping it avoids deadlocks.
 const DELETE_SETTLED = `
   WITH settled AS (
     SELECT o.workspace_id, o.turn_id
@@ -62,7 +58,7 @@ const DELETE_SETTLED = `
   WHERE o.workspace_id = s.workspace_id AND o.turn_id = s.turn_id
   RETURNING extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS lag`;
 
-/** Deletes settled turns from the outbox. Returns for how many seconds each of them was in the outbox. */
+/** Deletes settled turns from the outbox. Returns the seconds that each of them spent in the outbox. */
 export async function deleteSettled(
   database: Database,
   turns: readonly { workspaceId: string; turnId: string }[],
@@ -78,9 +74,8 @@ export async function deleteSettled(
 const MAX_DEPTH = 100_000;
 
 /**
- * Returns the number of settlements in the outbox, at most 100,000, and the age of the oldest one. While a long transaction
- * such as a dump is open, PostgreSQL keeps the index entries of deleted rows. min() reads past these entries to find the oldest settlement. The
- * count starts at that settlement, so that it does not read them a second time.
+ * Returns the number of settlements in the outbox, at most 100,000, and the age of the oldest one. While a long transaction such as a dump is
+ * open, the index keeps the entries of deleted rows. The count starts at the oldest settlement, so that only min() reads these entries.
  */
 export async function measureOutbox(database: Database): Promise<{ depth: number; oldestSeconds: number }> {
   const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(

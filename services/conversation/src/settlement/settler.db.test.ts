@@ -71,7 +71,7 @@ test("the settler keeps turns in the outbox while the quota service is down, and
   settler.start();
   system.quota.isUnavailable = true;
   settler.push(await closeTurns(20));
-  // After 2.5 s the turns are old enough for the poll, which reads turns from an age of 2 s.
+  // The settler polls the outbox for turns that are at least 2 s old.
   await expect
     .poll(async () => (await measureOutbox(system.db.database)).oldestSeconds, { timeout: 20_000 })
     .toBeGreaterThan(2.5);

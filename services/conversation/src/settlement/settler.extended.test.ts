@@ -20,7 +20,7 @@ test("the settler sends a turn again if quota's response does not contain it, an
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
 });
 
-test("some seconds after a failed call, a replica without the outbox lease settles pushed turns immediately again", async () => {
+test("a replica without the outbox lease settles pushed turns immediately once its pause after a failed call is over", async () => {
   newSettler().start();
   // Waits until the first replica holds the lease.
   await sleep(1_500);
@@ -31,7 +31,7 @@ test("some seconds after a failed call, a replica without the outbox lease settl
   await sleep(1_500);
   system.quota.isSettleUnavailable = false;
   await expect.poll(depth).toBe(0);
-  // Waits longer than a replica's pause after a failure.
+  // Longer than the pause.
   await sleep(3_000);
   const startedAt = performance.now();
   other.push(await closeTurns(1));

@@ -19,11 +19,11 @@ import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./out
 export type Quota = Pick<RpcClient<typeof QuotaService>, "settle">;
 
 const BATCH_TURNS = 500;
-/** Limits the queue in memory. The poll of the outbox settles turns that do not fit or that were lost with the process. */
+/** Limits the queue in memory. The poll of the outbox settles the turns that do not fit. */
 const MAX_QUEUED = 10_000;
 /**
- * The pause between two calls, in which closed turns accumulate. A call, quota's statement and the deletion from the outbox cost about as much
- * for many turns as for one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
+ * The pause between two Settle calls. A call, quota's statement and the deletion from the outbox cost about as much for many turns as for
+ * one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
  */
 const BATCH_WINDOW_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;
@@ -75,7 +75,6 @@ export class Settler {
     registerOutboxGauges(registry, database, log);
   }
 
-  /** Starts to poll the outbox. */
   start(): void {
     this.#polling ??= this.#poll();
   }
@@ -131,7 +130,7 @@ export class Settler {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
         else {
-          // Another replica holds the lease. So this replica's mark is out of date, and the other replica retries this one's failed turns.
+          // The replica that holds the lease settles this one's failed turns. Meanwhile this one's mark becomes out of date.
           this.#mark.reset();
           this.#failures = 0;
         }
@@ -171,7 +170,7 @@ export class Settler {
     return pause(backoffMs * jitter, this.#stop.signal);
   }
 
-  /** Sends turns to quota, deletes the settled ones from the outbox and returns them; undefined if either fails. The poll retries all others. */
+  /** Sends turns to quota, deletes the settled ones from the outbox and returns them. Returns undefined if the call or the deletion fails. */
   async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
       const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({

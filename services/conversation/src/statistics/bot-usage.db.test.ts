@@ -7,8 +7,8 @@ import { createBotReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
-/** Runs the task even if the service has just run it. */
-async function count() {
+/** Waits until the service has run the task, and runs it again. */
+async function countReplies() {
   const succeeded =
     "SELECT FROM conversation.task_leases WHERE task = 'count_bot_replies' AND succeeded_at IS NOT NULL";
   await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });
@@ -38,16 +38,16 @@ test("ListUsageByBot sums the complete replies of each bot by the month in which
   const bot = await createBot(system.database);
   const other = await createBot(system.database, { workspaceId: bot.workspaceId });
   const { workspaceId } = bot;
-  const run = async (of: typeof bot, months: number) => {
-    const turn = newTurn(of);
+  const run = async (replyingBot: typeof bot, months: number) => {
+    const turn = newTurn(replyingBot);
     await runTurn(system.database, turn, { month: thisMonth() });
     if (months > 0) await moveBack(turn.turnId, months);
   };
   await run(bot, 0);
   for (const months of [0, 0, 1, 5, 6]) await run(other, months);
   await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
-  await count();
-  await count();
+  await countReplies();
+  await countReplies();
   const expected = [
     [thisMonth(), other.slug, 2],
     [thisMonth(), bot.slug, 1],

@@ -11,12 +11,11 @@ const COUNT_BOT_HOURS = `
   ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = excluded.replies
     WHERE bot_reply_counts.replies <> excluded.replies`;
 
-/** Counts and stores every bot's replies by hour. `from` and `to` are full hours; `to` is not included. */
+/** `from` and `to` are full hours; `to` is not included. */
 export async function countBotRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
   await database.query({ name: "count_bot_hours", text: COUNT_BOT_HOURS, values: [from, to] });
 }
 
-/** Deletes the counts of the hours before a time. */
 export async function deleteBotCountsBefore(database: Database, time: Date): Promise<void> {
   await database.query("DELETE FROM conversation.bot_reply_counts WHERE hour < $1", [time]);
 }
@@ -40,7 +39,7 @@ const READ_BOT_USAGE = `
   GROUP BY c.month, b.slug
   ORDER BY c.month DESC, messages DESC, b.slug`;
 
-/** Sums the replies of a workspace's bots by month, for the last `months` UTC months including this one. The newest month comes first. */
+/** Returns the replies of each bot by UTC month, newest first, for the last `months` months including this one. */
 export async function readBotUsage(database: Database, workspaceId: string, months: number): Promise<BotUsage[]> {
   const { rows } = await database.query<BotUsage>(READ_BOT_USAGE, [workspaceId, months]);
   return rows;

@@ -11,11 +11,11 @@ test.each([
   [{ 1: 5, 3: 5 }, 0.95, 950],
   [{ 1: 9, 8: 1 }, 0.95, 16_000],
   [{ 8: 3 }, 0.5, 16_000],
-])("quantileMs of the counts %j for the share %d is %d ms", (buckets, share, expected) => {
+])("quantileMs of the bucket counts %j at the quantile %d is %d ms", (buckets, share, expected) => {
   expect(quantileMs(counts(buckets), share)).toBe(expected);
 });
 
-test("quantileMs returns undefined without replies", () => {
+test("quantileMs returns undefined if there are no replies", () => {
   expect(quantileMs(counts({}), 0.5)).toBeUndefined();
   expect(quantileMs([], 0.5)).toBeUndefined();
 });

@@ -3,7 +3,7 @@ export const FIRST_TOKEN_BOUNDS_MS = [125, 250, 500, 1_000, 2_000, 4_000, 8_000,
 
 /**
  * Returns the time in milliseconds within which a share of the replies had their first token; undefined without replies. Interpolates
- * within the bucket. Times beyond the last bound count as that bound.
+ * linearly within a bucket. Returns at most the last bound.
  * @param share from 0 to 1
  */
 export function quantileMs(counts: readonly number[], share: number): number | undefined {

@@ -25,7 +25,7 @@ const moveBack = (turnId: string, interval: string) =>
     [turnId, interval],
   );
 
-// The service counts when it starts, and then once a minute. Waits for the first run, and deletes its lease, so that the tests can run the task.
+// Waits for the run that the service starts with. Then each test starts without the progress of earlier runs.
 beforeAll(async () => {
   const succeeded = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND succeeded_at IS NOT NULL";
   await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });

@@ -14,7 +14,6 @@ const DEFAULT_DAYS = 30;
 const MAX_DAYS = 90;
 const MAX_MONTHS = 6;
 
-/** Returns a workspace's statistics of the last days, from the hourly counts and the rated sessions. */
 export async function readStatistics(
   database: Database,
   { workspaceId, days: requestedDays }: GetStatisticsRequest,
@@ -34,7 +33,6 @@ export async function readStatistics(
   };
 }
 
-/** Returns the usage of a workspace's bots by month, from the hourly counts. */
 export async function listUsageByBot(
   database: Database,
   { workspaceId, months }: ListUsageByBotRequest,

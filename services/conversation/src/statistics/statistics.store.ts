@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
-/** The indexes of the buckets: one for each bound, and a last one for longer times. */
+/** The numbers of the buckets: one for each bound, and a last one for longer times. */
 const BUCKETS = [0, ...FIRST_TOKEN_BOUNDS_MS].map((_, bucket) => bucket);
 const BOUNDS = `ARRAY[${FIRST_TOKEN_BOUNDS_MS.join(", ")}]`;
 const FIRST_TOKENS = BUCKETS.map(
@@ -27,7 +27,6 @@ export async function countRepliesByHour(database: Database, from: Date, to: Dat
   await database.query({ name: "count_hours", text: COUNT_HOURS, values: [from, to] });
 }
 
-/** Deletes the counts of the hours before a time. */
 export async function deleteCountsBefore(database: Database, time: Date): Promise<void> {
   await database.query("DELETE FROM conversation.reply_counts WHERE hour < $1", [time]);
 }
@@ -36,9 +35,9 @@ export type DayCounts = {
   /** The day in UTC, "YYYY-MM-DD". */
   day: string;
   replies: number;
-  /** Replies whose prompt had passages. Replies of versions that did not record this are in neither `grounded` nor `ungrounded`. */
+  /** Replies whose prompt had passages. Replies of old versions that did not record this are in neither count. */
   grounded: number;
-  /** Replies whose prompt had no passage. */
+  /** Replies whose prompt had no passages. */
   ungrounded: number;
 };
 
@@ -55,7 +54,7 @@ export async function readDays(database: Database, workspaceId: string, days: nu
   return rows;
 }
 
-/** Returns how many replies of the last days had their first token in each bucket. */
+/** Returns how many replies of the last `days` UTC days had their first token in each bucket. */
 export async function readFirstTokens(database: Database, workspaceId: string, days: number): Promise<number[]> {
   const { rows } = await database.query<{ count: number }>(
     `SELECT sum(each.count)::integer AS count
@@ -69,15 +68,16 @@ export async function readFirstTokens(database: Database, workspaceId: string, d
 
 export type RatedSessions = { up: number; down: number };
 
-/** Bounds the time of the query for a workspace with many rated sessions. */
+/** Bounds the query's time. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the rated sessions of the last days: at most the latest 10,000 of each rating. Each of the two counts uses an index of its own. */
+/** Counts the rated sessions of the last `days` UTC days, up to 10,000 each. A session with ratings of both kinds counts as `down`. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,
   days: number,
 ): Promise<RatedSessions> {
+  // One subquery per count, because each uses an index of its own.
   const count = (condition: string) =>
     `(SELECT count(*)::integer FROM (
         SELECT FROM conversation.sessions
@@ -93,6 +93,6 @@ export async function countRatedSessions(
   return rows[0] ?? { up: 0, down: 0 };
 }
 
-/** Returns SQL for the start of the last `days` UTC days. */
+/** SQL for the start of the last `days` UTC days, including today. */
 const startSql = (days: string) =>
   `(date_trunc('day', now() AT TIME ZONE 'UTC') - make_interval(days => ${days}::integer - 1)) AT TIME ZONE 'UTC'`;

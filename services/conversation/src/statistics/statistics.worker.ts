@@ -16,15 +16,13 @@ const HOURS_PER_STATEMENT = 24;
 const REPEATED_HOURS = 1;
 
 type HourlyCountTask = {
-  /** The name of the task's lease and progress. */
   task: string;
-  /** For how many days counts are kept. The first run counts the replies of this many days. */
+  /** The age at which counts are deleted. The first run counts the replies of this many days. */
   keptDays: number;
   countByHour: (database: Database, from: Date, to: Date) => Promise<void>;
   deleteBefore: (database: Database, time: Date) => Promise<void>;
 };
 
-/** Returns a function that counts each workspace's replies. */
 export function createReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
   return createHourlyCountTask(database, {
     task: "count_replies",
@@ -34,10 +32,10 @@ export function createReplyCountTask(database: Database): (signal: AbortSignal) 
   });
 }
 
-/** Returns a function that counts each bot's replies. 190 days include six months, the most that listUsageByBot returns. */
 export function createBotReplyCountTask(database: Database): (signal: AbortSignal) => Promise<void> {
   return createHourlyCountTask(database, {
     task: "count_bot_replies",
+    // Covers six months, the most that listUsageByBot returns.
     keptDays: 190,
     countByHour: countBotRepliesByHour,
     deleteBefore: deleteBotCountsBefore,
@@ -45,8 +43,8 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
 }
 
 /**
- * Returns a function that counts the replies of the hours since its last run, and counts the hour before them again. Replicas call it
- * periodically, and one at a time does the work. If a run is aborted, the next run continues where it stopped.
+ * Returns a function that counts the replies since its last run. All replicas call it periodically, and one at a time does the work. After
+ * an aborted run, the next run continues where it stopped.
  */
 function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {

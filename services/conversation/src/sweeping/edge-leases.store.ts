@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** An edge process, and how other edges call it. */
+/** An edge process, and the address and token with which other edges call it. */
 export type Edge = {
   edgeId: string;
   /** Empty if other edges cannot reach this one. */
@@ -22,7 +22,7 @@ const RENEW_EDGE = `
   FROM conversation.closed_turns
   WHERE edge_id = $1 AND closed_at > now() - make_interval(secs => $5)`;
 
-/** Renews the lease of one edge process for `leaseSeconds` from now. Returns its turns that other processes closed recently. */
+/** Renews an edge's lease for `leaseSeconds` from now. Returns the edge's turns that other processes closed in the last 5 minutes. */
 export async function renewEdge(
   database: Database,
   { edgeId, address, token }: Edge,
@@ -37,10 +37,7 @@ export async function renewEdge(
   return rows;
 }
 
-/**
- * Deletes leases that lapsed more than an hour ago. A sweep treats an edge without a lease like an edge whose lease has lapsed. Also deletes the
- * records of closed turns that no edge reads any more.
- */
+/** Deletes leases that lapsed, and records of turns that were closed, more than an hour ago. A sweep treats a missing lease as lapsed. */
 export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
   await database.query("DELETE FROM conversation.closed_turns WHERE closed_at < now() - interval '1 hour'");

@@ -46,6 +46,7 @@ test("if the database does not answer within a tenth of the lease, RenewEdge fai
   } finally {
     await unlock();
   }
+  // The renewal continues after the error and stores the lease.
   const countLeases = async () =>
     (await system.admin.query("SELECT FROM conversation.edges WHERE edge_id = $1", [edgeId])).rowCount;
   await expect.poll(countLeases).toBe(1);

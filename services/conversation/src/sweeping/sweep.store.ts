@@ -10,8 +10,8 @@ import {
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
-// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN. `lapsed` is ordered by opened_at. So
-// PostgreSQL reads the index turns_streaming_opened within the bounds on opened_at, even while its statistics say that no turn is streaming.
+// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN. Because of its order, `lapsed` reads the index
+// turns_streaming_opened within the bounds on opened_at, even while PostgreSQL's statistics say that no turn is streaming.
 const SWEEP = `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id
@@ -61,8 +61,8 @@ const READ_SWEEP_MARK = `
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
 /**
- * Returns the mark for QueueMark: no streaming turn was opened before this time, not even one that is not committed yet. Ignores turns that
- * were opened before `openedSince`.
+ * Returns the mark for QueueMark: every streaming turn was opened at this time or later, including turns that are not committed yet. Ignores
+ * turns that were opened before `openedSince`.
  */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

@@ -7,13 +7,13 @@ import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
 const BATCH_TURNS = 200;
 
 /**
- * Closes the turns of edges whose lease has lapsed. The caller runs sweepIfSafe() six times per lease. After its start and after a database
- * outage, the sweeper waits for one lease before it sweeps, so that every running edge can renew its lease. Only one replica at a time sweeps.
+ * Closes the turns of edges whose lease has expired. The caller runs sweepIfSafe() six times per lease. After its start and after a database
+ * outage, the sweeper first waits for the length of a lease, so that every running edge can renew its own. One replica at a time sweeps.
  */
 export class Sweeper {
   readonly #database: Database;
   readonly #edgeLeaseSeconds: number;
-  /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
+  /** A longer outage of the database may have kept edges from renewing their leases. */
   readonly #graceSeconds: number;
   readonly #onTurnsClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
@@ -42,7 +42,7 @@ export class Sweeper {
     this.#log = log;
   }
 
-  /** Reads the database's clock, and sweeps if the database was available for a full lease. Returns the number of turns closed. */
+  /** Sweeps if the database has been available for the length of an edge lease. Returns the number of turns closed. */
   async sweepIfSafe(): Promise<number> {
     const previous = this.#seenAt;
     this.#seenAt = undefined;
@@ -55,7 +55,7 @@ export class Sweeper {
     return 0;
   }
 
-  /** Releases the sweep lease, so that another replica can sweep before the lease expires. */
+  /** Lets another replica sweep before this one's reader lease expires. */
   stop(): Promise<void> {
     return this.#readerLease.release();
   }

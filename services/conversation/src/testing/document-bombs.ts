@@ -5,15 +5,15 @@ const MiB = 1024 * 1024;
 const TWICE = "/Filter [/FlateDecode /FlateDecode]";
 const HELLO = "BT /F1 11 Tf 50 700 Td (Hello) Tj ET";
 
-/** Returns spaces that are compressed twice with Flate: 4 GiB in about 20 KB. */
+/** Returns spaces, compressed twice with Flate: 4 GiB in about 20 KB. */
 export function compressedTwice(bytes = 4_096 * MiB): Buffer {
   const mebibyte = deflateRawSync(Buffer.alloc(MiB, " "), { finishFlush: constants.Z_FULL_FLUSH, level: 9 });
   const blocks = Array<Buffer>(bytes / MiB).fill(mebibyte);
-  // A zlib header, the blocks and an empty last block. The checksum is absent, because PDF readers do not check it.
+  // A zlib header, the blocks and an empty last block. PDF readers do not need the checksum.
   return deflateSync(Buffer.concat([Buffer.of(0x78, 0x9c), ...blocks, Buffer.of(3, 0, 0, 0, 0, 1)]), { level: 9 });
 }
 
-/** Returns small PDFs by name. A reader without limits needs gigabytes of memory for each of them. */
+/** Returns small PDFs by name. For each of them, a reader without limits needs gigabytes of memory. */
 export function pdfBombs(): Record<string, Uint8Array> {
   const spaces = compressedTwice();
   return {

@@ -8,7 +8,6 @@ import type { LanguageName } from "../documents/language.ts";
 import { putSource, type Source } from "../knowledge/knowledge.store.ts";
 import type { BotKnowledge } from "../knowledge/knowledge-search.store.ts";
 
-/** Adds a Markdown document to a bot's knowledge. */
 export function addDocument(
   database: Database,
   bot: Bot,

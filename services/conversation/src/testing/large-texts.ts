@@ -38,14 +38,14 @@ export function largeTexts(): { name: string; format: string; content: string }[
   ];
 }
 
-/** Concatenates parts until they have almost MAX_CHARACTERS. The rest is for the markup around them. */
+/** Concatenates parts until they have almost MAX_CHARACTERS, with a reserve for the markup around them. */
 function fill(part: () => string): string {
   const parts: string[] = [];
   for (let length = 0; length < MAX_CHARACTERS - 1_000; length += parts.at(-1)?.length ?? 0) parts.push(part());
   return parts.join("");
 }
 
-/** Returns a deterministic generator of integers below a bound (a linear congruential generator). */
+/** A linear congruential generator, which returns the same integers in every run. */
 function randomNumbers(): (below: number) => number {
   let state = 1;
   return (below) => {

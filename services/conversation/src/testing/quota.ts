@@ -8,30 +8,26 @@ export type TestQuota = {
   target: string;
   /** The settlements of each Settle call. */
   calls: Settlement[][];
-  /** Returns the recorded outcome of a turn. */
   outcomeOf(turnId: string): SettleOutcome | undefined;
-  /** Returns the number of a workspace's turns with the outcome DONE. */
   countDone(workspaceId: string): number;
-  /** Loses a turn, like a database that was restored from an older backup. */
+  /** Loses a turn, as after a restore from an older backup. */
   forget(turnId: string): void;
   /** What ListMonths returns. CloseMonth sets closedAt. */
   months: (Pick<Month, "month" | "closedAt" | "endedSeconds"> & { used: bigint })[];
-  /** Whether all calls fail with UNAVAILABLE. */
+  /** All calls fail with UNAVAILABLE. */
   isUnavailable: boolean;
-  /** Whether Settle fails with UNAVAILABLE. */
   isSettleUnavailable: boolean;
   /** Turns that Settle records but omits from its response. */
   unacknowledged: Set<string>;
-  /** The workspaces that exist. */
   workspaces: Set<string>;
-  /** Retention of each workspace's sessions in days. Without an entry, sessions are kept without limit. */
+  /** Without an entry, a workspace's sessions are kept without limit. */
   retentionDays: Map<string, number>;
   close(): void;
 };
 
 const { DONE, VOID } = ReservationState;
 
-/** Starts a fake quota service on a real gRPC server. It keeps its usage ledger in memory. */
+/** Starts a fake quota service on a real gRPC server. */
 export async function startTestQuota(port = 0): Promise<TestQuota> {
   const server = new Server();
   const ledger = new Map<string, Settlement>();
@@ -109,7 +105,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         });
         return { month: month || "2026-11", workspaces };
       },
-      // Lists nothing, because every test's turns are too young to be reconciled.
+      // Empty, because every test's turns are too young to be reconciled.
       listReservations: async () => ({ listedUntil: new Date().toISOString() }),
       getReservations: async ({ turns }) => ({ reservations: reservationsOf(turns) }),
       async adjustTurns({ turns, outcome }) {

@@ -3,8 +3,8 @@ import type { Database } from "@parley/service-kit";
 import type { Bot } from "../bots/bots.store.ts";
 
 /**
- * Inserts sessions as a superuser, each with the messages of `turns` finished turns, but without rows in conversation.turns. Session n started
- * and was last active n minutes before now.
+ * Inserts sessions, each with the messages of `turns` finished turns, but without rows in conversation.turns. Session n, counted from 1, started
+ * and was last active n minutes ago.
  */
 export async function insertSessions(
   admin: Database,

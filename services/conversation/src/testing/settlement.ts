@@ -16,7 +16,7 @@ type SettlerOptions = {
   waitForMore?: (signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Before each test, creates a database with a bot and starts a fake quota service. After the test, closes both and the test's settlers. */
+/** Gives each test its own database with a bot, and a fake quota service. */
 export function useTestSettlement() {
   const log = createLogger("test", "silent");
   let lifecycle: Lifecycle;

@@ -13,20 +13,20 @@ import { startTestService } from "./service.ts";
 export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export type TestSystem = {
-  /** A pool of connections with the service's role. */
+  /** With the service's role. */
   database: Database;
-  /** A pool of connections as the database's superuser. Not a client of the admin services: see `ops`. */
+  /** As the database's superuser. Clients of the admin services come from `ops`. */
   admin: Database;
-  /** The database's URL with the service's role. */
+  /** With the service's role. */
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;
   opsUrl: string;
-  /** Returns a client of one of the admin services, which listen on the ops port. */
+  /** Returns a client of an admin service. */
   ops<S extends DescService>(service: S): Client<S>;
 };
 
-/** Starts the service with a database of its own and a fake quota service before the tests of a file, and stops them afterwards. */
+/** Runs the service with its own database and a fake quota service during the tests of a file. */
 export function useTestSystem(): TestSystem {
   const system = {} as TestSystem;
   const closers: (() => Promise<void> | void)[] = [];
@@ -65,19 +65,18 @@ async function errorOf<E>(call: Promise<unknown>): Promise<E> {
   );
 }
 
-/** Returns the error of a failed data-plane call as its caller receives it. Throws if the call succeeds. */
+/** Returns the error of a data-plane call. Throws if the call succeeds. */
 export async function rpcFailure(call: Promise<unknown>) {
   const { status, code, message } = await errorOf<{ status: number; code: string; message: string }>(call);
   return { status, code, message };
 }
 
-/** Returns the error of a failed admin call as its caller receives it, with its status in `code`. Throws if the call succeeds. */
+/** Returns the error of an admin call, with its status in `code`. Throws if the call succeeds. */
 export async function adminFailure(call: Promise<unknown>) {
   const { code, rawMessage, metadata } = await errorOf<ConnectError>(call);
   return { code, parleyCode: metadata.get("parley-code"), message: rawMessage };
 }
 
-/** Returns how many turns the service has closed with an outcome, by its metrics. */
 export async function countClosedTurns({ opsUrl }: TestSystem, outcome: Outcome): Promise<number> {
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
   return Number(new RegExp(`^parley_turns_closed_total\\{outcome="${outcome}".*\\} (\\d+)$`, "m").exec(metrics)?.[1]);

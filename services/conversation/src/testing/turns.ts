@@ -103,7 +103,6 @@ export async function runTurn(database: Database, turn: NewTurn, fields: Partial
   return opened.messageId;
 }
 
-/** Returns a CloseTurn request, by default for a turn that is done. */
 export function closeRequest(
   { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
   outcome = TurnOutcome.DONE,
@@ -112,8 +111,8 @@ export function closeRequest(
   return { workspaceId, turnId, outcome, month, content: "Hi!", tokensIn: 5, tokensOut: 2, latencyMs: 9 };
 }
 
-/** Returns the fields with which requests to the admin services name a bot. */
+/** Returns the fields that name a bot in admin requests. */
 export const botFields = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
-/** Returns an edge process with the fields of a RenewEdge request. */
+/** Returns an edge as in a RenewEdge request. */
 export const edgeProcess = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });

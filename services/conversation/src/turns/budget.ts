@@ -1,6 +1,6 @@
 import type { Passage } from "./prompt.ts";
 
-/** An estimate that is accurate enough for English text. */
+/** An estimate for English text. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /** The session's earlier turns in a prompt: at most 2,000 tokens. */
@@ -9,7 +9,7 @@ export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 /** Passages in a prompt: at most 3,000 tokens, enough for eight of the largest chunks with headings of 100 characters. */
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
-/** Returns the best passages, as many as fit into a prompt. */
+/** Returns as many passages as fit into a prompt. Expects the best first. */
 export function passagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
   return takeWithinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
 }

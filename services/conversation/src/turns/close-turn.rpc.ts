@@ -30,15 +30,12 @@ export type CloseTurnDeps = {
   notifySettler: NotifySettler;
 };
 
-/**
- * Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. Runs one statement. If it closes
- * nothing, another one reads the stored outcome. If the caller reports `blocked`, the timings are recorded before that read, because OpenTurn
- * closes a blocked turn without timings.
- */
+/** Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
   const closed = await closeTurn(deps.database, closing);
   if (closed === undefined) {
+    // OpenTurn closes a turn whose message is blocked, and stores no timings.
     if (closing.outcome === "blocked") await recordTimings(deps.database, closing);
     return readStoredResult(deps.database, closing);
   }
@@ -57,7 +54,7 @@ async function readStoredResult(
   const { status, isLate, ...result } = stored;
   if (status === "streaming" && isLate)
     throw new ServiceError("failed_precondition", "deadline_passed", "the turn can no longer be closed as done");
-  // A concurrent OpenTurn stored the turn after the first statement had looked for it. A retry closes the turn.
+  // A concurrent OpenTurn stored the turn after closeTurn had looked for it. A retry closes the turn.
   if (status === "streaming") throw new ServiceError("unavailable", "unavailable", "the turn was not open yet; retry");
   return { outcome: OUTCOMES[status].proto, ...result };
 }

@@ -21,14 +21,14 @@ async function onlyRow(sql: string, ...values: unknown[]) {
   return rows[0];
 }
 
-async function openedTurn() {
+async function createOpenTurn() {
   const turn = newTurn(bot);
   await openTurn(db.database, turn);
   return turn;
 }
 
 test("closeTurn stores the outcome in the turn, the reply and the outbox", async () => {
-  const turn = await openedTurn();
+  const turn = await createOpenTurn();
   const closed = await closeTurn(db.database, newClosing(turn, { model: "openai:gpt" }));
   const { workspaceId, turnId } = turn;
   expect(closed).toEqual({ workspaceId, turnId, outcome: "done", month: "2026-11", model: "openai:gpt" });
@@ -62,7 +62,7 @@ test("closeTurn stores the outcome in the turn, the reply and the outbox", async
 test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "blocked"])(
   "a turn that is closed as %s is settled as void and keeps its partial reply",
   async (outcome) => {
-    const turn = await openedTurn();
+    const turn = await createOpenTurn();
     const overrides = {
       outcome,
       content: "so far",
@@ -88,8 +88,8 @@ test.each<Outcome>(["error", "quota_exceeded", "cancelled", "interrupted", "bloc
   },
 );
 
-test("closeTurn stores exactly one of fifty concurrent outcomes in the turn, the reply and the outbox", async () => {
-  const turn = await openedTurn();
+test("of fifty concurrent outcomes, closeTurn stores exactly one in the turn, the reply and the outbox", async () => {
+  const turn = await createOpenTurn();
   const outcomes: Outcome[] = ["done", "error", "cancelled", "interrupted", "quota_exceeded"];
   const attempts = Array.from({ length: 50 }, (_, number) =>
     newClosing(turn, {
@@ -128,7 +128,7 @@ test("closeTurn does not close a turn that OpenTurn blocked", async () => {
 });
 
 test("closeTurn changes nothing when the turn was never opened or belongs to another workspace", async () => {
-  const turn = await openedTurn();
+  const turn = await createOpenTurn();
   const stranger = await createBot(db.database);
   for (const other of [
     { workspaceId: bot.workspaceId, turnId: randomUUID() },

@@ -11,16 +11,15 @@ export type Settlement = {
   month: string | null;
 };
 
-/** Passes turns to the settler once their outbox rows are committed, so that they need not wait for its next poll of the outbox. */
+/** Passes turns whose outbox rows are committed to the settler, so that they do not wait for its next poll of the outbox. */
 export type NotifySettler = (closed: readonly Settlement[]) => void;
 
 /** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
-/** A closed turn's outcome, model, token counts and latency. */
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
 
-/** A closed turn's result with the code of its failure, which is empty unless the outcome is `error`. */
+/** `errorCode` is empty unless the outcome is `error`. */
 export type ClosedTurnResult = TurnResult & { errorCode: string };
 
 /** The values that CloseTurn stores. */
@@ -30,13 +29,12 @@ export type Closing = TurnResult & {
   content: string;
   firstTokenMs: number;
   errorCode: string;
-  /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the outcome is `done`. */
   month: string | undefined;
   phases: readonly { name: string; microseconds: number }[];
   toolsCalled: readonly ToolUse[];
   /** Set only if the reply was blocked. */
   blockedReason: string | undefined;
-  /** If this time has passed, closeTurn does nothing. By the database's clock, in microseconds since 1970; undefined for no limit. */
+  /** After this time, closeTurn does nothing. By the database's clock, in microseconds since 1970; undefined for no limit. */
   deadlineMicroseconds: number | undefined;
   /** Set only if the workspace had reached its cap. */
   quota: QuotaUsage | undefined;
@@ -44,16 +42,16 @@ export type Closing = TurnResult & {
   reconnects: number;
 };
 
-/** Longer than a statement that opens or closes a turn may run (10 s). If such a statement began longer ago, it is committed or has failed. */
+/** A statement that began to open or close a turn this long ago is committed or has failed, because it may run for only 10 s. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**
- * CTEs that store the reply and the settlement of closed turns, for every statement that closes turns. The statement must define the CTE
- * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must close only turns
- * with status `streaming`, so that the first outcome wins.
+ * CTEs that store the reply and the settlement of closed turns. Every statement that closes turns must use them, and must define the CTE
+ * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must close only streaming turns, so
+ * that the first outcome wins.
  */
 export const RECORD_CLOSED = `
   message AS (
@@ -69,8 +67,8 @@ export const RECORD_CLOSED = `
   )`;
 
 /**
- * A CTE for statements that close turns which their edge may still be running. RenewEdge returns these turns to the edge, which then ends
- * them. Like RECORD_CLOSED, it needs a CTE `closed`, which the statement defines.
+ * A CTE for statements that close turns which an edge may still be running. RenewEdge returns these turns to that edge, which then ends them. The
+ * statement must define the CTE `closed`.
  */
 export const RECORD_CLOSED_FOR_EDGE = `
   closed_for_edge AS (
@@ -129,7 +127,7 @@ const RECORD_TIMINGS = `
   UPDATE conversation.turns SET latency_ms = $3, phases = $4
   WHERE workspace_id = $1 AND turn_id = $2 AND status = 'blocked' AND phases IS NULL`;
 
-/** Records the latency and the phases of a turn that OpenTurn blocked. Does nothing if the turn has them already. */
+/** Records the latency and the phases of a turn that OpenTurn blocked, unless the turn has them already. */
 export async function recordTimings(
   database: Database,
   { workspaceId, turnId, latencyMs, phases }: Pick<Closing, "workspaceId" | "turnId" | "latencyMs" | "phases">,

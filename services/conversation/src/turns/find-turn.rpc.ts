@@ -4,7 +4,7 @@ import { type Database, invalidArgument, isUuid, isWorkspaceId, notFound } from 
 import { findKeyedTurn, findTurnOfMessage, type StoredTurn } from "./keyed-turns.store.ts";
 import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
 
-/** Finds a turn of a session by its idempotency key or by its reply's message id. Runs one statement. */
+/** Finds a turn of a session by its idempotency key or by its reply's message id. */
 export async function handleFindTurn(
   database: Database,
   request: FindTurnRequest,

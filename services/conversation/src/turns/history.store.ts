@@ -1,10 +1,7 @@
-/**
- * How many turns the query reads at most. `maxCharacters` limits only finished turns, so without MAX_TURNS the query could read all failed
- * turns of a session.
- */
+/** Bounds the turns that the query reads, because `maxCharacters` does not count failed turns. */
 const MAX_TURNS = 50;
 
-/** The SQL expressions from which historySql builds its query. */
+/** SQL expressions. */
 type HistoryExpressions = {
   workspace: string;
   session: string;
@@ -20,8 +17,7 @@ type HistoryExpressions = {
  * [message, reply], oldest first. The column is null if there are none.
  *
  * The query walks back turn by turn: each step reads the two messages with the next lower ids. They belong to one turn, because a turn's ids
- * are adjacent (message-ids.ts). A single query for the newest rows would be simpler, but if the planner underestimates the session's length,
- * it sorts the whole session.
+ * are adjacent (message-ids.ts). A simpler query for the newest rows sorts the whole session if the planner underestimates its length.
  */
 export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryExpressions): string {
   return `

@@ -39,7 +39,7 @@ async function countTurns({ sessionId }: OpenRequest): Promise<number> {
   return rows.length;
 }
 
-describe("OpenTurn with a key", () => {
+describe("OpenTurn with an idempotency key", () => {
   test("returns the running turn instead of opening a second one", async () => {
     const turn = keyed();
     const { messageId } = await open(turn);
@@ -155,7 +155,7 @@ describe("FindTurn", () => {
       expect(await rpcFailure(find({ ...turn, ...other }, byMessage))).toMatchObject(NOT_FOUND);
     }
     expect(await rpcFailure(find(keyed()))).toMatchObject(NOT_FOUND);
-    // The visitor's own message.
+    // The id of the visitor's message, not of the reply.
     expect(await rpcFailure(find(turn, { ...byMessage, messageId: messageId - 1n }))).toMatchObject(NOT_FOUND);
   });
 

@@ -7,7 +7,7 @@ export type StoredTurn = {
   turnId: string;
   messageId: number;
   edgeId: string;
-  /** Empty if the turn is closed, the edge has no address for other edges, or its lease has expired. */
+  /** Empty if the turn is closed, the edge has no address for other edges, or the edge's lease has expired. */
   edgeAddress: string;
   edgeToken: string;
   requestHash: Buffer | null;
@@ -30,7 +30,6 @@ export type KeyedTurnSearch = {
   keyHash: Uint8Array;
 };
 
-// The join on sessions omits deleted and erased sessions.
 const SELECT_TURN = `
   SELECT t.turn_id AS "turnId", t.message_id AS "messageId", t.edge_id AS "edgeId", t.request_hash AS "requestHash", t.status,
          reply.content, t.error_code AS "errorCode", t.blocked_reason AS "blockedReason", t.ending -> 'quota' AS quota, t.model,

@@ -72,12 +72,12 @@ async function openInPreviousRelease(sessionId: string): Promise<void> {
 
 describe("message ids", () => {
   test("reveal nothing about other sessions to a visitor", async () => {
-    const sessions: number[] = [];
-    for (let i = 0; i < 30; i++) sessions.push(await open());
-    // The first ids are random between 2^50 and 2^52, so two consecutive ones are practically never this close.
-    const distances = sessions.slice(1).map((id, index) => Math.abs(id - (sessions[index] ?? 0)));
+    const firstIds: number[] = [];
+    for (let i = 0; i < 30; i++) firstIds.push(await open());
+    // A session's first id is random between 2^50 and 2^52, so two of them practically never differ by less than 2^24.
+    const distances = firstIds.slice(1).map((id, index) => Math.abs(id - (firstIds[index] ?? 0)));
     expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
-    expect(sessions).not.toEqual(sessions.toSorted((a, b) => a - b));
+    expect(firstIds).not.toEqual(firstIds.toSorted((a, b) => a - b));
     const { rows } = await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids");
     await open();
     expect((await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids")).rows).toEqual(rows);
@@ -170,7 +170,7 @@ describe("beside the previous release, message ids", () => {
     expect(first).toBeGreaterThan(2 ** 50);
   });
 
-  test("of a session from before the migration are computed from sessions.last_message_id afterwards", async () => {
+  test("are computed from sessions.last_message_id in a session from before the migration", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const fresh = await createTestDatabase();
     const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;

@@ -4,11 +4,11 @@ import { randomBytes, randomInt } from "node:crypto";
 // id of the visitor's message is one less than its reply's. All ids are below 2^53.
 //
 //   1 to 2^50                 ids of the sequence conversation.message_ids, before migration 0022_message_ids
-//   2^50 to 2^52              the first reply's id of a session, chosen at random
-//   2^50 to 2^52 + 2^51       its next reply ids, computed from sessions.last_message_id; enough for 2^31 turns per session
+//   2^50 to 2^52              the id of a session's first reply, chosen at random
+//   2^50 to 2^52 + 2^51       a session's later reply ids, computed from sessions.last_message_id; enough for 2^31 turns per session
 //   2^52 + 2^51 to 2^53       ids of the sequence since the migration, for sessions in which a replica of an older version opened a turn
 
-/** The lowest reply id since the migration. All ids from before the migration are lower. */
+/** Ids from before the migration are lower. */
 export const MIN_COMPUTED_ID = 2 ** 50;
 /** The migration moves the sequence here. */
 export const MIN_SEQUENCE_ID = 2 ** 52 + 2 ** 51;
@@ -24,7 +24,7 @@ export type MessageIdChoice = {
   step: number;
 };
 
-/** Chooses even numbers with a cryptographically secure generator, so that nobody can predict them. */
+/** Chooses even numbers that nobody can predict. */
 export function chooseMessageId(): MessageIdChoice {
   return {
     start: BigInt(MIN_COMPUTED_ID) + 2n * (randomBytes(8).readBigUInt64BE() % START_COUNT),

@@ -6,8 +6,8 @@ import type { Bot } from "../bots/bots.store.ts";
 import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
-test("throws too_many_keyed_turns if one of two keyed turns ends after the first attempt, and another begins before the retry", async () => {
-  // The numbers of running keyed turns that the handler reads after its first and after its second attempt.
+test("throws too_many_keyed_turns if the limit is reached again at the retry, after a keyed turn had ended", async () => {
+  // What the handler reads after its first and second attempt. The limit is 2.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };

@@ -26,14 +26,8 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 const MAX_ATTEMPTS = 2;
 
 /**
- * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Runs one statement, plus:
- * - If the bot has knowledge: one for the word search. If the message has a word that the knowledge lacks: also a transaction of two statements
- *   that reads similar words, and a second word search if one of them is a likely correction.
- * - If the knowledge has embeddings: one for the semantic search, which also calls llm-proxy.
- * - If the statement that opens the turn stored nothing: one that reads the turn with the idempotency key, if the request has a key. Unless the key
- *   belongs to another turn, also one that reads the request's own turn.
- * - If the request's own turn exists, because the call is repeated: one that reads the turn's passages, and the word search again.
- * - If neither turn exists: the statements that open and read turns again, without the searches.
+ * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Looks for an existing turn only
+ * if the statement that opens the turn stored nothing, which keeps a new turn cheap.
  *
  * A repeated call returns the message id, model, message, passages and history of the first call. The rest of the prompt comes from the bot's
  * current configuration.
@@ -75,7 +69,7 @@ export async function handleOpenTurn(
     return { messageId, blocked, model: bot.model };
   }
   const terms = found?.terms ?? [];
-  const prompt = encodePrompt({ ...promptOf(bot), passages, terms, history: opened.history, message });
+  const prompt = encodePrompt({ ...promptPartsOfBot(bot), passages, terms, history: opened.history, message });
   return {
     messageId,
     model: bot.model,
@@ -86,9 +80,8 @@ export async function handleOpenTurn(
 }
 
 /**
- * Returns the turn that exists already: another turn with the idempotency key, or the request's own turn if the call is repeated. Returns
- * undefined if there is none. Throws if the key was used with another message, or if too many keyed turns of the session
- * are running.
+ * Returns the turn that exists already: another turn with the idempotency key, or the request's own turn if the call is repeated. Throws if the
+ * key was used with another message, or if too many keyed turns of the session are running.
  */
 async function readExisting(
   database: Database,
@@ -109,10 +102,7 @@ async function readExisting(
   return readRepeatedTurn(database, request, bot);
 }
 
-/**
- * Returns the request's own turn with the passages and the history of the first call. Returns undefined if the turn does not exist, or if its
- * session was deleted or erased.
- */
+/** Returns the request's own turn. Returns undefined if the turn does not exist, or if its session was deleted or erased. */
 async function readRepeatedTurn(
   database: Database,
   request: OpenTurnRequest,
@@ -129,12 +119,11 @@ async function readRepeatedTurn(
   return {
     messageId,
     model,
-    prompt: encodePrompt({ ...promptOf(bot), passages, terms, history, message }),
+    prompt: encodePrompt({ ...promptPartsOfBot(bot), passages, terms, history, message }),
     databaseTimeMicroseconds: BigInt(turn.databaseTimeMicroseconds),
   };
 }
 
-/** Returns the parts of a prompt that come from the bot's configuration. */
-function promptOf({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
+function promptPartsOfBot({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
   return { system, tools, replyPatterns };
 }

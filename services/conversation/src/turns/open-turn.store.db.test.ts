@@ -74,7 +74,7 @@ describe("openTurn", () => {
     });
   });
 
-  test("changes nothing when the turn exists, even with another session and message", async () => {
+  test("changes nothing when the turn exists, even if the new call has another session and message", async () => {
     const turn = newTurn(bot, { visitorMetadata: '{"a":1}' });
     await openTurn(db.database, turn);
     const before = await rowsOf("SELECT * FROM conversation.sessions WHERE session_id = $1", turn.sessionId);

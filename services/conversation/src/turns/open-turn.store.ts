@@ -18,7 +18,7 @@ export type NewTurn = {
   referrer: string;
   userAgent: string;
   message: string;
-  /** The bot's model; empty for the installation's default. */
+  /** Empty for the installation's default. */
   model: string;
   chunkIds: readonly number[];
   /** Set if a moderation pattern matched the message. The turn is then stored as closed. */
@@ -35,22 +35,18 @@ export type OpenedTurn = {
   databaseTimeMicroseconds: number;
 };
 
-/** How many keyed turns of a session may run at the same time. Concurrent statements do not see each other's turns and may exceed it. */
+/** How many turns with an idempotency key may run in a session at the same time. Concurrent OpenTurn calls may exceed it. */
 export const MAX_RUNNING_KEYED_TURNS = 2;
 
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
-// The upsert locks the session's row, which holds the session's last message id. The statement reads the clock after it has the lock, so that
-// within a session a higher id has a later time. See message-ids.ts for the ranges of ids. If the row has no last_message_id, the session is
-// older than this column. The statement then takes the random start, or an id of the sequence if a message of the session already has an id of
-// at least MIN_COMPUTED_ID.
-// message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
-// statement sets both to the new time. Otherwise it sets counted_at to null, and the service counts the session again (migration 0015).
-// The statement writes nothing if the turn or its key exists already, or if the turn has a key and too many keyed turns of the session run. If a
-// concurrent statement inserts the same turn, or a turn with the same key, this statement violates a unique index of conversation.turns and is
-// rolled back.
+// - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
+// - A session that is older than the column last_message_id has NULL in it. It continues at the random start ($18), or with an id of the
+//   sequence if one of its messages already has an id of at least MIN_COMPUTED_ID.
+// - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
+//   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
 const OPEN_TURN = `
   WITH session AS (
     INSERT INTO conversation.sessions AS s (
@@ -108,7 +104,6 @@ const OPEN_TURN = `
     ON $13 = 'streaming'`;
 
 const UNIQUE_VIOLATION = "23505";
-/** The unique index on a workspace's message ids in conversation.turns. */
 const MESSAGE_ID_INDEX = "turns_message_id";
 /** SQLSTATEs of class 22 (data exceptions), and statement_too_complex for JSON that is nested too deeply. */
 const UNSTORABLE = /^(22...|54001)$/;
@@ -116,7 +111,7 @@ const UNSTORABLE = /^(22...|54001)$/;
 /**
  * Stores a turn, the visitor's message and the reply, which is empty or the fallback. Returns undefined and stores nothing if
  * - the turn, or another turn with its key, exists;
- * - the turn has a key, and the session has too many running keyed turns;
+ * - the turn has a key, and MAX_RUNNING_KEYED_TURNS turns with a key are running in the session;
  * - the session has another bot or source, or was deleted or erased.
  *
  * Throws invalid_argument if the database refuses the visitor's metadata.
@@ -175,7 +170,7 @@ export async function openTurn(
   }
 }
 
-/** A turn whose OpenTurn call was repeated, as it was first stored. */
+/** The stored turn of a repeated OpenTurn call. */
 export type RepeatedTurn = OpenedTurn & {
   model: string;
   message: string;
@@ -207,8 +202,8 @@ type RepeatedRow = Omit<RepeatedTurn, "blocked" | "history" | "chunkIds"> & {
 };
 
 /**
- * Returns a turn as OpenTurn first stored it, whether or not it was closed since. A turn whose reply was blocked is returned as blocked.
- * Returns undefined if there is no such turn, or if its session was deleted or erased.
+ * Returns a turn as OpenTurn first stored it, even if it was closed since. Exception: a turn whose reply was blocked later is returned as
+ * blocked. Returns undefined if there is no such turn, or if its session was deleted or erased.
  */
 export async function findOpenedTurn(
   database: Database,

@@ -8,14 +8,12 @@ export type Passage = { id: number; source: string; heading: string; text: strin
 /** A word of a message, spelled as in the bot's knowledge. The rarer a word is in the knowledge, the higher is its weight. */
 export type PromptTerm = { word: string; weight: number };
 
-/** The result of a knowledge search. */
 export type KnowledgeMatches = {
   /** Best first. */
   passages: readonly Passage[];
   terms: readonly PromptTerm[];
 };
 
-/** The texts of a finished turn. */
 export type Exchange = { message: string; reply: string };
 
 export type PromptParts = KnowledgeMatches & {
@@ -24,7 +22,7 @@ export type PromptParts = KnowledgeMatches & {
   history: readonly Exchange[];
   message: string;
   tools: readonly Tool[];
-  /** Moderation patterns that block a reply. */
+  /** The moderation patterns that apply to replies. */
   replyPatterns: readonly Pattern[];
 };
 

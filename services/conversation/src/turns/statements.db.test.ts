@@ -47,7 +47,7 @@ function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRe
 const request = (bot: Bot, message = "How long do refunds take?") =>
   create(OpenTurnRequestSchema, openRequest(bot, { message }));
 
-/** Returns the statements of OpenTurn when the bot's configuration is cached. */
+/** Returns the statements of OpenTurn while the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {
   const configs = createBotConfigCache(db.database);
   await configs(bot.workspaceId, bot.id);
@@ -60,7 +60,7 @@ test("OpenTurn runs one statement, a second one to search the bot's knowledge, a
   const { workspaceId, id: botId } = bot;
   await addDocument(db.database, bot, "n", "Refunds take a week.");
   expect(await statementsToOpen(bot)).toHaveLength(2);
-  // For a word that the knowledge lacks, one statement finds similar words, and another one searches for the similar words.
+  // One more statement finds words similar to the misspelt one, and another one searches for them.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
   await insertPattern(
     db.database,
@@ -93,7 +93,7 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   expect(await recordStatements(db.database, closing)).toHaveLength(2);
 });
 
-test("OpenTurn with a key runs one more statement only if a turn with the key exists", async () => {
+test("OpenTurn with an idempotency key runs one more statement only if a turn with this key exists", async () => {
   const bot = await createBot(db.database);
   await addDocument(db.database, bot, "n", "Refunds take a week.");
   const configs = createBotConfigCache(db.database);

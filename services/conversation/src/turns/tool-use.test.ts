@@ -25,15 +25,15 @@ test.each([
   '{"\\ud800":1}',
   '{"a":"\\udc00x"}',
   `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
-])("toToolUse returns {} for the arguments %j, which are not an object that can be stored", (text) =>
+])("toToolUse returns {} for arguments that are not a JSON object or that jsonb cannot store: %j", (text) =>
   expect(use(text).arguments).toEqual({}),
 );
 
-test("toToolUse keeps text that looks like the escape of a character that cannot be stored", () => {
+test("toToolUse keeps text that looks like an escaped NUL or lone surrogate", () => {
   const value = { pattern: "\\u0000", path: "C:\\ud800" };
   expect(use(JSON.stringify(value)).arguments).toEqual(value);
 });
 
-test("toToolUse keeps arguments that are named like properties of Object.prototype", () => {
+test("toToolUse keeps arguments whose names are properties of Object.prototype", () => {
   expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);
 });

@@ -25,7 +25,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether jsonb can store a JSON value and it has at most `depth` levels. jsonb refuses NUL and lone surrogates in strings. */
+/** jsonb refuses NUL and lone surrogates in strings. */
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (typeof value !== "object" || value === null) return true;

@@ -14,7 +14,7 @@ afterAll(() => db.drop());
 
 const MARKER = "content-of-the-turn";
 
-test("findTurnRecord returns a turn's figures without its content, for both message ids", async () => {
+test("findTurnRecord finds a turn by either of its message ids, and returns its figures without its content", async () => {
   const bot = await createBot(db.database);
   const turn = newTurn(bot, {
     message: MARKER,
@@ -46,7 +46,7 @@ test("findTurnRecord returns a turn's figures without its content, for both mess
   expect(await findTurnRecord(db.database, (await createBot(db.database)).workspaceId, messageId)).toBeUndefined();
 });
 
-test("recordTimings stores the timings of a turn that OpenTurn blocked, once, and of no other turn", async () => {
+test("recordTimings stores the first timings of a turn that OpenTurn blocked, and none of an open turn", async () => {
   const bot = await createBot(db.database);
   const blocked = newTurn(bot, { blocked: { reason: "rude", fallback: "No." } });
   const opened = await openTurn(db.database, blocked);

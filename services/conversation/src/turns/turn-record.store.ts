@@ -26,9 +26,8 @@ export type TurnRecord = {
   openMicroseconds: number;
   /** Whether the turn's settlement is still in the outbox. */
   isSettling: boolean;
-  /** How often readers reconnected to the reply while it was running. */
   reconnects: number;
-  /** The passages of the reply's prompt, best first. `source` and `heading` are empty if the chunk was deleted since. */
+  /** The knowledge chunks of the reply's prompt, best first. `source` and `heading` are empty if the chunk was deleted since. */
   knowledge: { chunkId: number; source: string; heading: string }[];
   /** The stored tool calls without their arguments. */
   tools: { name?: string; status?: string; latency_ms?: number }[];
@@ -68,7 +67,7 @@ const FIND_TURN_RECORD = `
   ${JOINS}
   WHERE t.workspace_id = $1 AND t.message_id = $2::bigint + $2::bigint % 2`;
 
-/** Returns the turn of a message, which can be the visitor's or the reply; undefined if the workspace has no such message. */
+/** Returns the turn of a visitor's message or of a reply; undefined if the workspace has no such message. */
 export async function findTurnRecord(
   database: Database,
   workspaceId: string,
@@ -78,7 +77,6 @@ export async function findTurnRecord(
   return rows[0];
 }
 
-/** A turn with its messages. */
 export type SessionTurn = TurnRecord & { message: string; reply: string; rating: string; review: string };
 
 // The subquery limits the replies before the joins, so that the query reads only one page of a long session.
@@ -96,7 +94,7 @@ const LIST_TURN_RECORDS = `
   ${JOINS}
   ORDER BY reply.message_id`;
 
-/** Lists up to `limit` turns of a session, oldest first: those with a reply id above `afterMessageId`. Includes streaming turns. */
+/** Lists a session's turns with a reply id above `afterMessageId`, oldest first. Includes streaming turns. */
 export async function listTurnRecords(
   database: Database,
   { workspaceId, sessionId }: { workspaceId: string; sessionId: string },

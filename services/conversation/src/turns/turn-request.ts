@@ -7,7 +7,7 @@ const HASH_BYTES = 32;
 const SOURCES = ["widget", "playground"];
 
 /**
- * Throws invalid_argument if a field is invalid. `botConfigs` checks the workspace and the bot. `openTurn` checks whether jsonb can store
+ * Throws invalid_argument if a field is invalid. Does not check whether the workspace and the bot exist, nor whether jsonb can store
  * visitor_metadata.
  */
 export function requireTurnRequest(request: OpenTurnRequest): void {

@@ -108,7 +108,7 @@ describe("a turn", () => {
     expect(await system.conversation.closeTurn(request, options)).toMatchObject({ outcome: TurnOutcome.DONE });
   });
 
-  test("closes with a replacement character for each NUL in its reply", async () => {
+  test("stores a replacement character for each NUL in its reply", async () => {
     const turn = openRequest(bot);
     await open(turn);
     const { workspaceId, turnId } = turn;

@@ -18,7 +18,7 @@ test("a message that takes too long to match against the patterns is refused, co
     const saved = await listPatterns(system.database, workspaceId, botId);
     await insertPattern(system.database, { workspaceId, botId }, pattern, saved);
   }
-  // Normalisation expands U+FDFA to eighteen characters. Several of them are U+0644, with which every pattern begins.
+  // Normalisation expands U+FDFA to eighteen characters, and several of them match the start of every pattern: U+0644.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
   const opened = system.conversation.openTurn(openRequest(guarded, { message }), { timeoutMs: 15_000 });
   expect(await rpcFailure(opened)).toMatchObject({

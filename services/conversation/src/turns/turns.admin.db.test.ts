@@ -8,7 +8,7 @@ import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
 
-test("ListTurns returns a session with its turns, oldest first, and each passage of their replies once", async () => {
+test("ListTurns returns a session, its turns (oldest first) and, without duplicates, the passages that the replies used", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await system.ops(KnowledgeAdminService).addSource({

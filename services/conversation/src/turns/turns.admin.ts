@@ -10,7 +10,6 @@ import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
 
-/** Implements the admin service that reads turns and statistics of turns. */
 export function createTurnAdmin({
   database,
   limiter,

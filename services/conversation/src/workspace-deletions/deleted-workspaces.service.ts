@@ -12,8 +12,8 @@ const UNKNOWN_WORKSPACE = "deleted workspace";
 const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
 
 /**
- * Holds the ids of the deleted workspaces. A periodic task refreshes them with read(). Calls are therefore checked without a query, even while
- * the database is unavailable.
+ * Caches the ids of the deleted workspaces. A periodic task refreshes them with read(), so a call is checked without a query, even while the
+ * database is unavailable.
  */
 export class DeletedWorkspaces {
   readonly #database: Database;
@@ -23,7 +23,6 @@ export class DeletedWorkspaces {
     this.#database = database;
   }
 
-  /** Reads the ids of the deleted workspaces from the database, keeps them for later calls and returns them. */
   async read(): Promise<ReadonlySet<string>> {
     this.#ids = new Set(await listDeletedIds(this.#database));
     return this.#ids;

@@ -14,8 +14,8 @@ export type DeletionAdminDeps = {
 };
 
 /**
- * Implements the admin service that deletes and restores workspaces. The quota service owns workspaces. If it returns workspace_not_found, the
- * caller receives that error. Both methods are idempotent, so a repeated call completes one that failed halfway.
+ * Both methods are idempotent, so a repeated call completes one that failed halfway. If the quota service returns workspace_not_found, the
+ * caller receives that error.
  */
 export function createDeletionAdmin({
   database,

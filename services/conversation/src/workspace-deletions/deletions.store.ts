@@ -25,7 +25,7 @@ export async function removeDeletion(database: Database, workspaceId: string): P
   await database.query("DELETE FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NULL", [
     workspaceId,
   ]);
-  // A row that still exists belongs to an erasure that has begun, or to a deletion that was stored after the DELETE. This query ignores the latter.
+  // Without the condition on `erasing_at`, the query would also find a new deletion that was stored after the DELETE.
   const { rowCount } = await database.query(
     "SELECT FROM conversation.workspace_deletions WHERE workspace_id = $1 AND erasing_at IS NOT NULL",
     [workspaceId],
@@ -33,7 +33,6 @@ export async function removeDeletion(database: Database, workspaceId: string): P
   return rowCount === 0;
 }
 
-/** Returns the ids of all deleted workspaces. */
 export async function listDeletedIds(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>({
     name: "list_deleted_workspaces",
@@ -60,7 +59,7 @@ export async function finishErasure(database: Database, workspaceId: string): Pr
   return rowCount === 1;
 }
 
-/** Lists the ids of up to `limit` sessions of a workspace that are not erased, in ascending order, after the id `after`. */
+/** Lists the ids of a workspace's sessions, without erased ones: at most `limit`, in ascending order, after the id `after`. */
 export async function listSessionIds(
   database: Database,
   workspaceId: string,

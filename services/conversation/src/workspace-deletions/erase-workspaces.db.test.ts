@@ -20,7 +20,6 @@ const log = {
 const run = (signal = new AbortController().signal, notifySettler = (): void => undefined) =>
   eraseDeletedWorkspaces({ database: system.database, notifySettler, log }, signal);
 
-/** Creates a workspace with sessions, a document, an evaluation and a key. */
 async function createWorkspace(sessions: number) {
   const bot = await createBot(system.database);
   const { workspaceId, slug: botSlug, id: botId } = bot;
@@ -57,7 +56,7 @@ async function countsOf(workspaceId: string) {
 
 const ERASED = { sessions: 0, messages: 0, documents: 0, evaluations: 0, bots: 0, erased: 1 };
 
-test("storeDeletion returns its deletion even if the workspace is restored after its first statement", async () => {
+test("storeDeletion returns the stored deletion even if the workspace is restored right after the INSERT", async () => {
   const { workspaceId } = await createBot(system.database);
   const query = async (...args: Parameters<Database["query"]>) => {
     const result = await system.database.query(...args);
@@ -67,7 +66,7 @@ test("storeDeletion returns its deletion even if the workspace is restored after
   expect(await storeDeletion({ query } as Database, workspaceId)).toMatchObject({ workspaceId });
 });
 
-test("storeDeletion returns the time of the first deletion", async () => {
+test("storeDeletion keeps the time of the first deletion when it is called again", async () => {
   const { workspaceId } = await createBot(system.database);
   const first = await storeDeletion(system.database, workspaceId);
   expect(await storeDeletion(system.database, workspaceId)).toEqual(first);
@@ -91,7 +90,7 @@ test("the next run continues an interrupted one, and the workspace cannot be res
   const { workspaceId } = await createWorkspace(120);
   await deleteDaysAgo(workspaceId, 31);
   const stopping = new AbortController();
-  // Stops during the first batch, when the erasure has begun.
+  // Stops during the first batch.
   await run(stopping.signal, () => stopping.abort());
   expect(await countsOf(workspaceId)).toMatchObject({ bots: 1, erased: 0 });
   expect(await removeDeletion(system.database, workspaceId)).toBe(false);

@@ -40,7 +40,7 @@ async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, si
   log.info({ workspace_id: workspaceId }, "workspace erased");
 }
 
-/** Returns whether every session is erased. If a session cannot be erased, logs the error and continues with the next session. */
+/** Returns whether every session is erased. */
 async function eraseSessions(
   { database, notifySettler, log }: EraseWorkspacesDeps,
   workspaceId: string,

@@ -1,8 +1,8 @@
 import { type Database, slowQuery, transaction } from "@parley/service-kit";
 
-/** The server's limit for each statement: enough for a document of 16 MiB with embeddings. */
+/** The server's limit for a statement: enough to delete a document of 16 MiB with embeddings. */
 const TIMEOUT_MS = 120_000;
-/** The client's limit. It is longer, so that the server cancels a slow statement before the client gives up. */
+/** The client's limit: longer, so that the server cancels a slow statement before the client gives up. */
 const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
 
 const DELETE_DOCUMENT = `

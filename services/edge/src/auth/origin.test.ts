@@ -49,7 +49,7 @@ test("an entry with a scheme and a port allows only that scheme and port", () =>
   expect(allows("capacitor://localhost")).toBe(true);
 });
 
-test("localhost is allowed over http, and on any port unless the entry names one", () => {
+test("localhost is allowed over http and https, on any port unless the entry names one", () => {
   const any = createOriginMatcher(["localhost", "127.0.0.1"]);
   expect(any("http://localhost:3000")).toBe(true);
   expect(any("https://localhost")).toBe(true);

@@ -6,27 +6,26 @@ import { createKeyResolver } from "./public-keys.client.ts";
 
 const FOUND = { workspaceId: "ws", botId: "bot", allowedDomains: [], display: undefined };
 
-/** The window of failed lookups, and a moment. */
+/** Slightly longer than the window in which failed lookups are counted. */
 const WINDOW_MS = 1_050;
 
-/** Creates a resolver for which only keys with `valid` exist. The lookup of a key with `slow` takes until `finishSlow` is called. */
+/** Only keys that contain `valid` exist. The lookup of a key that contains `slow` takes until `finishSlow` is called. */
 function createResolver() {
-  const looked: string[] = [];
+  const lookedUp: string[] = [];
   const { promise: finished, resolve: finishSlow } = Promise.withResolvers<void>();
   const resolveKey = async ({ publicKey }: { publicKey: string }) => {
-    looked.push(publicKey);
+    lookedUp.push(publicKey);
     if (publicKey.includes("slow")) await finished;
     if (!publicKey.includes("valid")) throw new RpcError(status.NOT_FOUND, "invalid_api_key", "no such key");
     return FOUND;
   };
   const resolve = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
-  /** Returns the status of a client's lookup. */
   const statusOf = (publicKey: string, client = "client") =>
     resolve(publicKey, client).then(
       () => 200,
       (error: { status: number }) => error.status,
     );
-  return { statusOf, finishSlow, looked };
+  return { statusOf, finishSlow, lookedUp };
 }
 
 const keys = (name: string, count: number) => Array.from({ length: count }, (_, index) => `svc_pk_${name}_${index}`);
@@ -42,7 +41,7 @@ test("a client may look up 20 unknown keys a second, and any number of valid one
 });
 
 test("a slow lookup of a valid key does not permit more lookups of unknown keys in a later second", async () => {
-  const { statusOf, finishSlow, looked } = createResolver();
+  const { statusOf, finishSlow, lookedUp } = createResolver();
   const slow = keys("slow_valid", 20).map((key) => statusOf(key));
   await sleep(WINDOW_MS);
   const first = await Promise.all(keys("unknown", 20).map((key) => statusOf(key)));
@@ -50,11 +49,11 @@ test("a slow lookup of a valid key does not permit more lookups of unknown keys 
   finishSlow();
   expect(await Promise.all(slow)).toEqual(Array(20).fill(200));
   expect(await statusOf("svc_pk_other")).toBe(429);
-  expect(looked).toHaveLength(40);
+  expect(lookedUp).toHaveLength(40);
 });
 
 test("an unknown key is looked up again 4 s after the start of its lookup", async () => {
-  const { statusOf, finishSlow, looked } = createResolver();
+  const { statusOf, finishSlow, lookedUp } = createResolver();
   const now = vi.spyOn(performance, "now");
   onTestFinished(() => now.mockRestore());
   now.mockReturnValue(10_000);
@@ -66,9 +65,9 @@ test("an unknown key is looked up again 4 s after the start of its lookup", asyn
   await sleep(5);
   now.mockReturnValue(13_900);
   expect(await statusOf("svc_pk_slow_new")).toBe(401);
-  expect(looked).toHaveLength(1);
+  expect(lookedUp).toHaveLength(1);
   await sleep(5);
   now.mockReturnValue(14_001);
   expect(await statusOf("svc_pk_slow_new")).toBe(401);
-  expect(looked).toHaveLength(2);
+  expect(lookedUp).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import { HttpError, unavailable } from "../http/index.ts";
 import { serializeConfigBody } from "../widget/index.ts";
 import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
-/** A resolved public key: its bot, its allowed origins and the body of the config endpoint, which is serialized once per lookup. */
+/** A resolved public key. `configBody` is the body of the config endpoint, serialized once per lookup. */
 export type ResolvedKey = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
 
 export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<ResolvedKey>;
@@ -13,34 +13,34 @@ export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<R
 const CACHE_TTL_MS = 4_000;
 const MAX_KEYS = 10_000;
 const RESOLVE_TIMEOUT_MS = 2_000;
-const MAX_FAILED_LOOKUPS = 20;
-const FAILED_LOOKUPS_WINDOW_MS = 1_000;
-/** Every issued key matches. Other values are refused without a lookup. */
+const MAX_UNKNOWN_KEYS = 20;
+const UNKNOWN_KEYS_WINDOW_MS = 1_000;
+/** Every issued key matches. */
 const KEY_PATTERN = /^\w{8,128}$/;
 
 /**
  * Creates a resolver of public keys that caches results for 4 s, so that a revoked key is refused everywhere within 5 s. Keys that do not
- * exist have a cache of their own, and each client may look up at most 20 nonexistent keys a second. Guessing keys can therefore neither
- * evict valid keys nor flood the conversation service. The resolver throws
+ * exist have a cache of their own, and each client may look up at most 20 of them a second. Guessing keys can therefore neither evict valid
+ * keys nor flood the conversation service. The resolver throws
  * - 401 invalid_api_key if the key does not exist or is revoked,
- * - 429 rate_limited if the key is not cached and the client has used up its failed lookups,
- * - 503 unavailable if the conversation service does not answer.
+ * - 429 rate_limited if the key is not cached and the client has reached this limit,
+ * - 503 unavailable if the call to the conversation service fails.
  */
 export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolver {
   const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS });
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   /**
-   * Each client's lookups in its current window. Every lookup counts as failed from its start, so that concurrent lookups are limited too. If
-   * the key exists or the call fails, the lookup is subtracted from the window in which it started.
+   * The number of unknown keys that each client has looked up in its current window. A lookup is counted when it starts, so that concurrent
+   * lookups are limited too. It is subtracted from its window if the key exists or the call fails.
    */
-  const failedLookups = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: FAILED_LOOKUPS_WINDOW_MS });
+  const lookupWindows = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: UNKNOWN_KEYS_WINDOW_MS });
 
   function currentWindow(clientBucket: string): { count: number } {
-    const current = failedLookups.get(clientBucket);
+    const current = lookupWindows.get(clientBucket);
     if (current !== undefined) return current;
     const started = { count: 0 };
-    failedLookups.set(clientBucket, started);
+    lookupWindows.set(clientBucket, started);
     return started;
   }
 
@@ -49,7 +49,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     const startedAtMs = performance.now();
     const computeTtlMs = () => Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs));
     const window = currentWindow(clientBucket);
-    if (window.count >= MAX_FAILED_LOOKUPS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
+    if (window.count >= MAX_UNKNOWN_KEYS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
     window.count++;
     try {
       const { workspaceId, botId, allowedDomains, display } = await conversation.resolveKey(

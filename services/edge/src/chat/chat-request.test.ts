@@ -8,7 +8,7 @@ const blankCases = (blank: string): [string, object][] => [
   [`a key of ${JSON.stringify(blank)}`, { ...valid, public_key: blank }],
 ];
 
-/** Returns an object of `levels` nested levels. */
+/** Returns an object that is `levels` levels deep. */
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
 
 function parse(body: unknown) {
@@ -95,7 +95,7 @@ test("accepts 16 KiB of metadata made of the smallest values, and metadata 32 le
   expect(parse({ ...valid, visitor_metadata: nested(32) }).visitorMetadata).toBe(JSON.stringify(nested(32)));
 });
 
-test("accepts a body of the largest valid fields, also with every character escaped", () => {
+test("accepts a body whose fields have their maximum sizes, even with every character escaped", () => {
   const body = JSON.stringify({
     ...valid,
     message: "😀".repeat(4_000),
@@ -129,7 +129,7 @@ test("counts the message length in code points: accepts 4,000 emoji and refuses 
   expect(() => parse({ ...valid, message: "a".repeat(70_000) })).toThrow("message_too_long");
 });
 
-test("checks fields before length, and length before the session id", () => {
+test("checks the types of fields before the message's length, and the length before the session id", () => {
   expect(() => parse({ ...valid, public_key: 1, message: "a".repeat(5_000) })).toThrow("invalid_message");
   expect(() => parse({ ...valid, session_id: "x", message: "a".repeat(5_000) })).toThrow("message_too_long");
   expect(() => parse({ ...valid, session_id: "x" })).toThrow("invalid_session_id");

@@ -38,7 +38,6 @@ export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   return { publicKey, visitorId, ...parseTurnFields(body) };
 }
 
-/** Parses the body of POST /api/chat/playground/. */
 export function parsePlaygroundRequest(bytes: Uint8Array | undefined): PlaygroundRequest {
   const body = parseJsonObject(bytes);
   const botSlug = requiredText(body, "bot_slug");
@@ -91,7 +90,7 @@ function isExact(value: unknown): boolean {
   return typeof value !== "object" || value === null || Object.values(value).every(isExact);
 }
 
-/** Counts Unicode code points, as the contract's limits do. */
+/** Counts Unicode code points, like the contract's limits. */
 function isLongerThan(text: string, maxCharacters: number): boolean {
   if (text.length <= maxCharacters) return false;
   if (text.length > 2 * maxCharacters) return true;

@@ -29,7 +29,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     bodyLimit: MAX_TURN_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
-      // The phase "token" is the check of the access token.
+      // In the phase "token", the edge checks the access token.
       const stopwatch = new Stopwatch(deps.monotonicMs, "token");
       const caller = await authenticate(deps, request, reply);
       stopwatch.enter("limits");
@@ -39,7 +39,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       const clientBucket = userBucket(caller);
       await enforce(deps.limiter, policy, clientBucket, reply);
-      // The phase of the bot's lookup has the name "key" because POST /api/chat/ finds the bot by its public key.
+      // The bot's lookup is the phase "key", as in POST /api/chat/, which finds the bot by its public key.
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
       const { referer = "", "user-agent": userAgent = "" } = request.headers;

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { RunningTurns, Stopwatch } from "../turns/index.ts";
 import { type KeyedRequest, type KeyedStreamDeps, streamKeyedTurn } from "./stream-keyed-turn.ts";
 
-/** Sends a request to a server of its own. Returns the server's response object. */
+/** Starts a server, sends it a request, and returns the server's response object. */
 async function openResponse(): Promise<ServerResponse> {
   const opened = Promise.withResolvers<ServerResponse>();
   const server = createServer((_, response) => opened.resolve(response));
@@ -18,7 +18,7 @@ async function openResponse(): Promise<ServerResponse> {
   return opened.promise;
 }
 
-test("a request that waits for the end of a lost edge's turn ends at once when its stream must end", async () => {
+test("a request that waits for the end of a lost edge's turn ends immediately when its stream's endSignal is aborted", async () => {
   const raw = await openResponse();
   const ending = new AbortController();
   const findTurn = vi.fn(async () => ({ turn: { turnId: "t", messageId: 7n, edgeId: "other edge" } }));

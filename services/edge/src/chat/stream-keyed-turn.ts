@@ -36,10 +36,8 @@ export type KeyedStreamDeps = StreamDeps & {
 export type KeyedRequest = TurnRequest & TurnKey;
 
 const FIND_TIMEOUT_MS = 2_000;
-/** How often waitForEnd reads the turn of another edge from the database. */
 const POLL_INTERVAL_MS = 1_000;
 
-/** One request with an idempotency key and its response. */
 type Exchange = {
   deps: KeyedStreamDeps;
   turn: KeyedRequest;
@@ -97,7 +95,7 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
   else await streamExisting(exchange, opening.existing);
 }
 
-/** Called if this process runs as many keyed turns of the session as it may. Streams the key's turn. Throws 503 overloaded if there is none. */
+/** For a session that has reached its limit of running keyed turns. Streams the key's turn, or throws 503 overloaded if the key is new. */
 async function streamAtSessionCap(exchange: Exchange): Promise<void> {
   const { deps, turn, stream } = exchange;
   try {
@@ -110,7 +108,6 @@ async function streamAtSessionCap(exchange: Exchange): Promise<void> {
   }
 }
 
-/** Streams the reply of a turn that this process runs. */
 async function streamRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
   const opening = await waitForOpening(exchange, reply);
   if (opening.isHere) await follow(exchange, reply, false);
@@ -126,7 +123,7 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
   }
 }
 
-/** Counts a refused stream and returns the 503: the session has too many running replies, or the reply has too many readers. */
+/** Returns the 503, and counts it, for a session with too many running replies or a reply with too many readers. */
 function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloaded(cause);
@@ -149,14 +146,17 @@ async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean):
   });
 }
 
-/** Streams a turn that is in the database: replays it if it has ended, or else attaches to the edge that runs it. */
+/**
+ * Streams a turn that is in the database. Replays it if it has ended, or attaches to the edge that runs it. If no edge runs it, closes it and then
+ * replays it.
+ */
 async function streamExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps } = exchange;
   const stored = readStoredReply(existing);
   if (stored !== undefined) return replay(exchange, existing, stored);
   if (existing.edgeId !== deps.turnDeps.edgeId) return streamRemote(exchange, existing);
   const local = deps.turnDeps.runningTurns.get(existing.turnId)?.reply;
-  // The turn may have been opened since this request looked for its key.
+  // The turn may have been opened since streamKeyedTurn looked for it.
   if (local !== undefined) return streamRunning(exchange, local);
   await closeAbandonedTurn(deps.turnDeps.conversation, exchange.turn.workspaceId, existing.turnId).catch(
     (error: unknown) => {
@@ -185,10 +185,7 @@ async function sendText(reader: ReplyReader, text: string, start: number): Promi
   }
 }
 
-/**
- * Streams a reply from the edge that runs its turn. If that edge cannot be reached or is lost, sends heartbeats until the database has the
- * stored end.
- */
+/** Streams a reply from the edge that runs its turn. If that edge cannot be reached or is lost, sends heartbeats until the turn is closed. */
 async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps, turn, position, stream } = exchange;
   const messageId = Number(existing.messageId);
@@ -201,7 +198,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
     const code = error instanceof RpcError ? error.code : "";
     if (code === "invalid_last_event_id") throw invalidEventId();
     if (code === "overloaded") throw refuseAtCap(deps, error);
-    // The other edge has closed the turn.
+    // The other edge has already closed the turn.
     if (code === "turn_not_found") return streamExisting(exchange, await findTurn(deps, turn));
     // After any other error, waitForEnd reads the outcome from the database.
   }
@@ -209,7 +206,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
     await parts?.return(undefined);
     return;
   }
-  // This process can stop before the other edge's turn ends. The client then resumes elsewhere.
+  // A drain resets this connection immediately, because the client can resume the reply on another edge.
   stream.markForwarded();
   const reader = openReader(exchange, messageId, offset);
   if (parts !== undefined) {
@@ -222,20 +219,20 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
         if (ending !== undefined) return reader.end(ending);
       }
     } catch {
-      // The other edge is gone, or does not know the stored outcome. waitForEnd reads the outcome from the database.
+      // The other edge is gone, or does not know the stored outcome.
     }
   }
   await waitForEnd(exchange, reader, offset);
 }
 
-/** Sends heartbeats until the database has the end of a turn, and then sends the rest of the reply. */
+/** Sends heartbeats until the turn is closed in the database, and then sends the rest of the reply. */
 async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader, offset: number): Promise<void> {
   while (!stream.endSignal.aborted) {
     const found = await findTurn(deps, turn).catch((error: HttpError) => error);
     if (found instanceof HttpError && found.status === 404) break;
     const stored = found instanceof HttpError ? undefined : readStoredReply(found);
     if (stored !== undefined) {
-      // The stored text lacks text that the client has. Close the connection: the client reconnects and gets 400 invalid_last_event_id.
+      // The client has text that was not stored. When it reconnects, it gets 400 invalid_last_event_id.
       if (!isOffset(stored.text, offset)) break;
       deps.attachMetrics.attaches.inc({ where: "stored" });
       await sendText(reader, stored.text, offset);
@@ -246,7 +243,7 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
   reader.disconnect();
 }
 
-/** Finds the turn of the request's idempotency key. Throws an HttpError. */
+/** Throws an HttpError. */
 async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
   const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
   try {
@@ -273,7 +270,6 @@ function isOffset(text: string, offset: number): boolean {
   return offset <= text.length && !splitsSurrogatePair(text, offset);
 }
 
-/** Takes the response over from Fastify and opens it. */
 function openReader({ response, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
   const meta = { session_id: turn.sessionId, message_id: messageId };
   return openReplyReader(response.raw, meta, offset, {

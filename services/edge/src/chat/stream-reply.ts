@@ -25,6 +25,6 @@ export async function streamReply(
     return streamKeyedTurn(deps, keyed, position, context);
   }
   if (lastEventId === undefined) return streamTurn(deps, turn, context);
-  // Without a key, there is no reply to resume. A client that repeats the request by itself after a lost connection must not open a second turn.
+  // Without a key, there is no reply to resume. A client that reconnects automatically must not open a second turn.
   await context.reply.headers(STREAM_HEADERS).send("");
 }

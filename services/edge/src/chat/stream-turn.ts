@@ -9,7 +9,7 @@ export const HEARTBEAT_MS = 15_000;
 export type StreamDeps = { turnDeps: TurnDeps; streams: StreamRegistry };
 
 export type HttpContext = {
-  /** The bucket in which the caller's open streams count. */
+  /** The rate-limit bucket of the caller: an address or a user. */
   clientBucket: string;
   reply: FastifyReply;
   stopwatch: Stopwatch;
@@ -32,8 +32,7 @@ export async function streamTurn(
     endSignal: stream.endSignal,
   });
   try {
-    // If the client leaves or stops the reply, the turn ends as `cancelled`. If the process stops, only endSignal is aborted, and the turn ends
-    // with an error.
+    // If the client leaves or stops the reply, the turn ends as `cancelled`. If the process stops, the turn ends with an error.
     const context = { sink, cancelSignal: stream.clientGoneSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     deps.streams.reportTurn(report, stopwatch, reply.request.log);

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpError } from "../http/index.ts";
 
-/** The headers of a chat request that start or resume a reply with an idempotency key. */
+/** The headers of a chat request for idempotency and resumption. */
 export type ResumeHeaders = {
-  /** The idempotency key; undefined without the header. */
+  /** The idempotency key. */
   key: string | undefined;
-  /** The Last-Event-ID header as sent; undefined without it. */
+  /** As sent. */
   lastEventId: string | undefined;
 };
 
@@ -17,7 +17,7 @@ export type ReplyPosition = { messageId: number; offset: number };
 const KEY = /^[!-~]{1,255}$/;
 const EVENT_ID = /^([1-9]\d{0,15})-(0|[1-9]\d{0,8})$/;
 
-/** Reads the headers. Throws 400 invalid_idempotency_key. */
+/** Throws 400 invalid_idempotency_key. */
 export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
   const { "idempotency-key": key, "last-event-id": lastEventId } = headers;
   return {
@@ -26,13 +26,13 @@ export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
   };
 }
 
-/** Returns the value if it has the format of an idempotency key. Throws 400 invalid_idempotency_key if not. */
+/** Throws 400 invalid_idempotency_key if the value does not have the format of an idempotency key. */
 export function requireKey(value: unknown): string {
   if (typeof value !== "string" || !KEY.test(value)) throw new HttpError(400, "invalid_idempotency_key");
   return value;
 }
 
-/** Parses the id of an event, `<message id>-<offset>`. Throws 400 invalid_last_event_id if it has another format. */
+/** Parses `<message id>-<offset>`. Throws 400 invalid_last_event_id. */
 export function parseEventId(value: string): ReplyPosition {
   const [, messageId, offset] = EVENT_ID.exec(value) ?? [];
   if (messageId === undefined) throw invalidEventId();
@@ -51,7 +51,7 @@ export function hashKey(source: "widget" | "playground", caller: string, key: st
   return sha256(JSON.stringify([source, caller, key]));
 }
 
-/** Hashes the part of a request that must not change when its key is reused: the message. Metadata and referrer change from page to page. */
+/** Only the message must stay the same when a key is reused. Metadata and referrer change from page to page. */
 export function hashRequest(message: string): Uint8Array {
   return sha256(message);
 }

@@ -3,7 +3,7 @@ import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
 
-/** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the connection has no traffic during the silence. */
+/** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the server sends nothing during the silence. */
 export const MAX_SILENCE_MS = 30_000;
 
 /** Parses the body of POST /api/doctor/. The silence defaults to 0. */

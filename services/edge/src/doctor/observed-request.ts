@@ -33,7 +33,6 @@ export type ObservedRequest = {
     from: "connection" | "x-forwarded-for";
   };
   http_version: string;
-  /** Names of the proxy headers in the request. */
   forwarded_headers: string[];
 };
 

@@ -23,7 +23,7 @@ export async function* handleAttachTurn(
 }
 
 /**
- * Attaches a reader to a reply. Yields an empty response and then what the reader receives. While the consumer processes a response, the
+ * Attaches a reader to a reply. Yields an empty response, and then the reply's text and end. While the consumer processes a response, the
  * reply collects new text for the next one.
  */
 async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal): AsyncGenerator<Response> {
@@ -67,7 +67,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
       yield response;
       if (response.end !== undefined) return;
       onSent();
-      // A microtask of the reply passes on the text that arrived meanwhile. Let it run first.
+      // In a microtask, the reply passes the text that arrived meanwhile to the reader. Let it run first.
       await Promise.resolve();
     }
   } finally {

@@ -43,6 +43,7 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...TURN, workspaceId }));
   await expect(cancel).rejects.toMatchObject({ code: "turn_not_found" });
   expect(reply.cancelSignal.aborted).toBe(false);
+  // Each call closes the turn with this id in the caller's own workspace, where it does not exist.
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 

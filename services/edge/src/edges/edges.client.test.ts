@@ -34,13 +34,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The number of readers that are attached to turns of the server. */
+/** The number of open AttachTurn calls. */
 let attached = 0;
 
-/**
- * Starts an edge's server and returns its port. AttachTurn sends "Hi" and then stays open until the reader leaves. CancelTurn always returns the
- * outcome `cancelled`.
- */
+/** Starts an edge's server and returns its port. AttachTurn sends "Hi" and then stays open until the reader leaves. */
 async function startServer(tlsDir?: string): Promise<number> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);
@@ -79,7 +76,7 @@ test("calls an edge by its address and verifies the name in its certificate", as
   });
 });
 
-test("refuses a call whose token belongs to another process that had the same address before", async () => {
+test("a call is refused if its token belongs to an earlier process with the same address", async () => {
   const port = await startServer();
   await expect(clients().cancel("ws", turnAt(port, "token of another process"))).rejects.toMatchObject({
     code: "unauthenticated",

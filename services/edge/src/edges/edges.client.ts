@@ -4,16 +4,15 @@ import { type AttachTurnResponse, EdgeService } from "@parley/rpc/edge";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import { channelCredentials, MAX_GENERATION_MS } from "@parley/service-kit";
 
-/** Must exceed STOP_TIMEOUT_MS, for which the other edge waits for the stored outcome. */
+/** Must exceed STOP_TIMEOUT_MS, the time for which the other edge waits until the outcome is stored. */
 const CANCEL_TIMEOUT_MS = 14_000;
-/** An edge that sends no first response in this time counts as unreachable. */
 const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 
 /** Calls the edge that runs a turn. */
 export type EdgeClients = {
   /**
-   * Streams the reply of a running turn. Waits for the edge's first response, which is empty, and resolves with the responses that follow it.
-   * A caller that does not read them must call `return`. Throws RpcError, or returns undefined if the edge has no address.
+   * Streams the reply of a running turn, from `offset`. Waits for the edge's first response, which is empty, and resolves with the responses that
+   * follow it. A caller that does not read them to the end must call `return`. Throws RpcError. Returns undefined if the edge has no address.
    */
   attach(
     workspaceId: string,
@@ -21,7 +20,7 @@ export type EdgeClients = {
     offset: number,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<AttachTurnResponse> | undefined>;
-  /** Cancels a turn and returns its stored outcome, or undefined if the edge has no address. Throws RpcError. */
+  /** Cancels a turn and returns its stored outcome. Throws RpcError. Returns undefined if the edge has no address. */
   cancel(workspaceId: string, turn: StoredTurn): Promise<Outcome | undefined>;
 };
 
@@ -79,10 +78,7 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
   };
 }
 
-/**
- * Yields the items. Calls `close` at their end, after an error, or when the caller calls `return`. Does not call it if the caller calls `return`
- * before the first `next`.
- */
+/** Calls `close` after the last item, after an error, or when the caller calls `return`, but not if it calls `return` before the first `next`. */
 async function* closeAfter<T>(items: AsyncIterable<T>, close: () => void): AsyncGenerator<T> {
   try {
     yield* items;
@@ -91,7 +87,6 @@ async function* closeAfter<T>(items: AsyncIterable<T>, close: () => void): Async
   }
 }
 
-/** Returns the address of a host and a port. An IPv6 address needs brackets. */
 export function formatAddress(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

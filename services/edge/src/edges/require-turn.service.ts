@@ -6,8 +6,8 @@ export type EdgeCallDeps = { turnDeps: TurnDeps };
 type TurnIds = { edgeId: string; workspaceId: string; turnId: string };
 
 /**
- * Returns a turn that this process runs. Throws other_edge if the call is for another process. If this process runs no turn with this id and
- * workspace, closes the turn with this id and workspace in the database as an error, and throws turn_not_found.
+ * Returns a turn that this process runs. Throws other_edge if the call is for another process. If this process does not run the turn, closes
+ * it with the outcome ERROR and throws turn_not_found.
  */
 export async function requireTurn(
   { turnDeps }: EdgeCallDeps,

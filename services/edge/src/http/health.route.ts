@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoint } from "./plugins/methods.plugin.ts";
 
-/** GET and HEAD of /healthz/live and /healthz/ready on the public port. Some load balancers probe with HEAD. */
+/** Adds the health checks of the public port, also for HEAD, because some load balancers use it. */
 export function healthRoutes(app: FastifyInstance, checkReady: () => boolean): void {
   const health = { method: "GET", head: true, config: {} } as const;
   endpoint(app, {

@@ -4,7 +4,7 @@ import { shapeOf } from "./json-shape.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The maximum body size of stop, rating and doctor. A request with an invalid public key of thousands of characters fits, so it gets
+ * The maximum body size of the stop, rating and doctor endpoints. A request with an invalid public key of thousands of characters fits, so it gets
  * invalid_api_key and not payload_too_large.
  */
 export const MAX_SMALL_BODY_BYTES = 8 * 1024;
@@ -14,7 +14,7 @@ export type JsonObject = Record<string, unknown>;
 
 /** One level for the body and 32 for visitor_metadata, the only nested field. */
 const MAX_LEVELS = 1 + 32;
-/** 16 KiB for visitor_metadata, which may consist of structure alone, and 1 KiB for the other fields. */
+/** Bytes that are neither white space nor string content: 16 KiB for visitor_metadata and 1 KiB for the other fields. */
 const MAX_STRUCTURE_BYTES = 17 * 1024;
 
 /**

@@ -15,7 +15,7 @@ test.each([
   expect(shape(text)).toEqual({ levels, structureBytes });
 });
 
-test("does not count string content as structure, also with escapes", () => {
+test("does not count the content of strings as structure, with or without escapes", () => {
   const texts = ["", "[{", '"', "\\", '\\"[', "\\\\", '\\\\"{,', "\u0000\ud83d\ude00\ud83d", "ä€😀"];
   for (const text of texts) {
     const json = JSON.stringify({ [text]: [text, 1] });

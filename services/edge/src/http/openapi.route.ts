@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { endpoint } from "./plugins/methods.plugin.ts";
 
-/** GET /openapi.json: the OpenAPI description of the public interface. */
 export function openapiRoute(app: FastifyInstance): void {
   const document = readFileSync(new URL("../../openapi.json", import.meta.url), "utf8");
   endpoint(app, {

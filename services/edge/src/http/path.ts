@@ -1,6 +1,6 @@
 /**
- * Returns the URL unchanged if the percent escapes of its path decode to UTF-8; otherwise with every percent sign of the path escaped, so that
- * the path decodes. The query needs no change: Fastify keeps a value that does not decode as it is.
+ * If the percent escapes of the URL's path do not decode to UTF-8, escapes every percent sign of the path, so that the path decodes. The query
+ * needs no change: Fastify accepts values that do not decode.
  */
 export function ensureDecodable(url: string): string {
   const [path = ""] = url.split("?", 1);

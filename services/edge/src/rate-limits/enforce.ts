@@ -2,7 +2,7 @@ import type { FastifyReply } from "fastify";
 import { HttpError } from "../http/index.ts";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
-/** Counts a request and sets the rate-limit headers. Throws 429 with Retry-After if the limit is reached. */
+/** Counts a request and sets the rate-limit headers. Throws 429 with Retry-After if the request exceeds the limit. */
 export async function enforce(
   limiter: RateLimiter,
   policy: Policy,

@@ -7,7 +7,7 @@ export type FallbackMetrics = {
   localDecisions: Counter;
 };
 
-/** Decides with `shared`; if that fails, with `local`. */
+/** Decides with `shared`, or with `local` if `shared` fails. */
 export function createFallbackLimiter(shared: RateLimiter, local: RateLimiter, metrics: FallbackMetrics): RateLimiter {
   return {
     async take(policy, subject) {

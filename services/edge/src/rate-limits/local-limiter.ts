@@ -31,10 +31,9 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     timestampsByKey.set(key, timestamps);
     requestCount += timestamps.length - previous.length;
     evict();
-    // Without further requests, the window is empty when the newest request leaves it. After a refusal, the next request is allowed when the
-    // oldest request leaves the window.
-    const requestMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
-    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: requestMs + policy.windowMs - nowMs };
+    // `resetMs` after an allowed request: the time until the window is empty. After a refusal: the time until its oldest request leaves it.
+    const requestAtMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
+    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: requestAtMs + policy.windowMs - nowMs };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

@@ -7,12 +7,12 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 /**
  * Limits how many malformed requests an address may send: requests that fail validation, are too large, or have a bad access token.
  * Above the limit, the routes with the hook `refuseOverLimit` refuse every request of the address before they read its body. They refuse
- * well-formed requests too, because finding out which requests are well-formed is the work that the limit saves.
+ * well-formed requests too, because only the work that the limit saves would show which requests are well-formed.
  */
 export type MalformedRequests = {
   /** Counts a malformed request. Returns the 429 to send instead if its address has sent too many. */
   count(request: FastifyRequest, reply: FastifyReply): Promise<HttpError | undefined>;
-  /** An onRequest hook: sends 429 while the request's address is above the limit. Reads only this process's memory. */
+  /** An onRequest hook that reads only this process's memory. */
   refuseOverLimit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
 };
 
@@ -20,8 +20,7 @@ export type MalformedRequests = {
 const MAX_REFUSED = 10_000;
 
 /**
- * Counts in `limiter`, which all replicas share. Each replica keeps its own list of refused addresses and adds an address when it
- * receives the first malformed request above the limit.
+ * All replicas share the counts of `limiter`. Each replica has its own list of refused addresses.
  * @param now a monotonic clock in milliseconds.
  */
 export function createMalformedRequests(limiter: RateLimiter, now: () => number): MalformedRequests {

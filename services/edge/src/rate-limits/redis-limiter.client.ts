@@ -84,21 +84,21 @@ function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
   /**
-   * The late reply that is watched. A Redis server replies in order, so watching one reply is enough. In a cluster, one slow server makes
-   * the whole cluster count as unresponsive.
+   * A Redis server replies in order, so watching one late reply is enough. In a cluster, one slow server makes the whole cluster count as
+   * unresponsive.
    */
-  let oldestLateReply: Promise<Reply> | undefined;
+  let watchedReply: Promise<Reply> | undefined;
   let isUnresponsive = false;
 
   function watchLateReply(reply: Promise<Reply>): void {
-    if (oldestLateReply !== undefined) return;
-    oldestLateReply = reply;
+    if (watchedReply !== undefined) return;
+    watchedReply = reply;
     const timer = setTimeoutAfterIo(UNRESPONSIVE_AFTER_MS - REPLY_TIMEOUT_MS, () => {
-      isUnresponsive = oldestLateReply === reply;
+      isUnresponsive = watchedReply === reply;
     });
     const onSettled = () => {
       clearTimeout(timer);
-      oldestLateReply = undefined;
+      watchedReply = undefined;
       isUnresponsive = false;
     };
     reply.then(onSettled, onSettled);

@@ -45,7 +45,7 @@ describeWith("redis", "the limiter on Redis", () => {
     let allowed: number | undefined;
     for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) {
       allowed = await countAllowed(attempt);
-      // Lets the late replies arrive: `take` of an unresponsive limiter rejects immediately.
+      // Lets the late replies arrive. Until then, `take` rejects immediately.
       if (allowed === undefined) await sleep(200);
     }
     expect(allowed).toBe(60);
@@ -53,17 +53,17 @@ describeWith("redis", "the limiter on Redis", () => {
 
   test("allows at most the limit in any window, also across window boundaries", async () => {
     const quick = { name: "quick", limit: 5, windowMs: 200 };
-    /** The times of the request and of the reply, between which Redis decided. */
+    /** For each allowed request, the times before it was sent and after its reply. Redis decided between them. */
     const passed: { before: number; after: number }[] = [];
     const startedAt = performance.now();
     const elapsedMs = () => performance.now() - startedAt;
     // On a stalled machine fewer requests pass, so the loop then continues.
     while (elapsedMs() < 900 || (passed.length < 15 && elapsedMs() < 20_000)) {
       const before = performance.now();
-      // On a stalled machine a reply may be late. The test then does not count the request as allowed.
+      // A late reply does not count as allowed.
       const decision = await replicas[0]?.take(quick, "a").catch(async (error: Error) => {
         expect(error.message).toMatch(/^redis (did not reply in time|is unresponsive)$/);
-        // Lets the late reply arrive: `take` of an unresponsive limiter rejects immediately.
+        // Lets the late reply arrive: `take` may reject without I/O, and the loop would then block the event loop.
         await nextIteration();
       });
       if (decision?.isAllowed) passed.push({ before, after: performance.now() });
@@ -153,7 +153,7 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 });
 
-describeWith("redis-server", "the limiter on Redis with a changed password", () => {
+describeWith("redis-server", "the limiter on Redis when the password changes", () => {
   let server: TestRedis;
   beforeAll(async () => {
     server = await startRedis({ args: ["--requirepass", "old"] });
@@ -207,7 +207,7 @@ describeWith("redis-server", "the limiter on Redis with a changed password", () 
       expect(refusals).toHaveLength(1);
       expect(lines.join("")).not.toContain("redis connection lost");
 
-      // The old password is removed and the limiter's connection is killed, so the limiter can reconnect only with the new password.
+      // From here, the limiter can reconnect only with the new password.
       await admin.acl("SETUSER", "default", "<old");
       const killed = await listConnections();
       await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");

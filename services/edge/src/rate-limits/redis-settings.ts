@@ -20,7 +20,7 @@ export type RedisSettings = Topology & {
   sentinelPassword?: string | undefined;
 };
 
-/** The settings as configured. The secrets may change while the edge runs. */
+/** The secrets may change while the edge runs. */
 export type RedisConfig = Topology & {
   urls: SecretSource<string[]>;
   sentinelPassword: SecretSource<string> | undefined;

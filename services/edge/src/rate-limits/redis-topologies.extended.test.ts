@@ -40,7 +40,7 @@ describeWith(
     });
 
     async function start(...args: string[]): Promise<TestRedis> {
-      // A replica stores the master's data in its directory.
+      // Each server needs a directory of its own, because a replica stores the master's data in it.
       const server = await startRedis({ args: ["--dir", await mkdtemp(join(directory, "server-")), ...args] });
       stops.push(() => server.stop());
       return server;
@@ -96,7 +96,7 @@ describeWith(
       expect(await replicaClient.exists("parley:rate:chat:b")).toBe(1);
     });
 
-    /** Starts a sentinel with a password and a quorum of one. Returns its port. */
+    /** Returns the sentinel's port. */
     async function startSentinel(masterPort: number): Promise<number> {
       const port = await freePort();
       const config = join(directory, "sentinel.conf");
@@ -128,7 +128,7 @@ describeWith(
         ];
       });
 
-      /** Starts a server whose only port for clients has TLS. Returns that port. */
+      /** Starts a server whose only port for clients has TLS. */
       async function startTls(port: number, ...args: string[]): Promise<number> {
         await start("--port", "0", "--tls-port", String(port), ...tlsArgs, ...args);
         return port;
@@ -158,12 +158,12 @@ describeWith(
           take(settings, subjects, { NODE_EXTRA_CA_CERTS: authorityFile }),
           take(settings, subjects, {}),
         ]);
-        // Redis allows five requests. If a reply was late, the request is repeated, and both attempts count.
+        // If Redis' reply is late, the process repeats the request, and both attempts count.
         expect(trusting).toMatch(/^[1-5] \d+$/);
         expect(other).toBe("unavailable");
       });
 
-      test("counts exactly on a cluster, whose certificates contain host names", async () => {
+      test("enforces the limit on a cluster whose certificates contain host names", async () => {
         const freed = await freePorts(4);
         const clusterArgs = (busPort: number, file: string) => [
           ...["--cluster-enabled", "yes", "--cluster-config-file", join(directory, file), "--tls-cluster", "yes"],
@@ -195,7 +195,7 @@ describeWith(
         const [allowed = 0, undecided = 0] = [0, 1].map((index) =>
           results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),
         );
-        // If a reply was late, the request is repeated although Redis may have allowed and counted it.
+        // A repeated request may have been allowed and counted before: its first attempt is among the undecided ones.
         expect(allowed).toBeLessThanOrEqual(names.length * policy.limit);
         expect(allowed + undecided).toBeGreaterThanOrEqual(names.length * policy.limit);
         const keys = await Promise.all(nodes.map((node) => node.dbsize()));

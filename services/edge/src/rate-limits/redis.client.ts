@@ -1,7 +1,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import type { RedisSettings } from "./redis-settings.ts";
 
-/** After this long without any reply, the connection is replaced: a network that drops packets reports no error. */
+/** A connection without any reply for this long is replaced, because a network that drops packets reports no error. */
 const SOCKET_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const SENTINEL_PORT = 26_379;
@@ -9,7 +9,7 @@ const REDIS_PORT = 6_379;
 
 const options = {
   connectionName: "parley-edge",
-  // A command that is resent after a reconnect would count twice. A queued command would delay a visitor.
+  // While disconnected, commands fail immediately: a queued command would delay a visitor, and a resent command could count twice.
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,

@@ -3,9 +3,9 @@ import type { Policy } from "./rate-limiter.ts";
 import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
-// Asks the limiter for one decision per element of `subjects`, with the Redis server in the arguments. Retries a request that gets no decision.
-// Prints the number of allowed requests and the number of attempts without a decision, or "unavailable" if a request gets no decision within
-// 3 s of the start. A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts.
+// A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts. Asks the limiter for one decision per
+// element of `subjects`, and retries when Redis does not decide. Prints the number of allowed subjects and the number of failed attempts, or
+// "unavailable" if an attempt fails later than 3 s after the start.
 
 const RETRY_TIMEOUT_MS = 3_000;
 

@@ -6,7 +6,7 @@ export type RatingRequest = { publicKey: string; sessionId: string; messageId: b
 
 const RATINGS = ["up", "down", ""] as const;
 
-/** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (`meta` event) or as a string (export). */
+/** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (as in the `meta` event) or a string (as in the export). */
 export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest {
   const body = parseJsonObject(bytes);
   const publicKey = requiredText(body, "public_key");

@@ -39,7 +39,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
   });
 }
 
-/** Parses the body of an erasure. Refuses unknown fields, because a caller may expect that such a field limits the erasure. */
+/** Refuses unknown fields, because a caller may expect that such a field limits the erasure. */
 function parseVisitorId(bytes: Uint8Array | undefined): string {
   const { visitor_id: visitorId, ...others } = parseJsonObject(bytes);
   if (typeof visitorId !== "string" || visitorId === "" || Object.keys(others).length > 0) throw invalidMessage();

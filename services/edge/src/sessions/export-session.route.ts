@@ -31,7 +31,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, clientBucket);
-      // Ends this handler's use of the slot. The slot stays taken until the response closes.
+      // The handler and the response both occupy the slot. From here, only the response does, until it closes.
       stream.release();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },
@@ -47,10 +47,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
   });
 }
 
-/**
- * Waits for the first chunk, so that an error can still change the status. Returns all chunks, including the first. The generator cancels the
- * call if the response closes early.
- */
+/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the response closes early. */
 async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
   let first: IteratorResult<ExportSessionResponse>;
   try {
@@ -74,12 +71,11 @@ async function* streamChunks(
 }
 
 /**
- * The response buffers one piece for a slow client. Each piece that leaves the buffer restarts the stall timeout of the stream registry. With
- * larger pieces, a client that reads slowly but steadily could be disconnected as stalled.
+ * Each piece that leaves the response's buffer restarts the stall timeout of the stream registry. With larger pieces, a client that reads slowly
+ * but steadily could be disconnected as stalled.
  */
 const PIECE_BYTES = 16 * 1024;
 
-/** Splits chunks into pieces of at most 16 KiB. */
 export async function* toSmallPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks)
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) yield chunk.subarray(start, start + PIECE_BYTES);

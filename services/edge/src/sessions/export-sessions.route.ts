@@ -14,7 +14,7 @@ import { parseExportQuery } from "./session-query.ts";
 
 const MAX_EXPORTS_PER_WORKSPACE = 2;
 const RETRY_AFTER_SECONDS = "10";
-/** The fastest level: exports are large, and their text compresses well at every level. */
+/** The fastest level, because exports are large and compress well at every level. */
 const GZIP_LEVEL = 1;
 
 const FORMATS = [
@@ -39,7 +39,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         await enforce(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
         const stream = deps.streams.open(reply.raw, clientBucket);
-        // Ends this handler's use of the slot. The slot stays taken until the response closes.
+        // No turn writes to this stream. The response holds the slot until it closes.
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
@@ -57,11 +57,11 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
   }
 }
 
-/** Limits how many exports a workspace has open in this process. */
+/** Limits the open exports of each workspace in this process. */
 class OpenExports {
   readonly #counts = new Map<string, number>();
 
-  /** Counts an export. Returns the function that stops counting it. Throws 429 too_many_exports at the limit. */
+  /** Counts an export until the returned function is called. Throws 429 too_many_exports at the limit. */
   open(workspaceId: string): () => void {
     const count = this.#counts.get(workspaceId) ?? 0;
     if (count >= MAX_EXPORTS_PER_WORKSPACE)
@@ -96,7 +96,7 @@ async function* exportParts(
   }
 }
 
-/** Waits for the first part, so that an error can still change the status. Returns all parts, including the first. */
+/** Waits for the first part, so that an error can still change the status. Returns all parts. */
 async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Promise<AsyncGenerator<Uint8Array>> {
   const first = await parts.next().catch((error: unknown) => {
     throw toHttpError(error);
@@ -118,6 +118,6 @@ function toReadable(parts: AsyncIterable<Uint8Array>): Readable {
 /** Flushes each part, so that a broken download contains every part that was sent. */
 function compress(body: Readable) {
   const gzip = createGzip({ level: GZIP_LEVEL, flush: constants.Z_SYNC_FLUSH });
-  // The callback ignores errors: an error of the body destroys the compressed stream, and Fastify then destroys the response.
+  // Ignores errors, because an error of the body destroys the compressed stream, and Fastify then destroys the response.
   return pipeline(body, gzip, () => undefined);
 }

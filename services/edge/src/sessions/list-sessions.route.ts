@@ -33,7 +33,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
   });
 }
 
-/** Translates an error of a call to the conversation service whose request was built from query parameters. */
+/** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that a query parameter is invalid. */
 export function toHttpError(error: unknown) {
   const isInvalid = error instanceof RpcError && error.status === status.INVALID_ARGUMENT;
   return isInvalid ? invalidParameter({ cause: error }) : unavailable(error);

@@ -41,7 +41,7 @@ test.each([
     await app.close();
   });
   client.write(`GET /api/conversations/${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-  // Waits until the kernel's buffers are full and the export reads no more chunks.
+  // Waits until the kernel's buffers are full, so that the export reads no more chunks.
   for (let before = -1; before < chunks; await sleep(300)) before = chunks;
   expect(chunks).toBeGreaterThan(0);
   await expect.poll(async () => (await metrics.buffered.get()).values[0]?.value, { timeout: 3_000 }).toBeGreaterThan(0);

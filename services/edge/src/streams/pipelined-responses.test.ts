@@ -26,14 +26,14 @@ async function pipelineTwoRequests() {
   return { client, first, second };
 }
 
-test("disconnect resets the connection even if the reader's response waits behind another one", async () => {
+test("disconnect resets the connection even if the response waits behind another one", async () => {
   const { client, second } = await pipelineTwoRequests();
   const closed = once(client, "error");
   openReplyReader(second, META, 0, OPTIONS).disconnect();
   expect(await closed).toMatchObject([{ code: "ECONNRESET" }]);
 });
 
-test("a response that waits behind another one of its connection does not count as stalled", async () => {
+test("a response that waits behind another one on its connection does not count as stalled", async () => {
   const { second } = await pipelineTwoRequests();
   vi.useFakeTimers({ toFake: ["setInterval"] });
   onTestFinished(() => void vi.useRealTimers());

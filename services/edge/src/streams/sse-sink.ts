@@ -10,13 +10,12 @@ import {
 export type SseOptions = {
   /** Takes the response over from Fastify and returns the headers to send with the status line. */
   open: () => OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
-  /** Interval of comments during silence. They keep proxies from closing the stream as idle. */
+  /** Interval of SSE comments during silence, so that proxies do not close the stream as idle. */
   heartbeatMs: number;
   /** Once aborted, writes no longer wait for a slow client. */
   endSignal: AbortSignal;
 };
 
-/** Headers of every SSE response. */
 export const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
   // no-transform: a proxy that compresses would delay events. x-accel-buffering: nginx buffers by default.
@@ -24,7 +23,6 @@ export const STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** Writes Server-Sent Events to a response that Fastify has handed over. */
 class SseWriter {
   readonly #raw: ServerResponse;
   readonly #options: SseOptions;
@@ -65,7 +63,6 @@ class SseWriter {
   }
 }
 
-/** Writes the events of a turn's end. */
 function writeEnd(writer: SseWriter, { blocked, error, done }: TerminalEvents, id?: string): void {
   if (blocked !== undefined) writer.write("blocked", blocked, id);
   if (error !== undefined) writer.write("error", error, id);
@@ -90,9 +87,9 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
 }
 
 /**
- * Opens a response for one reader of a reply whose events have ids, and writes `meta`. An id names the message and the offset in its text,
- * in UTF-16 code units, that the client has reached after the event.
- * @param offset where the reader continues; 0 for the start.
+ * Starts a response whose events have ids, and writes `meta`. An id is `<message id>-<offset>`. The offset is the number of UTF-16 code units
+ * of the reply that the client has after the event.
+ * @param offset where the client continues; 0 for the start.
  */
 export function openReplyReader(
   raw: ServerResponse,
@@ -111,18 +108,18 @@ export function openReplyReader(
       return writer.write("token", { text }, id) ? undefined : writer.drained();
     },
     end: (ending) => writeEnd(writer, createTerminalEvents(ending), id),
-    // A reset also drops the buffered data. The client cannot mistake a reset for the end of the stream.
+    // The client cannot mistake a reset for the end of the stream.
     disconnect: () => resetConnection(raw),
   };
 }
 
 /** Resets the connection of a response, and drops the data in the kernel's send buffer. */
 export function resetConnection({ req }: ServerResponse): void {
-  // Not the response's socket: if the client pipelines requests, it is null until the earlier responses have ended.
+  // If the client pipelines requests, the response's own socket is null until the earlier responses have ended.
   req.socket.resetAndDestroy();
 }
 
-/** Resolves when the buffer has drained, the connection has closed or the stream must end. */
+/** Also resolves when the connection closes or the stream must end. */
 function waitForDrain(raw: ServerResponse, endSignal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {

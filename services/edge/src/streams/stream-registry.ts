@@ -29,7 +29,7 @@ export type StreamHandle = {
 
 /** Counts, limits and reports the open streams of this process, and ends them when it stops. */
 export type StreamRegistry = {
-  /** Opens a stream for a response, counted for a client's bucket. Throws 503 at a cap or while the process ends its streams. */
+  /** Opens a stream for a response. Throws 503 at a cap or while the process ends its streams, and 499 if the client has left. */
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
@@ -44,7 +44,7 @@ export type StreamRegistry = {
 
 type OpenStream = {
   raw: ServerResponse;
-  /** When the client was last seen to receive data. */
+  /** The last time at which the client received data or no data was waiting for it. */
   lastProgressMs: number;
   /** A controller of its own, because with AbortSignal.any() listeners would leak until the next full garbage collection. */
   endController: AbortController;
@@ -56,10 +56,7 @@ const STALL_TIMEOUT_MS = 30_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
 /** While the process ends its streams: a client that has not received everything this long after release() is disconnected. */
 const SHUTDOWN_STALL_TIMEOUT_MS = 1_000;
-/**
- * The phases before the first token in which Parley itself spends the time: all but `queue`, `provider` and `tools`. docs/operations/explain.md
- * describes each phase.
- */
+/** The phases before the first token that are Parley's overhead: all but `queue`, `provider` and `tools`. See docs/operations/explain.md. */
 const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "own"];
 
 /** @param now a monotonic clock in milliseconds. */
@@ -93,7 +90,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     for (const stream of streams) {
       const { raw } = stream;
       bufferedBytes += raw.writableLength;
-      // Without a socket, the response waits behind another one of its connection.
+      // A response without a socket waits for an earlier response on its connection (HTTP pipelining).
       if (raw.writableLength === 0 || raw.socket === null) stream.lastProgressMs = nowMs;
       else if (nowMs - stream.lastProgressMs >= STALL_TIMEOUT_MS) {
         metrics.stalled.inc();
@@ -138,8 +135,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         clientGoneController.abort();
         endController.abort();
       };
-      // Not the close event of request.raw, which is emitted as soon as the body is read (fastify#4690). The response emits its own close event
-      // when it is complete or the connection closes.
+      // Not the close event of request.raw, which is emitted as soon as the body is read (fastify#4690).
       raw.once("close", () => {
         streams.delete(stream);
         if (!raw.writableFinished) cancel();

@@ -2,7 +2,7 @@ import { Registry } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { createStreamMetrics } from "./stream.metrics.ts";
 
-test("refused streams have a series for each reason from the start", async () => {
+test("the counter of refused streams has a series for each reason from the start", async () => {
   const registry = new Registry();
   createStreamMetrics(registry);
   const text = await registry.metrics();

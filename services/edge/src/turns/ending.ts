@@ -6,10 +6,7 @@ import { createFailureEvent, quotaExceededMessage } from "./failures.ts";
 /** The usage of a workspace at its cap. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
 
-/**
- * The end of a turn, as the database stores it, or an error if the stored outcome is unknown. The terminal events of a running and of a stored
- * reply are created from it.
- */
+/** The end of a turn as the database stores it. */
 export type TurnEnding = Readonly<{
   outcome: Outcome;
   /** Empty unless the outcome is `error`. */
@@ -64,7 +61,7 @@ function createErrorEvent(code: ErrorCode, quota: QuotaUsage | undefined): Termi
   return quota && { code, ...quota, message: quotaExceededMessage() };
 }
 
-/** Returns the stored end of a turn with its text. Returns undefined if the turn is running, or if this release does not know its outcome. */
+/** Returns undefined if the turn is running, or if this release does not know its outcome. */
 export function readStoredReply({ end }: StoredTurn): StoredReply | undefined {
   const ending = readEnding(end);
   return end && ending && { ending, text: end.content };

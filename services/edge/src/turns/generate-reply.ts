@@ -9,8 +9,8 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
 /**
- * How long a reply that has text may continue after its visitor has left or stopped it, or after the process has begun to end its streams. The
- * reply may be about to complete, because providers send the finish reason right after the last text.
+ * How long a reply that has text may continue after `endSignal` is aborted. It may be about to complete: providers send the finish reason right
+ * after the last text.
  */
 const FINISH_WAIT_MS = 500;
 
@@ -30,8 +30,8 @@ export type GenerationContext = {
 };
 
 /**
- * Streams the reply into the sink. If the call fails, returns an internal error with the text and tool calls received so far. Once the
- * text is complete, the reply is `done`: if the visitor disconnects then, the call continues until the token counts arrive.
+ * Streams the reply into the sink. If the Generate call fails, the result is an internal error with the text and tool calls received so far.
+ * Once the text is complete, the reply is `done`, and `endSignal` no longer cancels the call, so that the token counts arrive.
  */
 export async function generateReply(
   llm: RpcClient<typeof LlmService>,
@@ -98,7 +98,7 @@ type Cancellation = {
   dispose: () => void;
 };
 
-/** Returns a signal that cancels a Generate call when its stream must end: immediately, or after FINISH_WAIT_MS if the reply has text. */
+/** Returns a signal that is aborted with `endSignal`, or FINISH_WAIT_MS later if the reply has text. */
 function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Cancellation {
   const call = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -80,7 +80,7 @@ describe("KeyedReply", () => {
     expect(slow.state).toMatchObject({ text: "abc", offsets: [1, 3], end: ENDING });
   });
 
-  test("aborts allClientsGoneSignal once every request that waits for the opening has left", async () => {
+  test("aborts allClientsGoneSignal once the client of every request in waitForOpening has left", async () => {
     const { reply } = createReply();
     const clients = [new AbortController(), new AbortController()];
     for (const { signal } of clients) reply.waitForOpening(signal).catch(() => undefined);
@@ -144,7 +144,7 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["resumed"]);
   });
 
-  test("disconnects a reader when the outcome is not stored within 10 s, but not a reader that attached later", () => {
+  test("disconnects a reader that has waited 10 s for the stored outcome, but not one that attached later", () => {
     const { reply } = createReply(60_000);
     const [first, second] = [recordReader(), recordReader()];
     reply.attach(first.reader, 0, true);

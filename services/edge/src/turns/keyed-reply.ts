@@ -2,24 +2,23 @@ import type { StoredTurn } from "@parley/rpc/conversation";
 import type { TurnEnding, TurnSink } from "./ending.ts";
 import type { MetaEvent } from "./events.ts";
 
-/** Receives the text of a reply, from the reader's own position on. */
+/** Receives a reply's text from the reader's own position on. */
 export type ReplyReader = {
-  /** Sends a part of the text. Returns a promise while the reader is slow. */
+  /** Sends a part of the text. If the reader is slow, returns a promise that resolves when it can take more. */
   token(text: string, endOffset: number): Promise<void> | undefined;
   end(ending: TurnEnding): void;
   /** Closes the connection without a terminal event, because the stored outcome is unknown. The client resumes. */
   disconnect(): void;
 };
 
-/** OpenTurn's result. `isHere`: this process runs the turn. Otherwise the key belongs to a turn that the database already has. */
+/** OpenTurn's result. If `isHere`, this process runs the turn. Otherwise the key belongs to the turn `existing`. */
 export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn };
 
-/** How many readers a running turn may have. */
 const MAX_READERS = 8;
 /** How long a reader waits for the stored outcome after the reply is complete. */
 const CLOSE_WAIT_MS = 10_000;
-/** The maximum size of one piece of text, in UTF-16 code units, for a reader that is behind the reply. */
-const PIECE_CHARACTERS = 16 * 1024;
+/** In UTF-16 code units. */
+const MAX_PIECE_LENGTH = 16 * 1024;
 
 /**
  * The reply of a running turn with an idempotency key. Readers attach and detach. Each has its own position in the text, so a slow reader
@@ -27,10 +26,10 @@ const PIECE_CHARACTERS = 16 * 1024;
  */
 export class KeyedReply implements TurnSink {
   readonly requestHash: Uint8Array;
-  /** Resolves when OpenTurn has returned. Rejects with its error. */
+  /** OpenTurn's result or error. */
   readonly opening: Promise<Opening>;
   messageId = 0;
-  /** How many readers have attached, not counting the reader whose request opened the turn. */
+  /** How many readers have attached, not counting the one whose request opened the turn. */
   reconnects = 0;
   readonly #detachedMs: number;
   readonly #onDetachResult: (result: "resumed" | "completed" | "cancelled") => void;
@@ -40,7 +39,6 @@ export class KeyedReply implements TurnSink {
   #resolveOpening: (opening: Opening) => void = () => undefined;
   #rejectOpening: (error: unknown) => void = () => undefined;
   readonly #allClientsGoneController = new AbortController();
-  /** How many requests wait for the opening. */
   #waiting = 0;
   #text = "";
   #ending: TurnEnding | undefined;
@@ -111,7 +109,7 @@ export class KeyedReply implements TurnSink {
     this.#rejectOpening(error);
   }
 
-  /** Resolves `opening` with another turn. Called when OpenTurn found that the key belongs to that turn. */
+  /** Called when OpenTurn has found an earlier turn with the same key. */
   resolveToExistingTurn(existing: StoredTurn): void {
     this.#resolveOpening({ isHere: false, existing });
   }
@@ -130,7 +128,7 @@ export class KeyedReply implements TurnSink {
     for (const follower of this.#followers.values()) follower.advance(piece);
   }
 
-  /** Called when the reply is complete and its outcome is about to be stored. */
+  /** Called when the reply is complete, before its outcome is stored. */
   beginClosing(): void {
     this.#isClosing = true;
     for (const follower of this.#followers.values()) follower.expectEnd();
@@ -193,11 +191,11 @@ export class KeyedReply implements TurnSink {
 type FollowedReply = {
   text: () => string;
   ending: () => TurnEnding | undefined;
-  /** Called if the ending is not stored within CLOSE_WAIT_MS of expectEnd(). */
+  /** Called if there is no ending within CLOSE_WAIT_MS of expectEnd(). */
   onOverdue: () => void;
 };
 
-/** Sends a running reply to one reader and tracks the reader's position. */
+/** Sends a running reply to one reader, at the reader's pace. */
 class Follower {
   readonly #reader: ReplyReader;
   readonly #reply: FollowedReply;
@@ -212,12 +210,12 @@ class Follower {
     this.#offset = offset;
   }
 
-  /** Sends new text until the reader is slow. @param latest the newest part of the text, if the caller has it. */
+  /** Sends new text until the reader is slow. @param latest the last part of the text, if the caller has it. */
   advance(latest?: string): void {
     if (this.#isSlow || this.#isStopped) return;
     const text = this.#reply.text();
     while (this.#offset < text.length) {
-      // Reuses the newest part: slicing would make V8 flatten the concatenated text at each token.
+      // Sends `latest` instead of a slice, because slicing makes V8 flatten the concatenated text at each token.
       const lacksOnlyLatest = latest !== undefined && this.#offset + latest.length === text.length;
       const piece = lacksOnlyLatest ? latest : textPieceAt(text, this.#offset);
       this.#offset += piece.length;
@@ -236,7 +234,6 @@ class Follower {
     this.#reader.end(ending);
   }
 
-  /** Limits the wait for the ending to CLOSE_WAIT_MS from now. */
   expectEnd(): void {
     this.#overdueTimer ??= setTimeout(() => {
       if (this.#reply.ending() === undefined) this.#reply.onOverdue();
@@ -251,7 +248,7 @@ class Follower {
 
 /** Returns the piece of a text that begins at `start`. The piece never ends inside a surrogate pair. */
 export function textPieceAt(text: string, start: number): string {
-  const end = Math.min(start + PIECE_CHARACTERS, text.length);
+  const end = Math.min(start + MAX_PIECE_LENGTH, text.length);
   return text.slice(start, splitsSurrogatePair(text, end) ? end - 1 : end);
 }
 

@@ -9,7 +9,7 @@ const RENEWALS_PER_LEASE = 3;
 const FIRST_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 2_000;
 const MAX_RENEW_TIMEOUT_MS = 5_000;
-/** RenewEdge's code if the conversation service responds but cannot store the lease. Every edge shares that outage. */
+/** RenewEdge's code if the conversation service responds but cannot store the lease. */
 const NOT_STORED = "lease_not_stored";
 
 export type LeaseDeps = {
@@ -22,16 +22,16 @@ export type LeaseDeps = {
 
 export type Lease = {
   /**
-   * Whether the lease was granted, and some service has responded within one lease duration. If only the conversation service does not respond,
-   * every edge probably shares that outage. The edges then stay ready and answer 503, because another edge could not help.
+   * Whether a lease was granted and at least one service has responded within the last lease duration. During an outage of the conversation
+   * service alone, the edges stay ready and answer 503, because no other edge could help.
    */
   isConnected(): boolean;
 };
 
 /**
- * Renews this process's edge lease three times per lease duration (30 s by default). If a renewal fails, retries after about 0.25 s to 2 s.
- * Cancels the turns that an erasure or the sweeper has closed. Does not use runPeriodically, which ends when the process starts to stop: the
- * lease must live until the edge has drained its streams.
+ * Renews this process's edge lease three times per lease duration (30 s by default). Cancels the turns that an erasure or the sweeper has
+ * closed. Does not use runPeriodically, which ends when the process starts to stop: the lease must live until the edge has drained its
+ * streams.
  */
 export function keepLease(
   { conversation, edge, runningTurns, peers }: LeaseDeps,
@@ -48,7 +48,7 @@ export function keepLease(
   const renewTimeoutMs = () =>
     Math.min(MAX_RENEW_TIMEOUT_MS, (leaseMs ?? Number.POSITIVE_INFINITY) / RENEWALS_PER_LEASE);
 
-  /** Returns the delay until the next renewal. */
+  /** Returns the delay until the next renewal in milliseconds. */
   async function renew(): Promise<number> {
     const startedAtMs = performance.now();
     try {

@@ -7,7 +7,7 @@ import { createTurnCloser } from "./turn-closer.ts";
 
 type Conversation = Parameters<typeof createTurnCloser>[0];
 
-/** A closer whose CloseTurn takes 20 ms. Records the order of the calls, and the most calls with long replies at one time. */
+/** A closer whose CloseTurn takes 20 ms. Records the order of the calls, and the maximum number of concurrent calls with long replies. */
 function startCloser() {
   const sent: string[] = [];
   let active = 0;
@@ -32,7 +32,7 @@ function startCloser() {
 
 const LONG = 1024 * 1024;
 
-test("sends at most three long replies at once when many streams end together", async () => {
+test("sends at most three long replies concurrently when many streams end together", async () => {
   const { close, sent, mostLong } = startCloser();
   const outcomes = ["done", "cancelled"] as const;
   await Promise.all(Array.from({ length: 20 }, (_, i) => close(`${i}`, outcomes[i % 2] ?? "done", LONG)));
@@ -40,7 +40,7 @@ test("sends at most three long replies at once when many streams end together", 
   expect(mostLong()).toBeLessThanOrEqual(3);
 });
 
-test("neither a short reply nor a complete one waits for long replies of visitors who left", async () => {
+test("neither a short reply nor a complete long reply waits for the long replies of visitors who left", async () => {
   const { close, sent } = startCloser();
   const left = Array.from({ length: 20 }, (_, i) => close(`left ${i}`, "cancelled", LONG));
   await Promise.all([close("short", "done", 100), close("complete", "done", LONG)]);

@@ -10,8 +10,8 @@ const MAX_RETRY_DELAY_MS = 2_000;
 /** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class Peers {
   /**
-   * A call to each service, by the service's name. It uses a method that every release of the service has. The service checks the token and then
-   * refuses the empty request, without a query to its database.
+   * A call to each service, by the service's name. Uses a method that every release of the service has. The service checks the token before it
+   * refuses the empty request, so the expected refusal counts as an accepted call.
    */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
   #hasReachedAll: boolean = false;
@@ -23,12 +23,10 @@ export class Peers {
     ]);
   }
 
-  /** Whether every service has accepted a call since the start. */
   get hasReachedAll(): boolean {
     return this.#hasReachedAll;
   }
 
-  /** Whether at least one service accepts a call now. */
   async isAnyReachable(): Promise<boolean> {
     return Promise.any([...this.#calls.values()].map((call) => call())).then(
       () => true,

@@ -17,7 +17,7 @@ export type ReplyResult = Readonly<{
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaUsage;
   blocked?: BlockedEvent;
-  /** The error that failed the turn, for the log. */
+  /** For the log. */
   cause?: unknown;
 }>;
 
@@ -33,7 +33,7 @@ const INTERNAL_ERROR: ReplyResult = {
   toolsCalled: [],
 };
 
-/** Returns a result with the given fields. The remaining fields describe an internal error before the first text. */
+/** The fields that are not given describe an internal error before the first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
 }

@@ -21,10 +21,9 @@ const OPEN_RETRY_DELAY_MS = 100;
 export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
 
 /**
- * Runs a turn with an idempotency key. Adds it to the running turns before opening it. If every client leaves while the turn waits to be
- * started, it is not opened. Once open, it continues without readers until `reply` cancels it. Returns undefined if the key belongs to
- * another turn. Throws if the turn could not be opened; readers of `reply` get the same error. The caller must have added `reply` with
- * addReply(). Removes `reply` and the turn when the turn ends or fails.
+ * Runs a turn with an idempotency key. If every client leaves before the turn is opened, it is not opened. Once open, it continues without
+ * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of
+ * `reply` get the same error. The caller must have added `reply` with addReply(); this function removes it.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,

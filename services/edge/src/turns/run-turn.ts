@@ -41,16 +41,13 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
-  /**
-   * From TurnStartLimiter.begin(). Called when Reserve has returned or failed: the turn no longer counts as starting. Repeated calls have no
-   * effect.
-   */
+  /** From TurnStartLimiter.begin(): the turn no longer counts as starting. Repeated calls have no effect. */
   releaseStart: () => void;
   /** Aborted when the visitor disconnects or stops the reply: a reply that is neither complete nor blocked then gets the outcome `cancelled`. */
   cancelSignal: AbortSignal;
   /** Set for a turn with an idempotency key. If the outcome cannot be stored, the sink of such a turn gets no ending. */
   keyed?: {
-    /** Called when CloseTurn is about to be sent. */
+    /** Called before CloseTurn is sent. */
     onClosing(): void;
     countReconnects(): number;
   };
@@ -67,7 +64,6 @@ export type TurnReport = {
   cause?: unknown;
 };
 
-/** A turn with its id. */
 export type IdentifiedTurn = TurnRequest & {
   turnId: string;
   edgeId: string;
@@ -82,9 +78,8 @@ export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTu
 }
 
 /**
- * Runs a turn without an idempotency key: opens it, reserves a message of the quota, streams the reply, stores the outcome, then ends the
- * stream. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError if the turn could not be opened, or
- * HttpError 499 if the visitor left before the turn could start.
+ * Runs a turn without an idempotency key. The sink gets exactly one `meta` first and one `end` last. Throws only before `meta`: RpcError if the
+ * turn could not be opened or too many turns are starting, or HttpError 499 if the visitor left before the turn could start.
  * @param cancel cancels the reply; called when another request stops it.
  */
 export async function runTurn(
@@ -129,7 +124,7 @@ export async function completeTurn(
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
-  // OpenTurn has already stored a blocked turn. It needs no hold and counts against no quota.
+  // OpenTurn has stored the outcome of a blocked turn, which does not count against the quota.
   if (opened.blocked !== undefined) {
     const { reason, fallback } = opened.blocked;
     const time = readTimings(stopwatch);
@@ -229,14 +224,14 @@ const REFUSALS: readonly number[] = [
   status.RESOURCE_EXHAUSTED,
 ];
 
-/** Handles the final failure of OpenTurn. Unless OpenTurn refused the turn, the turn may be open, so the closer closes it later. */
+/** Closes the turn later, unless the failure of OpenTurn proves that it is not open. */
 export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
   const isRefusal = error instanceof RpcError && (REFUSALS.includes(error.status) || error.code === "overloaded");
   const { workspaceId, turnId } = turn;
   if (!isRefusal) deps.turnCloser.closeIfOpened({ workspaceId, turnId, ...readTimings(stopwatch) });
 }
 
-/** Reserves a message of the quota and streams the reply. Returns failures as a result and never throws. */
+/** Reserves a message of the quota and streams the reply. Never throws: returns failures as a result. */
 async function reserveAndGenerate(
   deps: TurnDeps,
   input: Omit<GenerationInput, "month">,

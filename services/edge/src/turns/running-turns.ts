@@ -1,7 +1,6 @@
 import type { TurnEnding } from "./ending.ts";
 import type { KeyedReply } from "./keyed-reply.ts";
 
-/** One turn that this process runs. */
 export type RunningTurn = {
   workspaceId: string;
   cancel: () => void;
@@ -9,16 +8,15 @@ export type RunningTurn = {
   reply: KeyedReply | undefined;
   /** The stored ending, set before the turn is removed; undefined if it is unknown. */
   ending: TurnEnding | undefined;
-  /** Called when the turn is removed. */
   onRemoved: (() => void)[];
 };
 
 type TurnIds = { workspaceId: string; turnId: string };
 
-/** Identifies an idempotency key by its workspace, bot, session and hash. As in the database, the same key at another bot is another key. */
+/** Identifies an idempotency key. Includes the bot, so that a request to another bot does not get this bot's reply. */
 export type KeyName = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
 
-/** How many keyed turns of a session may run at the same time. */
+/** Per process. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
 /**
@@ -27,7 +25,7 @@ const MAX_KEYED_TURNS_OF_SESSION = 2;
  */
 export const STOP_TIMEOUT_MS = 12_000;
 
-/** The turns that this process runs, from before their OpenTurn until they end. A turn may end although its outcome could not be stored. */
+/** The turns that this process runs, from before their OpenTurn until they end. */
 export class RunningTurns {
   readonly #turns = new Map<string, RunningTurn>();
   readonly #replies = new Map<string, KeyedReply>();
@@ -49,7 +47,7 @@ export class RunningTurns {
     return this.#turns.get(turnId);
   }
 
-  /** Binds a key to a reply. Returns false if too many keyed turns of the session are running here. */
+  /** Returns false if too many keyed turns of the session are running here. */
   addReply(key: KeyName, reply: KeyedReply): boolean {
     const session = sessionOf(key);
     const count = this.#countBySession.get(session) ?? 0;
@@ -71,7 +69,7 @@ export class RunningTurns {
     return this.#replies.get(nameOf(key));
   }
 
-  /** Ends every keyed turn, because the process stops. A running reply that is not complete gets the outcome `error`. */
+  /** Called when the process stops. A keyed turn whose reply is not complete gets the outcome `error`. */
   endKeyedTurns(): void {
     for (const reply of this.#replies.values()) reply.endForShutdown();
   }

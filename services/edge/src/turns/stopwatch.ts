@@ -1,9 +1,6 @@
 export type Phase = { name: string; microseconds: number };
 
-/**
- * Divides a turn's wall time into phases that do not overlap. Time counts for the phase that was entered last. Entering a phase again
- * adds to its earlier time.
- */
+/** Divides a turn's wall time into phases that do not overlap. A phase that is entered again adds to its earlier time. */
 export class Stopwatch {
   readonly #startedAt: number;
   readonly #now: () => number;
@@ -12,7 +9,7 @@ export class Stopwatch {
   #current: string;
   #lapStartedAt: number;
 
-  /** Starts in `firstPhase`. @param now a monotonic clock in milliseconds. */
+  /** @param now a monotonic clock in milliseconds */
   constructor(now: () => number, firstPhase: string) {
     this.#now = now;
     this.#startedAt = now();
@@ -21,7 +18,6 @@ export class Stopwatch {
     this.#durations.set(firstPhase, 0);
   }
 
-  /** Ends the current phase and starts another. */
   enter(phase: string): void {
     if (phase === this.#current) return;
     this.#recordLap();
@@ -30,8 +26,8 @@ export class Stopwatch {
   }
 
   /**
-   * Moves time from the current phase to other phases, as measured by another clock. Each part gets at most what the current phase has
-   * left, so the phases still add up to the wall time. Renames the current phase to `remainder`.
+   * Moves time from the current phase to other phases, as measured by another clock. Moves at most the time that the current phase has, so
+   * that the phases still add up to the wall time. The time that is left counts for the phase `remainder`, which becomes the current one.
    */
   split(parts: readonly (readonly [phase: string, ms: number])[], remainder: string = this.#current): void {
     this.#recordLap();
@@ -50,7 +46,7 @@ export class Stopwatch {
     for (const [phase, share] of shares) this.#add(phase, share);
   }
 
-  /** The phases until now, without those that took no time. */
+  /** Omits phases that took no time. */
   get phases(): Phase[] {
     this.#recordLap();
     return [...this.#durations]
@@ -58,7 +54,6 @@ export class Stopwatch {
       .filter(({ microseconds }) => microseconds > 0);
   }
 
-  /** Whole milliseconds since the start. */
   elapsedMs(): number {
     return Math.round(this.#now() - this.#startedAt);
   }

@@ -87,10 +87,10 @@ test("gives up if the conversation service cannot even close the turn as an erro
 
 const { done, blocked, error } = OUTCOMES;
 test.each([
-  ["does not send an unknown turn again", done, status.NOT_FOUND, [done.proto]],
-  ["does not send a rejected blocked turn again", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
-  ["sends a done turn without a month as an error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
-  ["sends a done turn with a passed deadline as an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
+  ["does not retry an unknown turn", done, status.NOT_FOUND, [done.proto]],
+  ["does not retry a blocked turn that is rejected", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
+  ["if done is rejected as invalid, sends an error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
+  ["if done is rejected for its deadline, sends an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
 ])("%s", async (_, outcome, rejection, expected) => {
   const sent: unknown[] = [];
   const closer = createCloser(async (request) => {
@@ -117,7 +117,7 @@ test("logs that timings were not recorded, and does not send them again", async 
   expect(warn.mock.calls).toEqual([[expect.objectContaining({ turn_id: turn.turnId }), "turn timings not recorded"]]);
 });
 
-test("drain waits until a turn that could not be stored as done in time is stored as an error", async () => {
+test("if a turn cannot be stored as done before its deadline, drain waits until it is stored as an error", async () => {
   const reachableAtMs = performance.now() + 7_000;
   const outcomes: unknown[] = [];
   const closer = createCloser(async (request) => {

@@ -18,16 +18,15 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
 /**
- * While a CloseTurn is encoded and sent, its text is in memory several times. Only a few replies above this length are therefore sent at once.
- * Otherwise many streams that end together, such as those of stalled clients, would need a multiple of the memory of their replies.
+ * While a CloseTurn is encoded and sent, its text is in memory several times, and many streams may end together. So only a few replies above
+ * this length are sent concurrently.
  */
 const LONG_REPLY_CHARACTERS = 64 * 1024;
 const MAX_LONG_DONE_CLOSES = 2;
 const MAX_LONG_OTHER_CLOSES = 1;
 /**
- * 10 s each for OpenTurn's deadline, the longest wait for a connection and the statement timeout, plus a margin of 2 s. If the database was
- * reachable, an OpenTurn that failed here has either committed by then or never will. If the database was unreachable, the network can still
- * deliver the statement later.
+ * An OpenTurn that failed here commits within this time or never, unless the network delivers its statement late. The sum of 10 s each for
+ * OpenTurn's deadline, the longest wait for a database connection and the statement timeout, and a margin of 2 s.
  */
 const CLOSE_IF_OPENED_DELAY_MS = 32_000;
 /** After these attempts, which take 7 minutes, the edge leaves the turn to the sweeper. */
@@ -39,9 +38,9 @@ const MAX_DELAYED_CLOSES = 1_000;
 
 export type TurnCloser = {
   /**
-   * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no call succeeds within 10 s. A
-   * `done` with a deadline has 14 s: the deadline of 4 s plus the statement timeout of 10 s, because it may commit until then.
-   * With `isKeyed`, instead waits until an outcome is stored. Returns undefined only if no outcome can be stored, e.g. for an unknown turn.
+   * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no outcome can be stored, e.g. for an
+   * unknown turn, or if no call succeeds within 10 s. For a `done` with a deadline, the limit is 14 s: the deadline of 4 s plus the statement
+   * timeout of 10 s. With `isKeyed`, there is no limit.
    * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(
@@ -56,7 +55,7 @@ export type TurnCloser = {
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Sends one request, in the background. */
   recordTimings(request: CloseTurnInit): void;
-  /** Waits at most `timeoutMs` until every pending CloseTurn is acknowledged. Does not wait for those that closeIfOpened delays. */
+  /** Waits until every pending CloseTurn is acknowledged, or for `timeoutMs`. Does not wait for those that closeIfOpened delays. */
   drain(timeoutMs: number): Promise<void>;
 };
 
@@ -69,8 +68,8 @@ type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
 const pauseByTimer: Pause = (ms, keepsRunning = false) => sleep(ms, undefined, { ref: keepsRunning });
 
 /**
- * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer retries in the
- * background to store an error instead. If this process ends before that succeeds, its lease expires and the sweeper closes the turn.
+ * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer tries to store an error
+ * until that succeeds. If this process ends earlier, its lease expires and the sweeper closes the turn.
  *
  * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
  */

@@ -8,13 +8,13 @@ const OVERLOADED = { code: "overloaded" };
 /** The signal of a visitor who does not leave. */
 const STAYS = new AbortController().signal;
 
-/** Begins turns of a workspace. `begun` has those that may start, and `reportOldestStarted` reports the oldest of them as started. */
+/** Begins turns of a workspace. `begun` has a callback for each turn that may start. `reportOldestStarted` calls the oldest one. */
 function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
     limiter.begin(workspaceId, signal).then((started) => begun.push(started)),
   );
-  // Turns that still wait 10 s after a test are refused then.
+  // Turns that still wait after a test are refused later.
   for (const turn of turns) turn.catch(() => undefined);
   return { turns, begun, reportOldestStarted: () => begun.shift()?.() };
 }
@@ -23,7 +23,7 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("starts at most 64 turns of a workspace at once, and later ones in order", async () => {
+test("starts at most 64 turns of a workspace concurrently, and starts waiting ones in order", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const a = begin(limiter, "a", STARTING_OF_WORKSPACE);
   const order: number[] = [];
@@ -39,7 +39,7 @@ test("starts at most 64 turns of a workspace at once, and later ones in order", 
   expect(order).toEqual([1, 2]);
 });
 
-test("counts a turn once, however often it reports that it has started", async () => {
+test("frees a turn's place once, however often the turn reports that it has started", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const { begun, turns } = begin(limiter, "a", STARTING_OF_WORKSPACE + 2);
   await turns[0];
@@ -50,7 +50,7 @@ test("counts a turn once, however often it reports that it has started", async (
   expect(begun).toHaveLength(STARTING_OF_WORKSPACE + 1);
 });
 
-test("starts at most 256 turns at once, and shares freed places between waiting workspaces", async () => {
+test("starts at most 256 turns concurrently, and shares freed places between waiting workspaces", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const busy = Array.from({ length: STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(limiter, workspaceId, 10));

@@ -3,11 +3,11 @@ import { HttpError } from "../http/index.ts";
 
 /** OpenTurn's semantic search may take 300 ms, so a workspace can still start 200 turns a second. */
 const MAX_STARTING_OF_WORKSPACE = 64;
-/** The places of this process for turns that are being started. */
+/** Limit for all workspaces of this process together. */
 const MAX_STARTING = 256;
-/** More messages at once are an overload, not a burst. */
+/** A longer queue is an overload, not a burst. */
 const MAX_WAITING_OF_WORKSPACE = 1_000;
-/** While a turn has waited for this time, later ones of its workspace are refused immediately: they would wait too long. */
+/** If a workspace's oldest waiting turn has waited this long, new turns of the workspace are refused immediately: they would wait too long. */
 const MAX_WAIT_OF_OLDEST_MS = 5_000;
 const MAX_WAIT_MS = 10_000;
 
@@ -19,19 +19,19 @@ type WorkspaceStarts = {
   readonly waiters: Set<Waiter>;
 };
 
-/** Which limit kept a turn from being started: its workspace's own, or that of the process. */
+/** The limit that refused a turn: `workspace` is the limit of its workspace, `overload` that of the process. */
 export type StartRefusal = "workspace" | "overload";
 
 /**
- * Limits how many turns are being started at once. Starting a turn means opening it and reserving a message of the quota. Turns above the
- * limits wait before any work is done for them, so the turns that have started get the processor and the databases, and end in time.
+ * Limits how many turns are being started concurrently. Starting a turn means opening it and reserving a message of the quota. Turns above the
+ * limits wait before any work is done for them, so the other turns end in time.
  *
- * A workspace may start a turn only while it is starting fewer turns than the process has places left. Workspaces that are stuck, for example
- * because their usage rows are locked, therefore take 64, 64, 64, 32, 16 and so on of the 256 places, and always leave some to the others.
+ * The process has 256 places. A workspace may start a turn only while it is starting fewer turns than there are free places. Workspaces that
+ * are stuck, for example because their usage rows are locked, therefore take 64, 64, 64, 32, 16 and so on, and always leave places to others.
  */
 export class TurnStartLimiter {
   #starting = 0;
-  /** The workspaces with turns that start or wait, for round-robin: a workspace moves to the end when one of its waiting turns begins. */
+  /** In round-robin order: a workspace moves to the end when one of its waiting turns begins. */
   readonly #workspaces = new Map<string, WorkspaceStarts>();
   readonly #onRefused: (reason: StartRefusal) => void;
   readonly #onWaiting: (change: 1 | -1) => void;
@@ -46,9 +46,9 @@ export class TurnStartLimiter {
   }
 
   /**
-   * Waits until a turn of the workspace may start. Returns a function to call once it has started or failed; repeated calls have no effect.
-   * Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has waited for 5 s, or this
-   * one has waited for 10 s. Throws 499 client_gone when the signal is aborted: nobody waits for the turn.
+   * Waits until a turn of the workspace may start. The caller must call the returned function when the turn has started or failed; further
+   * calls have no effect. Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has
+   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the signal is aborted.
    */
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };
@@ -95,7 +95,7 @@ export class TurnStartLimiter {
     });
   }
 
-  /** Begins a waiting turn of the next workspace that may start one. Returns whether there was one. */
+  /** Begins a waiting turn of the next workspace that has room. Returns false if there is no such turn. */
   #beginNext(): boolean {
     for (const [workspaceId, workspace] of this.#workspaces) {
       const [oldest] = workspace.waiters;

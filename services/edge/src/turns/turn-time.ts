@@ -2,10 +2,7 @@ import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { Waits } from "@parley/rpc/llm";
 import type { Stopwatch } from "./stopwatch.ts";
 
-/**
- * Returns the phases until now, as CloseTurn stores them, and their sum as the latency. Reading the clock a second time for the latency
- * could give a different sum.
- */
+/** Returns the phases until now and their sum, the latency. A second reading of the clock could give a latency that differs from the sum. */
 export function readTimings(stopwatch: Stopwatch) {
   const { phases } = stopwatch;
   const total = phases.reduce((sum, { microseconds }) => sum + microseconds, 0);

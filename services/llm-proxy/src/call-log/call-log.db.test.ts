@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 afterEach(() => provider.reset());
 
-/** Returns a UTC month, "YYYY-MM". */
+/** Returns a UTC month, such as 2026-11. */
 const monthOf = (time: Date | undefined) => time?.toISOString().slice(0, 7) ?? "";
 
 describe("the call log", () => {
@@ -274,7 +274,7 @@ test("drops only the rows that the database rejects, and stores all rows before 
   });
 });
 
-/** Returns a row that is recognised by its latency: `number` ms. */
+/** Returns a row whose latency of `number` ms identifies it. */
 function callOf(workspaceId: string, number: number): CallRow {
   return {
     workspaceId,

@@ -6,7 +6,7 @@ import type { CallRow } from "./calls.store.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Creates a call log whose writes call `write`. `add` adds a number of rows to it. `rows` has the counts of rows by result. */
+/** Creates a call log whose writes call `write`. `add` adds rows to it. `counts` has the number of rows by result. */
 function createCallLog(write: () => Promise<void>) {
   const database = {
     query: async () => {
@@ -14,9 +14,9 @@ function createCallLog(write: () => Promise<void>) {
       return { rows: [] };
     },
   } as unknown as Database;
-  const rows = new Map<string, number>();
+  const counts = new Map<string, number>();
   const callLogRows = {
-    inc: ({ result }: { result: string }, count: number) => rows.set(result, (rows.get(result) ?? 0) + count),
+    inc: ({ result }: { result: string }, count: number) => counts.set(result, (counts.get(result) ?? 0) + count),
   };
   const metrics = { callLogRows, callLogFailures: { inc: () => undefined } } as never;
   const callLog = new CallLog(
@@ -28,12 +28,12 @@ function createCallLog(write: () => Promise<void>) {
   const add = (count: number) => {
     for (let row = 0; row < count; row++) callLog.add({ tries: [] } as unknown as CallRow);
   };
-  return { rows, add };
+  return { counts, add };
 }
 
 test("counts as late every row that was in memory when a write failed, not only the rows of the failed batch", async () => {
   let isFailing: boolean = true;
-  const { rows, add } = createCallLog(async () => {
+  const { counts, add } = createCallLog(async () => {
     if (isFailing) throw new Error("the database is down");
   });
   add(2_500);
@@ -41,13 +41,13 @@ test("counts as late every row that was in memory when a write failed, not only 
   isFailing = false;
   add(10);
   await vi.advanceTimersByTimeAsync(200);
-  expect(Object.fromEntries(rows)).toMatchObject({ late: 2_500, stored: 10 });
+  expect(Object.fromEntries(counts)).toMatchObject({ late: 2_500, stored: 10 });
 });
 
 test("counts the late rows of a batch as late if newer rows are dropped while the batch is written", async () => {
   const written = Promise.withResolvers<void>();
   const writes = [() => Promise.reject(new Error("the database is down")), () => written.promise];
-  const { rows, add } = createCallLog(() => writes.shift()?.() ?? Promise.resolve());
+  const { counts, add } = createCallLog(() => writes.shift()?.() ?? Promise.resolve());
   add(500);
   await vi.advanceTimersByTimeAsync(200);
   await vi.advanceTimersByTimeAsync(200);
@@ -55,5 +55,5 @@ test("counts the late rows of a batch as late if newer rows are dropped while th
   add(20_300);
   written.resolve();
   await vi.advanceTimersByTimeAsync(0);
-  expect(Object.fromEntries(rows)).toEqual({ dropped: 300, late: 500, stored: 20_000 });
+  expect(Object.fromEntries(counts)).toEqual({ dropped: 300, late: 500, stored: 20_000 });
 });

@@ -9,8 +9,8 @@ const MAX_BATCH_ROWS = 1_000;
 const MAX_PENDING_ROWS = 20_000;
 
 /**
- * Stores the rows of llm.calls in batches in the background, so that no generation waits for the database. While the database is down, keeps up to
- * MAX_PENDING_ROWS rows in memory and drops the oldest rows beyond that.
+ * Stores the rows of llm.calls in the background, so that no generation waits for the database. While the database is down, keeps the newest
+ * MAX_PENDING_ROWS rows in memory.
  */
 export class CallLog {
   readonly #database: Database;
@@ -59,8 +59,7 @@ export class CallLog {
         this.#metrics.callLogRows.inc({ result: "stored" }, batch.length - late);
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
-        // A retry would fail for the same row, which would block all later rows. Halving the batch isolates that row, so that only it is
-        // dropped.
+        // A retry would fail again and block all later rows. Halving the batch isolates the rejected row, so that only this row is dropped.
         if (isRejectedRow(error) && batch.length === 1) {
           this.#reportDropped(1, { sqlstate: sqlState(error) });
           continue;
@@ -93,9 +92,7 @@ export class CallLog {
   }
 }
 
-/**
- * Returns whether the database rejects a row of the batch for its data: SQLSTATE class 22 (data exception) or 23 (constraint violation).
- */
+/** SQLSTATE class 22 (data exception) or 23 (constraint violation). */
 function isRejectedRow(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? "");
 }

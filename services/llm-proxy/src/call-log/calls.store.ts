@@ -1,6 +1,6 @@
 import { type Database, type Queryable, transaction } from "@parley/service-kit";
 
-/** One attempt of a generation, an element of the column `tries`. */
+/** One attempt of a generation: an element of the column `tries`. */
 export type AttemptRow = {
   model: string;
   /** From the start of the generation to the start of the attempt. */
@@ -17,10 +17,7 @@ export type AttemptRow = {
   next: string;
 };
 
-/**
- * One generation: a row of the call log, llm.calls. Three fields have the odd names of their columns: `asked` is the requested model, `tries`
- * are the attempts, and `attempts` counts those of them that sent a request to a provider.
- */
+/** One generation: a row of the call log. `asked`, `tries` and `attempts` have the odd names of their columns. */
 export type CallRow = {
   workspaceId: string;
   callId: string;
@@ -28,7 +25,7 @@ export type CallRow = {
   /** The provider and the model of the last attempt. */
   provider: string;
   model: string;
-  /** A model or route; empty for the default and for an invalid name. */
+  /** The requested model or route; empty for the default and for an invalid name. */
   asked: string;
   tokensIn: number;
   tokensOut: number;
@@ -48,7 +45,7 @@ export type CallRow = {
   toolCalls: number;
   /** Time spent waiting for tools. */
   toolsMs: number;
-  /** In order. */
+  /** The attempts, in order. */
   tries: readonly AttemptRow[];
   /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
   month: string | null;
@@ -92,7 +89,7 @@ const INSERT = `
   SELECT * FROM unnest(${COLUMNS.map(([, , type], index) => `$${index + 1}::${type}[]`).join(", ")})
   ON CONFLICT DO NOTHING`;
 
-/** Inserts a batch of rows in one statement. Idempotent. */
+/** Idempotent. */
 export async function insertCalls(database: Queryable, rows: readonly CallRow[]): Promise<void> {
   const values = COLUMNS.map(([field]) =>
     rows.map((row) => (field === "tries" ? JSON.stringify(row.tries) : row[field])),
@@ -140,8 +137,8 @@ const FILL = `
 const LOCK = "LOCK TABLE llm.calls IN SHARE ROW EXCLUSIVE MODE";
 
 /**
- * Inserts a row for each turn without one, unless the turn is older than `retentionDays` (0 for no limit). Returns the number of inserted
- * rows. Locks the table only if a row is missing.
+ * Inserts a row for each turn without one, unless the turn closed more than `retentionDays` ago (0 for no limit). Returns the number of
+ * inserted rows. Locks the table only if a row is missing.
  */
 export async function insertMissingCalls(
   database: Database,
@@ -176,14 +173,14 @@ const SELECTED = COLUMNS.map(([field, column]) => `${column} AS "${field}"`).joi
 
 const LIST_TURN = `SELECT ${SELECTED} FROM llm.calls WHERE workspace_id = $1 AND turn_id = $2 ORDER BY created_at, call_id`;
 
-/** Lists the generations of a turn, the oldest first. */
+/** Oldest first. */
 export async function listCalls(database: Database, workspaceId: string, turnId: string): Promise<CallRow[]> {
   const values = [workspaceId, turnId];
   const { rows } = await database.query<CallRow>({ name: "list-calls", text: LIST_TURN, values });
   return rows;
 }
 
-/** The key of a row, for keyset pagination. The time is in microseconds since 1970, because a Date would lose the microseconds. */
+/** Microseconds since 1970, because a Date has only milliseconds. */
 export type CallCursor = { createdAtMicroseconds: number; callId: string };
 
 /**
@@ -206,10 +203,10 @@ const LIST_MONTH = `
   ORDER BY created_at DESC, call_id DESC
   LIMIT $5`;
 
-/** The greatest UUID. Without a time it is the cursor of the first page. */
+/** The greatest UUID: with the time 'infinity', the cursor of the first page. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Lists at most `limit` of a workspace's generations that started in a UTC month ("YYYY-MM"), newest first; with a cursor, only older ones. */
+/** Lists at most `limit` generations that started in a UTC month ("YYYY-MM"), newest first. With a cursor, lists only older ones. */
 export async function listCallsOfMonth(
   database: Queryable,
   workspaceId: string,

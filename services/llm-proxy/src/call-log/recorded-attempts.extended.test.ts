@@ -24,7 +24,7 @@ afterAll(async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-/** A provider's reply for each behaviour. The names complete the sentence "the provider …". */
+/** The names complete the sentence "the provider …". */
 const BEHAVIOURS: Record<string, Reply> = {
   responds: {},
   "refuses the key": { status: 401 },
@@ -68,15 +68,13 @@ test("the call log matches the requests that the providers received, even for fa
     const sent = row.tries.filter((attempt) => attempt.sent);
     const received = [...first.requests, ...second.requests];
 
-    // The row has the requests that the providers received, with the same models in the same order.
     expect(row.attempts, scenario).toBe(received.length);
     expect(
       sent.map((attempt) => attempt.model.split(":")[1]),
       scenario,
     ).toEqual(received.map((request) => request.model));
     expect(row.failovers, scenario).toBe(row.tries.some((attempt) => attempt.model === "second:two") ? 1 : 0);
-    // Each request reached its provider within 1 s of the time that the row records for it. If the attempt's outcome is `complete`, the provider
-    // sent its whole response.
+    // Each request reached its provider within 1 s of the time that the row records.
     for (const [index, attempt] of sent.entries()) {
       const request = received[index];
       if (attempt.outcome === "complete") expect(request?.endedAt, scenario).toBeDefined();
@@ -86,7 +84,6 @@ test("the call log matches the requests that the providers received, even for fa
       ).toBeLessThan(1_000);
       if (attempt.firstTokenMs > 0) expect(request?.tokensSent, scenario).toBeGreaterThan(0);
     }
-    // The row agrees with the stream's only end message.
     expect(events.ends, scenario).toHaveLength(1);
     expect(row.outcome, scenario).toBe(statusOf(events).toLowerCase());
     expect(row.tries.at(-1)?.outcome, scenario).toBe(row.outcome);

@@ -1,21 +1,21 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { deleteExpiredCalls, listWorkspacesWithExpiredCalls } from "./retention.store.ts";
 
-/** Rows per statement. Small enough for a statement to take only milliseconds. */
+/** Rows per statement, so that a statement takes only milliseconds. */
 const BATCH_ROWS = 1_000;
-/** The pause between two statements. It leaves most of the database's time to other queries. */
+/** Leaves most of the database's time to other queries. */
 const BATCH_PAUSE_MS = 50;
 
 export type RetentionOptions = {
   database: Database;
-  /** The age, in days, from which rows are deleted. */
+  /** Rows older than this are deleted. */
   days: number;
   log: Logger;
   batchRows?: number;
 };
 
 /**
- * Deletes expired rows in batches until none is left or the signal is aborted. Returns the number of deleted rows. Replicas may run it
+ * Deletes expired rows in batches until none is left or the signal is aborted. Returns the number of deleted rows. Replicas may call this
  * concurrently.
  */
 export async function deleteOldCalls(options: RetentionOptions, signal: AbortSignal): Promise<number> {

@@ -37,8 +37,8 @@ const SUM = `
   ORDER BY sums."workspaceId"`;
 
 /**
- * Sums the calls of a UTC month ("YYYY-MM") per workspace, for the given workspaces or, if undefined, for all. Leaves out workspaces
- * without a call in that month.
+ * Sums the calls of a UTC month ("YYYY-MM") per workspace. If `workspaceIds` is undefined, covers all workspaces. Leaves out workspaces without
+ * a call in that month.
  */
 export async function sumCalls(
   database: Queryable,

@@ -1,6 +1,6 @@
 /**
- * The WITH clause of a CTE `workspaces (id)` with every workspace that has rows, and a final row of null. The CTE reads one index entry per
- * workspace, whereas DISTINCT would read every row.
+ * Defines the CTE `workspaces (id)`: every workspace with rows in the call log, and a last row with null. It reads one index entry per workspace,
+ * whereas DISTINCT would read every row.
  */
 export const WITH_WORKSPACES_CTE = `
   WITH RECURSIVE workspaces (id) AS (

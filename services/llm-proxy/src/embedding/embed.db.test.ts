@@ -28,7 +28,7 @@ afterEach(() => provider.reset());
 const metric = (outcome: string) =>
   proxy.metric(`parley_llm_embeddings_total{provider="fake",outcome="${outcome}",service="llm-proxy"}`);
 
-/** Returns the status and the code of a failed call. */
+/** Returns the error's status and code, or undefined if the call succeeds. */
 async function failureOf(call: Promise<unknown>) {
   const error = await call.then(
     () => undefined,
@@ -109,7 +109,7 @@ test("closes the connection to the provider when the call's deadline passes", as
   );
 });
 
-test("refuses texts when no model is configured any more", async () => {
+test("refuses texts after the embedding model is removed from the configuration", async () => {
   const configure = async (embeddings: string, expectedModel: string) => {
     proxy.writeConfig(config(embeddings));
     await eventually(

@@ -22,7 +22,7 @@ export type EmbedderDeps = {
   random: () => number;
 };
 
-/** Embeds texts with the configured model. Retries by the retry policy of the model's provider. */
+/** Embeds texts with the configured model. Retries as the provider's settings say. */
 export class Embedder {
   readonly #deps: EmbedderDeps;
 
@@ -30,9 +30,7 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /**
-   * The configured model; undefined if none is configured. Its id names model and dimensions: only vectors of the same id are comparable.
-   */
+  /** The configured model, if any. Only vectors of the same `id` are comparable. */
   get model(): (EmbeddingModel & { id: string }) | undefined {
     const { embeddingModel } = this.#deps.catalog;
     if (embeddingModel === undefined) return undefined;
@@ -81,7 +79,6 @@ export class Embedder {
     }
   }
 
-  /** Sends one request under the provider's timeouts, and under its concurrency limit and circuit breaker for embeddings. */
   async #attempt(
     { guarded, name, dimensions }: EmbeddingModel,
     workspaceId: string,

@@ -1,7 +1,7 @@
 import { GenerationCancelled, ProviderFailure } from "../providers/index.ts";
 
 export type ActiveGeneration = {
-  /** Aborted with GenerationCancelled when the generation is cancelled, and with ProviderFailure by `failAll`. */
+  /** Its abort reason is GenerationCancelled after a cancellation, and ProviderFailure after `failAll`. */
   signal: AbortSignal;
   cancel: () => void;
   /** Must be called when the generation has ended. */
@@ -13,7 +13,7 @@ export class ActiveGenerations {
   readonly #controllers = new Set<AbortController>();
   readonly #onCount: (count: number) => void;
 
-  /** `onCount` is called with the number of running generations whenever it changes. */
+  /** Calls `onCount` with the number of running generations whenever it changes. */
   constructor(onCount: (count: number) => void) {
     this.#onCount = onCount;
   }

@@ -36,7 +36,7 @@ export type AttemptTimes = {
 
 export type AttemptResult = AttemptTimes & {
   request: AttemptRequest;
-  /** Whether a request was sent to the provider. False if the wait for a slot failed or the breaker was open. */
+  /** False if the wait for a slot failed or the breaker was open. */
   isSent: boolean;
   firstTextAtMs: number | undefined;
   endedAtMs: number;

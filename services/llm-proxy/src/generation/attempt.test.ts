@@ -139,7 +139,7 @@ test("no request is sent while the breaker is open or the queue is full", async 
   expect(stream).toHaveBeenCalledOnce();
 });
 
-test("a half-open breaker closes at the first text of an attempt, before its completion ends", async () => {
+test("a half-open breaker closes at the first text of an attempt, before the completion ends", async () => {
   const { promise: longReplyEnd, resolve: endLongReply } = Promise.withResolvers<void>();
   const fail = () => Promise.reject(new ProviderFailure("provider_error", "http_500", { isProviderFault: true }));
   const reply = async ({ onText, onFinished }: CompletionRequest, end?: Promise<void>) => {

@@ -58,8 +58,8 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
   const { firstTextAtMs, completion, failure } = await streamCompletion(request, times, {
     ...options,
     onFirstText: (firstTextTimes) => {
-      // A provider that sends text is up, even if the rest of the completion fails. A completion may take minutes: a verdict only at its end
-      // would keep the breaker half-open for too long.
+      // Report at the first text: the provider is up, even if the completion fails later. The end may be minutes away, and until then the breaker
+      // would stay half-open.
       reportVerdict("ok");
       options.onFirstText(firstTextTimes);
     },
@@ -125,7 +125,7 @@ async function streamCompletion(
     });
     if (!completion.isFinished) throw new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
   } catch (error) {
-    // If the generation's signal was aborted, the attempt fails, unless its provider has reported that the text is complete.
+    // If the generation was aborted, the attempt fails, unless its text was already complete.
     if (signal.aborted && !isTextComplete) failure = toFailure(signal.reason);
     // Other failures after the model has finished are ignored: the text has arrived, and only the token counts may be missing.
     else if (!completion.isFinished)
@@ -136,7 +136,6 @@ async function streamCompletion(
   return { firstTextAtMs, completion: { ...completion, text }, failure };
 }
 
-/** Converts an unexpected error to a failure with the reason `internal`. The error is its cause. */
 function toFailure(error: unknown): ProviderFailure | GenerationCancelled {
   if (error instanceof ProviderFailure || error instanceof GenerationCancelled) return error;
   return new ProviderFailure("provider_error", "internal", { cause: error });

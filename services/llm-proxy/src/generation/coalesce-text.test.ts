@@ -17,7 +17,7 @@ async function* paced(texts: readonly string[], iterations: (index: number) => n
   }
 }
 
-/** Returns a function that starts a source. The source passes the parts to the sink, waits under backpressure and can be cancelled. */
+/** Returns a function that starts a source of the parts. The source waits under backpressure. */
 function sourceOf<Part>(parts: AsyncIterable<Part>) {
   return (sink: Sink<Part>): TextSource => {
     let isCancelled = false;
@@ -36,7 +36,6 @@ function sourceOf<Part>(parts: AsyncIterable<Part>) {
 
 const clock = new FlushClock();
 
-/** Reads the coalesced parts of a source. */
 function coalesce<Part extends string | object>(
   start: (sink: Sink<Part>) => TextSource,
   flush: () => Promise<void> = () => clock.waitForFlush(),
@@ -154,7 +153,7 @@ test("an endless source waits while the reader does not read", async () => {
   await reading.return(undefined);
 });
 
-test("when the reader stops, a source that waits because of backpressure continues", async () => {
+test("when the reader stops, a source that waits under backpressure is released", async () => {
   const done = Promise.withResolvers<void>();
   const waits: (Promise<void> | undefined)[] = [];
   const cancel = () => void Promise.all(waits).then(() => done.resolve());
@@ -167,7 +166,7 @@ test("when the reader stops, a source that waits because of backpressure continu
   expect(waits.map((wait) => wait !== undefined)).toEqual([false, true, true]);
 });
 
-test("the reader gets everything that the source sent before its end", async () => {
+test("the reader gets everything that the source sent before it ended", async () => {
   const source = (sink: Sink<string>): TextSource => {
     for (const text of ["a", "b", "c"]) void sink(text);
     return { done: Promise.resolve(), cancel: () => undefined };

@@ -25,7 +25,7 @@ afterEach(() => provider.reset());
 
 const verdict = { reason: "leak", fallback: "I cannot say." };
 
-/** Returns `count` random elements of a list. The seed makes them equal in all runs. */
+/** Returns `count` random elements of a list, the same in each run. */
 const sample = <T>(list: T[], count: number) => fc.sample(fc.constantFrom(...list), { numRuns: count, seed: 1 });
 
 function generate(pattern: string, options: { turnId?: string } = {}) {
@@ -67,7 +67,7 @@ test("a match at the end of the reply blocks it before the provider sends token 
   expect(provider.requests[0]?.endedAt).toBeUndefined();
 });
 
-test("text held back is sent before the provider sends token counts", async () => {
+test("held-back text is sent before the provider sends token counts", async () => {
   provider.script([{ tokens: ["The word is ", "secretary"], usageDelayMs: 1_000 }]);
   let text = "";
   let textAtFinish: string | undefined;
@@ -94,7 +94,7 @@ test("a reply without a match is sent completely, with its usage", async () => {
   expect(events.end).toMatchObject({ tokensIn: 21, tokensOut: 34, tokensEstimated: false });
 });
 
-test("text held back from a failed reply is not sent", async () => {
+test("the held-back text of a failed reply is not sent", async () => {
   provider.script([{ tokens: ["The code word ", "is sec", "ret"], everyMs: 20, fault: "cut", afterTokens: 2 }]);
   const events = await generate("\\bsecret\\b");
   expect(statusOf(events)).toBe("PROVIDER_ERROR");
@@ -162,6 +162,6 @@ test("a reply that is slow to match does not delay other replies", async () => {
     caller.abort();
     await slowReply;
   }
-  // Only the best of ten rounds counts, because a busy machine may slow down the others.
+  // Only the best round counts, because a busy machine may slow down the others.
   expect(best(), ratios.join(" ")).toBeLessThan(2);
 }, 120_000);

@@ -11,7 +11,6 @@ export type CompletionModerationOptions = {
   request: GenerationRequest;
   /** Receives the text that no pattern can match any more. */
   sink: Sink<GenerationEvent>;
-  /** Stops the generation. */
   stop: () => void;
 };
 
@@ -20,21 +19,17 @@ export type CompletionModeration = {
   /** Waits until the text so far has been checked against the patterns. If one matches, the generation is stopped before this resolves. */
   waitForMatching: () => Promise<void>;
   /**
-   * Must be called when the text is complete and the generation still waits for token counts. Sends the text that was held back, then
-   * TextComplete. If a pattern matches the text, sends neither and stops the generation.
+   * Must be called when the text is complete but token counts may follow. Sends the held-back text and TextComplete. If a pattern matches,
+   * sends neither and stops the generation.
    */
   sendHeldBackText: () => void;
-  /**
-   * Must be called when the generation has ended. If it is complete, sends the text that was held back. Returns how the generation ends
-   * after moderation.
-   */
+  /** Must be called when the generation has ended. If it is complete, sends the held-back text. Returns the ending after moderation. */
   finish: (ending: GenerationEnding) => Promise<GenerationEnding>;
 };
 
 /**
  * Holds back the text that a moderation pattern of the prompt may still match. If a pattern matches, the generation is stopped and ends
- * as blocked; if the patterns cannot be matched in time, it ends as failed. Tool calls are not held back. Without patterns, everything is
- * passed on as it arrives.
+ * as blocked; if the patterns cannot be matched in time, it ends as failed. Does not hold back tool calls.
  */
 export function moderateCompletion({
   threads,
@@ -114,7 +109,6 @@ export function moderateCompletion({
   };
 }
 
-/** Passes everything on as it arrives. */
 function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
   let hasSentTextComplete = false;
   const sendHeldBackText = () => {

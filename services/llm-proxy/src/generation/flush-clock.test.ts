@@ -15,7 +15,7 @@ test.each([
   [55, 5],
   [200, 20],
   [5_000, 20],
-])("with %i generations the window takes %i ms, and all generations share it", async (generations, windowMs) => {
+])("with %i generations the flush window takes %i ms, and all generations share it", async (generations, windowMs) => {
   const clock = createClock(generations);
   const flush = clock.waitForFlush();
   expect(clock.waitForFlush()).toBe(flush);
@@ -30,7 +30,7 @@ test.each([
   expect(clock.waitForFlush()).not.toBe(flush);
 });
 
-test("with fewer than ten generations the window takes one iteration of the event loop", async () => {
+test("with fewer than ten generations the flush window takes one iteration of the event loop", async () => {
   await createClock(9).waitForFlush();
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -3,10 +3,7 @@ const MAX_FLUSH_WINDOW_MS = 20;
 /** The window grows by one millisecond for every ten running generations. */
 const GENERATIONS_PER_MILLISECOND = 10;
 
-/**
- * Decides when coalesced text is sent. All generations share one clock, so that the texts of many generations leave in one write. With
- * few generations the window is one iteration of the event loop; it grows with their number, up to 20 ms.
- */
+/** Decides when coalesced text is sent. All generations share one clock, so that the texts of many generations leave in one write. */
 export class FlushClock {
   #generations = 0;
   #next: Promise<void> | undefined;

@@ -55,7 +55,7 @@ describe("a generation", () => {
       attempts: 1,
     });
     expect(statusOf(events)).toBe("COMPLETE");
-    // When a text arrives, the provider has sent at most two tokens more than there are texts.
+    // When a text arrives, the provider has sent at most two more tokens than the number of texts so far.
     expect(events.texts.length).toBeGreaterThan(5);
     for (const [index, sent] of sentAtText.entries()) expect(sent).toBeLessThanOrEqual(index + 3);
   });
@@ -137,7 +137,7 @@ describe("a generation", () => {
 
   test("counts tokens with the loaded vocabulary when the provider sends no counts", async () => {
     provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
-    // 11 tokens by the vocabulary for each text, and four that the chat format adds to the message.
+    // The vocabulary has 11 tokens for each text. The chat format adds four to the message.
     const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
     const message = "Yes, you can export the whole conversation as JSON.";
     const generate = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
@@ -187,7 +187,7 @@ describe("a stream has exactly one end", () => {
   const faults = ["cut", "stall", "error", "end"] as const;
   const cases = faults.flatMap((fault) => [0, 1, 2, 3, 4, 5].map((afterTokens) => ({ fault, afterTokens })));
 
-  test.each(cases)("after the fault $fault after $afterTokens tokens", async ({ fault, afterTokens }) => {
+  test.each(cases)("with the fault $fault after $afterTokens tokens", async ({ fault, afterTokens }) => {
     const tokens = ["one ", "two ", "three ", "four ", "five "];
     provider.script(() => ({ tokens, everyMs: 15, fault, afterTokens }));
     const events = await proxy.generate({ model: fault === "stall" ? "hasty:x" : "fake:x" });
@@ -237,7 +237,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("after an error in an HTTP 200 response: with PROVIDER_ERROR if the body is JSON, with the status for the error's code if it is a stream", async () => {
+  test("after an error in an HTTP 200 response, with PROVIDER_ERROR for a JSON body and with the status of the error's code for a stream", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([

@@ -26,8 +26,8 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
  * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may overtake text that
- * moderation holds back. That is harmless, because no reader of the stream relates tool calls to text. Throws invalid_argument or
- * invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
+ * moderation holds back; no reader of the stream relates the two. Throws invalid_argument or invalid_prompt before the first response. Adds
+ * every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
@@ -40,8 +40,8 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
-  /** Builds a response of the stream. The first response contains the waits until then. */
-  const withWaits = (event: ResponseInit["event"]): ResponseInit => {
+  /** The stream's first response contains the waits until then. */
+  const toResponse = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;
     return response;
@@ -50,12 +50,12 @@ export async function* handleGenerate(
   try {
     for await (const event of read({ done: result, cancel })) {
       if (typeof event === "string") {
-        for (const text of splitText(event)) yield withWaits({ case: "delta", value: { text } });
+        for (const text of splitText(event)) yield toResponse({ case: "delta", value: { text } });
         failpoint("llm.token");
-      } else if ("isTextComplete" in event) yield withWaits({ case: "finish", value: {} });
-      else yield withWaits({ case: "toolCall", value: event });
+      } else if ("isTextComplete" in event) yield toResponse({ case: "finish", value: {} });
+      else yield toResponse({ case: "toolCall", value: event });
     }
-    yield withWaits({ case: "end", value: toEnd(await result) });
+    yield toResponse({ case: "end", value: toEnd(await result) });
   } finally {
     removeFromClock();
     deps.callLog.add({ ...toCallRow(request, await result), callId: deps.createId(), month, createdAt });

@@ -14,18 +14,18 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** A finished tool call. The first call of a round of tool calls has the duration of the whole round as `roundLatencyMs`, and the others have 0. */
+/** A finished tool call. In the first call of a round, `roundLatencyMs` is the duration of the whole round; in the others it is 0. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
-/** Follows the last text. The text is complete, although token counts may follow. */
+/** Follows the last text. The generation may still wait for token counts. */
 export type TextComplete = { isTextComplete: true };
 
-/** Part of a generation's output: text, a tool call, or TextComplete. */
+/** A string is a part of the text. */
 export type GenerationEvent = string | ToolCallEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;
-  /** Why the generation failed, as one of Parley's own codes such as `http_503`; empty for other outcomes and for `model_unknown`. */
+  /** Parley's code for the cause of a failure, such as `http_503`; empty for `model_unknown` and without a failure. */
   reason: string;
   /** The verdict of the moderation pattern that matched; only with the outcome `blocked`. */
   verdict?: Verdict;
@@ -37,7 +37,7 @@ export type NextStep = "retry" | "failover" | "end";
 /** An attempt of a generation; `next` is empty unless the attempt failed. */
 export type GenerationAttempt = AttemptResult & { next: NextStep | "" };
 
-/** A generation that has ended, whether or not it is complete. Times are in milliseconds. */
+/** A generation that has completed, failed or been cancelled. */
 export type GenerationResult = GenerationEnding & {
   /** When the generation started, on the monotonic clock that also times the attempts. */
   startedAtMs: number;
@@ -48,7 +48,6 @@ export type GenerationResult = GenerationEnding & {
   /** The provider and the model of the last attempt; empty without attempts. */
   provider: string;
   model: string;
-  /** How often the generation failed over to the next model of the route. */
   failovers: number;
   /** Rounds of attempts: one, and one more after each round of tool calls; 0 without attempts. Retries and failovers do not count. */
   rounds: number;
@@ -63,10 +62,7 @@ export type GenerationResult = GenerationEnding & {
   totalMs: number;
 };
 
-/**
- * Maps an attempt's failure (undefined if it completed) or the reason of the generation's signal to an ending. Rethrows unexpected
- * errors.
- */
+/** Rethrows unexpected errors. @param error an attempt's failure, the reason of an aborted signal, or undefined if the attempt completed. */
 export function toEnding(error: unknown): GenerationEnding {
   if (error === undefined) return { outcome: "complete", reason: "" };
   if (error instanceof GenerationCancelled) return { outcome: "cancelled", reason: "" };

@@ -34,7 +34,6 @@ export type RunningGeneration = {
   getWaits: () => FirstTextWaits;
 };
 
-/** Runs generations and records their metrics. */
 export class GenerationRunner {
   readonly #deps: GenerationRunnerDeps;
 
@@ -42,7 +41,7 @@ export class GenerationRunner {
     this.#deps = deps;
   }
 
-  /** Starts a generation and passes its output to `sink`. The generation is cancelled when `callerSignal` is aborted. */
+  /** Aborting `callerSignal` cancels the generation. */
   start(request: GenerationRequest, callerSignal: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
     const { activeGenerations, now, random } = this.#deps;
     const active = activeGenerations.add(callerSignal);
@@ -65,7 +64,7 @@ export class GenerationRunner {
     });
     const endedAtMs = now();
     active.remove();
-    // The tokens of a cancelled generation are estimated rather than counted, because its caller no longer reads the result.
+    // Estimates the tokens of a cancelled generation instead of counting them, because its caller no longer reads the result.
     const usages = await meterRounds(generation.attempts, ending.outcome === "cancelled" ? undefined : countTokens);
     const result = generation.buildResult(ending, endedAtMs, sumUsages(usages));
     this.#recordMetrics(result, usages);
@@ -90,7 +89,7 @@ export class GenerationRunner {
     }
   }
 
-  /** Opens the bot's tools. Returns undefined if the bot has none or no candidate can call tools. */
+  /** Returns undefined if the bot has no tools or no candidate can call tools. */
   async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
     const { tools } = request.prompt;
     const canCallTools = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");

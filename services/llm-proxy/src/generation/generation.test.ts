@@ -25,7 +25,6 @@ test.each([
   const breaker = new CircuitBreaker(settings.breaker, Date.now);
   const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 1, maxWaitMs: 2 * MINUTE_MS });
   setTimeout(await concurrency.acquire("other", new AbortController().signal), queueMs);
-  /** Sends a word every ten seconds, for ever. */
   const stream = async ({ onText, signal }: CompletionRequest) => {
     while (!signal.aborted) {
       await onText("word ");

@@ -21,7 +21,7 @@ export type GenerationDeps = {
   now: () => number;
   /** Returns a random number in [0, 1), for the jitter of retries. */
   random: () => number;
-  /** Called for each failed attempt. */
+  /** Called for each attempt that a ProviderFailure ended. */
   onFailure: (candidate: Candidate, failure: ProviderFailure, next: NextStep) => void;
 };
 
@@ -92,7 +92,6 @@ export class Generation {
     return this.#waits ?? this.#measureWaits(this.#attempts);
   }
 
-  /** Returns the result at the end of the generation. */
   buildResult(ending: GenerationEnding, endedAtMs: number, usage: GenerationUsage): GenerationResult {
     const attempts = this.#attempts;
     const last = attempts.at(-1);
@@ -115,7 +114,6 @@ export class Generation {
     };
   }
 
-  /** Makes attempts until one completes or no further attempt is allowed. */
   async #runRound(
     toolbox: Toolbox | undefined,
     { sink, sendHeldBackText }: Pick<CompletionModeration, "sink" | "sendHeldBackText">,

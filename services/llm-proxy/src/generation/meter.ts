@@ -4,17 +4,17 @@ import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
 /**
- * The tokens and the cost of one round or of a generation. `isEstimated` is true if a provider sent a completion without token counts, so that
- * Parley counted the tokens, even if it counted them with a vocabulary. `cost` is null if a model has no price.
+ * The tokens and the cost of one round or of a generation. `isEstimated`: the provider sent no token counts for a completion, so Parley
+ * counted or estimated them. `cost` is null if a model has no price.
  */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
-/** The usage of one round: the tokens and the cost of its completion. */
+/** The usage of one round. */
 export type CompletionUsage = GenerationUsage & { candidate: Candidate };
 
 /**
- * Counts the tokens of each text with the vocabulary of the model's family. Returns undefined if that vocabulary is not published or the count
- * takes too long.
+ * Counts the tokens of each text with the tokenizer vocabulary of the model's family. Returns undefined if that vocabulary is not published
+ * or the count takes too long.
  */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 
@@ -22,9 +22,8 @@ export type CountTokens = (model: string, texts: readonly string[]) => Promise<n
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * Returns the usage of each round of a generation: the usage of the round's last sent attempt. Uses the provider's own counts if it
- * sent any. Otherwise counts tokens with the vocabulary of the model's family. Without a vocabulary or `countTokens`, estimates them. An
- * attempt without counts that failed before its first text has 0 tokens.
+ * Returns the usage of each round of a generation, which is that of the round's last sent attempt. Uses the provider's counts, else
+ * `countTokens`, else an estimate. An attempt without counts that failed before its first text has 0 tokens.
  */
 export function meterRounds(
   attempts: readonly AttemptResult[],
@@ -82,7 +81,6 @@ async function countLocally({ request, completion }: AttemptResult, countTokens:
   const toolCalls = completion.toolRequests.flatMap((call) => [call.name, call.arguments]);
   const output = [completion.text, ...toolCalls].join("\n").trimEnd();
   const { name = "" } = parseModelName(candidate.model) ?? {};
-  // If the tokenizer fails, the usage is estimated instead of lost.
   const [tokensIn, tokensOut] = (await countTokens?.(name, [input, output]).catch(() => undefined)) ?? [];
   if (tokensIn === undefined || tokensOut === undefined)
     return { tokensIn: estimateTokens(input), tokensOut: estimateTokens(output) };

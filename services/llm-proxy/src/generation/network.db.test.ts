@@ -8,26 +8,26 @@ const TEXT = "Hello from the scripted provider, token by token.";
 
 test("consecutive generations share one connection", async () => {
   system.network.resetAll();
-  for (let call = 0; call < 5; call++) expect(statusOf(await system.proxy.generate())).toBe("COMPLETE");
+  for (let call = 0; call < 5; call++) expect(statusOf(await system.llmProxy.generate())).toBe("COMPLETE");
   expect(system.network.connections()).toBe(1);
 });
 
-test("a generation retries after its idle connection was reset", async () => {
-  await system.proxy.generate();
+test("a generation succeeds after the idle connection was reset", async () => {
+  await system.llmProxy.generate();
   system.network.resetAll();
-  expect(statusOf(await system.proxy.generate())).toBe("COMPLETE");
+  expect(statusOf(await system.llmProxy.generate())).toBe("COMPLETE");
 });
 
-test("a generation whose stream is cut after any number of bytes ends once, complete with the full text or failed", async () => {
+test("a generation whose stream is cut after any number of bytes ends exactly once: complete with the full text, or failed", async () => {
   system.provider.script(() => ({ everyMs: 1 }));
-  await system.proxy.generate();
+  await system.llmProxy.generate();
   const before = system.network.bytes.down;
-  await system.proxy.generate();
+  await system.llmProxy.generate();
   const size = system.network.bytes.down - before;
   const statuses = new Set<string>();
   for (let bytes = 1; bytes <= size; bytes += 41) {
     system.network.cutAfterBytes(bytes);
-    const events = await system.proxy.generate();
+    const events = await system.llmProxy.generate();
     expect(events.ends).toHaveLength(1);
     const status = statusOf(events);
     statuses.add(status);
@@ -39,7 +39,7 @@ test("a generation whose stream is cut after any number of bytes ends once, comp
 
 test("a generation succeeds immediately when the network is back", async () => {
   await system.network.drop();
-  expect(statusOf(await system.proxy.generate())).toBe("PROVIDER_ERROR");
+  expect(statusOf(await system.llmProxy.generate())).toBe("PROVIDER_ERROR");
   await system.network.resume();
-  expect(statusOf(await system.proxy.generate())).toBe("COMPLETE");
+  expect(statusOf(await system.llmProxy.generate())).toBe("COMPLETE");
 });

@@ -7,6 +7,6 @@ const system = useProxiedProvider();
 test("a generation times out when the network transmits nothing", async () => {
   system.network.stall();
   const started = performance.now();
-  expect(statusOf(await system.proxy.generate())).toBe("PROVIDER_TIMEOUT");
+  expect(statusOf(await system.llmProxy.generate())).toBe("PROVIDER_TIMEOUT");
   expect(performance.now() - started).toBeLessThan(10_000);
 });

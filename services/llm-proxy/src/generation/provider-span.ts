@@ -23,7 +23,6 @@ export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | 
   });
 }
 
-/** Ends the span with the completion's token counts and finish reason, and with the failure if there is one. */
 export function endProviderSpan(
   span: Span | undefined,
   { usage, finishReason }: Completion,

@@ -2,7 +2,7 @@ const MAX_PART_CHARACTERS = 1_024;
 
 /**
  * Splits a text into parts of at most 1,024 UTF-16 code units, never within a surrogate pair. The buffers on the way to the visitor
- * limit the number of their stream events, not the number of bytes, so no event may be large.
+ * limit the number of stream events, not of bytes, so no event may be large.
  */
 export function* splitText(text: string): Generator<string> {
   let start = 0;

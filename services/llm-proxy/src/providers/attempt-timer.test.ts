@@ -74,7 +74,7 @@ test("after the completion has finished, token counts must arrive within 2 s, ev
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("an abort of the outer signal aborts the attempt with the same reason, even if it came before the start", () => {
+test("an abort of the caller's signal aborts the attempt with the same reason, even if it came before the attempt", () => {
   const { caller, attemptTimer } = setUp();
   caller.abort(new GenerationCancelled());
   expect(attemptTimer.signal.reason).toBeInstanceOf(GenerationCancelled);

@@ -13,7 +13,6 @@ import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import { createOpenAiProvider } from "./openai/openai.client.ts";
 import type { Provider } from "./provider.ts";
 
-/** A configured provider with its breaker and its concurrency limit. */
 export type GuardedProvider = {
   settings: ProviderSettings;
   provider: Provider;
@@ -39,7 +38,6 @@ export type EmbeddingModel = Candidate & {
 /** Low limits suffice: an embedding request takes a fraction of a second, and the conversation service retries refused batches. */
 const EMBEDDING_CONCURRENCY = { maxActive: 16, maxQueued: 64, maxWaitMs: 5_000 };
 
-/** The configured providers and routes. */
 export class ProviderCatalog {
   readonly #now: () => number;
   readonly #proxyUrl: string | undefined;
@@ -67,8 +65,8 @@ export class ProviderCatalog {
   }
 
   /**
-   * Replaces the settings for later generations. A provider whose settings did not change keeps its connections and its state. A replaced
-   * or removed provider is closed after MAX_GENERATION_MS, because then no generation uses it any more.
+   * Replaces the settings for later generations. A provider whose settings did not change keeps its connections and state. A replaced or
+   * removed provider is closed after MAX_GENERATION_MS, because then no generation uses it any more.
    */
   applySettings(settings: Settings): void {
     const previous = this.#providers;
@@ -80,7 +78,7 @@ export class ProviderCatalog {
         this.#replaced.set(each, setTimeout(() => void this.#closeReplaced(each), MAX_GENERATION_MS).unref());
   }
 
-  /** Returns the models to try, in order. The argument is a model, `route:<name>`, or "" for the default. Undefined if it is unknown. */
+  /** Returns the models to try, in order; undefined if `modelOrRoute` is unknown. It is a model, `route:<name>`, or "" for the default. */
   findCandidates(modelOrRoute: string): Candidate[] | undefined {
     const model = modelOrRoute === "" ? this.#settings.defaultModel : modelOrRoute;
     const parsed = parseModelName(model);
@@ -96,7 +94,6 @@ export class ProviderCatalog {
     return this.#configuredModels.has(model) ? name : "_OTHER";
   }
 
-  /** The configured embeddings model; undefined when there is none. */
   get embeddingModel(): EmbeddingModel | undefined {
     const { embeddings } = this.#settings;
     if (embeddings === undefined) return undefined;

@@ -40,7 +40,7 @@ test("a half-open breaker admits one request at a time, and the request's succes
   expect(breaker.state).toBe("closed");
 });
 
-test("a half-open breaker opens again after a fault, and admits the next request after a cancelled one", () => {
+test("a half-open breaker opens again after a fault, and stays half-open after a neutral verdict", () => {
   const { clock, breaker, call } = setUp();
   for (let fault = 0; fault < 3; fault++) call("fault");
   clock.advance(1_000);

@@ -2,10 +2,10 @@ import type { BreakerPolicy } from "../settings/index.ts";
 
 export type BreakerState = "closed" | "open" | "half_open";
 
-/** How an admitted request ended. A cancelled request is `neutral`: it shows nothing about the provider. */
+/** How an admitted request ended. `neutral` shows nothing about the provider, for example because the request was cancelled. */
 export type BreakerVerdict = "ok" | "fault" | "neutral";
 
-/** A circuit breaker: refuses requests to a provider that keeps failing. After a cooldown, admits one request at a time until one succeeds. */
+/** Refuses requests to a provider after consecutive faults. After a cooldown, admits one request at a time until one succeeds. */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy;
   readonly #now: () => number;
@@ -24,9 +24,7 @@ export class CircuitBreaker {
     return this.#now() - this.#openedAtMs < this.#policy.cooldownMs ? "open" : "half_open";
   }
 
-  /**
-   * Admits a request and returns a function that must be called once with the request's verdict. Returns undefined to refuse the request.
-   */
+  /** Returns a function that the caller must call once with the request's verdict, or undefined to refuse the request. */
   admit(): ((verdict: BreakerVerdict) => void) | undefined {
     const { state } = this;
     if (state === "closed") return (verdict) => this.#recordVerdict(verdict);
@@ -40,7 +38,7 @@ export class CircuitBreaker {
   }
 
   #recordVerdict(verdict: BreakerVerdict): void {
-    // If the breaker has opened since the request was admitted, the verdict is ignored.
+    // The breaker has opened since the request was admitted.
     if (this.#openedAtMs !== undefined) return;
     if (verdict === "ok") this.#faults = 0;
     if (verdict === "fault" && ++this.#faults >= this.#policy.failures) this.#openedAtMs = this.#now();

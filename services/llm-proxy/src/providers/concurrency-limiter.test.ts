@@ -26,7 +26,7 @@ function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[
 }
 
 describe("ConcurrencyLimiter", () => {
-  test("grants at most maxActive slots, and passes a released slot on", async () => {
+  test("grants at most maxActive slots, and passes a released slot to the next waiter", async () => {
     const { acquire, order, releaseNext } = setUp({ maxActive: 2 });
     for (const name of ["a", "b", "c"]) void acquire(name);
     await settled();
@@ -50,14 +50,14 @@ describe("ConcurrencyLimiter", () => {
     expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
   });
 
-  test("refuses immediately when the queue is full", async () => {
+  test("refuses a request immediately when maxQueued requests wait", async () => {
     const { acquire, order } = setUp({ maxQueued: 2 });
     for (const name of ["a", "b", "c", "d"]) void acquire(name);
     await settled();
     expect(order).toEqual(["a", "d queue_full"]);
   });
 
-  test("when the queue is full, refuses the newest waiter of the longest queue, so that a workspace with a shorter one can wait", async () => {
+  test("when maxQueued requests wait, refuses the newest of the workspace with the longest queue, so that another workspace can wait", async () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 3 });
     for (const name of ["a0", "a1", "a2", "a3", "b1"]) void acquire(name.charAt(0), name);
     await settled();

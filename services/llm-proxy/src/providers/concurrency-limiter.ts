@@ -4,8 +4,8 @@ import { ProviderFailure } from "./failure.ts";
 type Waiter = { grant: () => void; refuse: (error: unknown) => void };
 
 /**
- * Limits concurrent requests to a provider. Requests beyond `maxActive` wait in a bounded queue that serves workspaces in turn, so that
- * no workspace can starve the others.
+ * Limits concurrent requests to a provider. Requests beyond `maxActive` wait, at most `maxQueued` of them, in one queue per workspace. Serves
+ * the workspaces round-robin, so that none can starve the others.
  */
 export class ConcurrencyLimiter {
   readonly #policy: ConcurrencyPolicy;
@@ -19,8 +19,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Waits for a slot. Returns a function that must be called once to release the slot. Throws ProviderFailure if the queue is full or the
-   * wait is too long. If the signal is aborted, throws the signal's reason.
+   * Waits for a slot. Returns a function that must be called once to release the slot. Throws ProviderFailure if the queues are full or the
+   * wait is too long, and the signal's reason if it is aborted.
    */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -62,7 +62,7 @@ export class ConcurrencyLimiter {
       this.#active--;
       return;
     }
-    // The slot passes to the first waiter of the next workspace, and that workspace moves to the end of the order.
+    // Passes the slot to the first waiter of the next workspace, and moves that workspace to the end.
     const [workspaceId, queue] = next;
     const [first] = queue;
     this.#queues.delete(workspaceId);
@@ -72,8 +72,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Makes room for a request of the workspace when all queues together are full: refuses the newest waiter of the workspace with the longest
-   * queue. Does so only if the request's own queue, including the request, is shorter than that queue. Returns whether it made room.
+   * Makes room for a request: refuses the newest waiter in the longest queue. Does nothing if the request would make its workspace's queue at
+   * least as long. Returns whether it made room.
    */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];

@@ -14,7 +14,7 @@ describe("failureFromStatus", () => {
     [500, "provider_error", true, true],
     [502, "provider_error", true, true],
     [504, "provider_timeout", true, true],
-  ])("%i is %s, retryable %s, a fault %s", (status, code, retryable, fault) => {
+  ])("status %i: code %s, retryable: %s, provider's fault: %s", (status, code, retryable, fault) => {
     expect(failureFromStatus(status)).toMatchObject({
       code,
       isRetryable: retryable,
@@ -23,14 +23,14 @@ describe("failureFromStatus", () => {
     });
   });
 
-  test("an account without credit is not retried, although its status is 429", () => {
+  test("a 429 because of an account without credit is not retryable", () => {
     expect(failureFromStatus(429, { providerCode: "insufficient_quota" })).toMatchObject({
       code: "provider_rate_limited",
       isRetryable: false,
     });
   });
 
-  test("keeps the wait of Retry-After", () => {
+  test("keeps the delay of Retry-After", () => {
     expect(failureFromStatus(503, { retryAfterMs: 1_500 }).retryAfterMs).toBe(1_500);
   });
 });

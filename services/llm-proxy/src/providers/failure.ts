@@ -6,26 +6,24 @@ type FailureOptions = {
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
   /**
-   * Whether the provider itself has a problem, rather than this one request. Such a failure counts for the circuit breaker. Independent of
+   * Whether the circuit breaker counts the failure, because the provider has a problem rather than this one request. Independent of
    * `isRetryable`: a 429 may be retried but is no fault of the provider.
    */
   isProviderFault?: boolean;
-  /** For the debug log only: the provider's machine-readable code, or the codes or the class name of the error. */
+  /** For the debug log only: the provider's machine-readable code, or the error's codes or class name. */
   detail?: string | undefined;
   cause?: unknown;
 };
 
 /**
- * A failed request to a provider. `code` is the generation's outcome. `reason` is more specific: one of Parley's own codes such as
- * `connect`, `http_503` or `truncated`.
+ * A failed request to a provider. `code` becomes the generation's outcome. `reason` is more specific, such as `connect`, `http_503` or
+ * `truncated`.
  */
 export class ProviderFailure extends Error {
   readonly code: GenerationFailureCode;
   readonly reason: string;
-  /** See FailureOptions. */
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
-  /** See FailureOptions. */
   readonly isProviderFault: boolean;
   readonly detail: string;
 
@@ -58,7 +56,7 @@ type StatusOptions = {
   providerCode?: unknown;
 };
 
-/** Maps an HTTP status of 300 or more to a failure. The status comes from a response, or from an error inside a stream. */
+/** Maps an HTTP status of 300 or more, from a response or from an error inside a stream. */
 export function failureFromStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
   const reason = `http_${status}`;
   const rest = { retryAfterMs, detail: toProviderCode(providerCode) };

@@ -14,7 +14,7 @@ export type Operation = {
   model: string;
 };
 
-/** Metrics of the requests to providers. If the call's trace is recorded, each observation has the trace as its exemplar. */
+/** Metrics of the requests to providers. If the trace is recorded, each observation of a histogram has it as its exemplar. */
 export class OperationMetrics {
   readonly #duration: Histogram;
   readonly #firstChunk: Histogram;
@@ -22,8 +22,8 @@ export class OperationMetrics {
   readonly #cost: Counter;
 
   constructor(registry: Registry) {
-    // The histograms are registered below with registerMetric. If `registers` contained the registry, Histogram's constructor would refuse
-    // exemplars, unless the registry's default format is OpenMetrics.
+    // Histogram's constructor refuses exemplars if `registers` contains a registry whose default format is not OpenMetrics. So registerMetric
+    // below registers the histograms.
     const options = { registers: [], enableExemplars: true };
     this.#duration = new Histogram({
       name: "gen_ai_client_operation_duration_seconds",

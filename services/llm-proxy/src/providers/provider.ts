@@ -14,22 +14,16 @@ export type CompletionRequest = {
   signal: AbortSignal;
   /** Receives the text as it arrives, in well-formed parts. If it throws, the stream ends with that error. */
   onText: TextSink;
-  /**
-   * Called when the model has begun a tool call and more of the stream arrives without text. Restarts the silence timeout. Not called for
-   * reasoning before the first tool call.
-   */
+  /** Called for each part without text that arrives after the model has begun a tool call. Restarts the silence timeout. */
   onProgress: () => void;
-  /**
-   * Called after the model has finished and `onText` took its text, perhaps repeatedly, with its tool calls and its finish reason. Later failures
-   * are ignored.
-   */
+  /** Called when the model has finished, after `onText` has accepted its text. May be called repeatedly. Later failures are ignored. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
   /**
-   * Called, perhaps repeatedly, after all text was passed to `onText`, if the model finished without tool calls and the stream is still open.
-   * Only token counts may follow.
+   * Called after `onText` has received all text, if the model has finished without tool calls but the stream is still open for token counts.
+   * May be called repeatedly.
    */
   onTextComplete: () => void;
-  /** Called, perhaps repeatedly, with the latest token counts, if the provider sends any. */
+  /** Called with the latest token counts, if the provider sends any. May be called repeatedly. */
   onUsage: (usage: Usage) => void;
 };
 
@@ -48,11 +42,10 @@ export type EmbeddingRequest = {
 export type Embeddings = { vectors: number[][]; tokens: number };
 
 export type Provider = {
-  /** Whether a model of this name can be called. */
   hasModel(model: string): boolean;
-  /** Streams a completion. The completion has failed if this ends, by a return or an error, without having called `onFinished`. */
+  /** Streams a completion. If this returns or throws without having called `onFinished`, the completion has failed. */
   stream(request: CompletionRequest): Promise<void>;
-  /** Embeds texts. Throws ProviderFailure. Missing if the provider has no embeddings. */
+  /** Throws ProviderFailure. Undefined if the provider has no embeddings. */
   embed?(request: EmbeddingRequest): Promise<Embeddings>;
   /** Waits for running requests, then closes the connections. */
   close(): Promise<void>;

@@ -37,8 +37,8 @@ function renderPassage(passage: Passage, index: number): string {
 }
 
 /**
- * Escapes text that looks like the <source> tags around passages, so that a passage cannot close its own tag and pose as instructions. A model
- * also reads a tag with full-width, styled or Cyrillic letters or with invisible characters in it, so such tags are escaped too.
+ * Escapes text that looks like the <source> tags around passages, so that a passage cannot close its own tag and pose as instructions. Covers
+ * full-width, styled and Cyrillic letters and invisible characters, because a model reads them as the tag too.
  */
 function escapeTags(text: string): string {
   return text.replace(/[<\uff1c\ufe64\u2039\u3008\u27e8]/g, (bracket, at: number) =>
@@ -49,7 +49,7 @@ function escapeTags(text: string): string {
 const TAG = "source";
 const SLASH = /[/\\\u2044\u2215\u29f8]/;
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u;
-/** Characters that look like a letter of the tag. */
+/** Maps characters to the letter of the tag that they look like. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   "\u0455": "s",
   "\ua731": "s",

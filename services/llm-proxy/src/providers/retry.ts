@@ -2,9 +2,9 @@ import type { RetryPolicy } from "../settings/index.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. `attempts` is the number of
- * attempts that have failed. `random`, in [0, 1), is the jitter, so that callers that were refused together do not retry together. The wait is
- * 50 to 100 % of the backoff. If the provider sent Retry-After, the wait is that time plus up to one backoff.
+ * Returns the wait in milliseconds before the next attempt with the same model; undefined for no retry. The wait is 50 to 100 % of the
+ * backoff. If the provider sent Retry-After, the wait is that time plus up to one backoff. `attempts` is the number of failed attempts.
+ * `random`, in [0, 1), is the jitter.
  */
 export function computeRetryDelayMs(
   failure: ProviderFailure,
@@ -16,7 +16,6 @@ export function computeRetryDelayMs(
   const backoffMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempts - 1));
   const { retryAfterMs } = failure;
   if (retryAfterMs === undefined) return backoffMs * (0.5 + random / 2);
-  // Waits at least `retryAfterMs`, because the provider would refuse an attempt before that time has passed.
   return retryAfterMs > policy.maxRetryAfterMs ? undefined : retryAfterMs + backoffMs * random;
 }
 

@@ -1,13 +1,10 @@
 import { replaceUnstorable } from "../text.ts";
 
-/**
- * Makes a text that arrives in pieces well-formed. Joins a surrogate pair that was split between two pieces. Replaces lone surrogates and NUL
- * with U+FFFD, because PostgreSQL refuses them.
- */
+/** Makes a text that arrives in pieces well-formed. Replaces lone surrogates and NUL with U+FFFD, because PostgreSQL refuses them. */
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";
 
-  /** Returns the piece as well-formed text. If it ends with the first half of a surrogate pair, keeps that half and prepends it to the next piece. */
+  /** If the piece ends with the first half of a surrogate pair, keeps that half and prepends it to the next piece. */
   push(piece: string): string {
     if (piece === "") return "";
     const text = this.#pendingSurrogate + piece;

@@ -6,7 +6,7 @@ export function findPrice(prices: Readonly<Record<string, Price>>, model: string
   return Object.hasOwn(prices, model) ? prices[model] : prices["*"];
 }
 
-/** Returns the cost of tokens; null when the model has no price. */
+/** Returns null when the model has no price. */
 export function computeCost(price: Price | undefined, tokensIn: number, tokensOut: number): number | null {
   if (price === undefined) return null;
   return (tokensIn * price.input + tokensOut * price.output) / 1_000_000;

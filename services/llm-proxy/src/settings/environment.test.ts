@@ -5,7 +5,7 @@ import { loadSettings } from "./settings.worker.ts";
 
 const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTERNAL_TOKEN: "i", ADMIN_TOKEN: "a" };
 
-/** Returns the settings that the service loads from an environment. */
+/** Returns the settings that the service loads: each provider as its base URL and its key, or "" for the built-in one. */
 function settingsOf(environment: Record<string, string>) {
   const { findKey, ...config } = readConfig({ ...required, ...environment });
   const readNamed = (name: string) => {

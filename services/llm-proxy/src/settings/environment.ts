@@ -9,8 +9,9 @@ import {
   type Settings,
 } from "./settings.ts";
 
-/** The environment's settings of models and providers. If LLM_CONFIG names a file, only `defaultModel` and `readSecret` are used. */
+/** The environment variables for models and providers. If LLM_CONFIG is set, only `defaultModel` and `readSecret` are used. */
 export type ModelEnvironment = {
+  /** Whether OPENAI_API_KEY, OPENAI_API_KEY_FILE or OPENAI_BASE_URL is set. */
   isOpenaiConfigured: boolean;
   openaiBaseUrl: string | undefined;
   ollamaHost: string | undefined;
@@ -20,11 +21,7 @@ export type ModelEnvironment = {
 
 const OPENAI_MODEL = "openai:gpt-4o-mini";
 
-/**
- * Returns the settings that apply if LLM_CONFIG is not set. The providers are `openai` if OPENAI_API_KEY or OPENAI_BASE_URL is set, `ollama` if
- * OLLAMA_HOST is set, and always `builtin`. The default model is DEFAULT_MODEL; without it, a model of `openai` if `openai` is configured, else
- * the built-in model.
- */
+/** Returns the settings that apply if LLM_CONFIG is not set. */
 export function settingsFromEnvironment(environment: ModelEnvironment): Settings {
   const { isOpenaiConfigured, openaiBaseUrl, ollamaHost, defaultModel } = environment;
   const model = defaultModel ?? (isOpenaiConfigured ? OPENAI_MODEL : BUILTIN_MODEL);
@@ -67,8 +64,8 @@ function createProviderSettings(
 }
 
 /**
- * Returns the base URL of Ollama's OpenAI-compatible endpoint. `host` is the value of OLLAMA_HOST: as in Ollama, a host's name or address with an
- * optional port, or a URL. Both forms may have a path.
+ * Returns the base URL of Ollama's OpenAI-compatible endpoint. `host` is the value of OLLAMA_HOST: a host with an optional port, or a URL.
+ * Both forms may have a path.
  */
 function buildOllamaUrl(host: string): string {
   const hasScheme = host.includes("://");

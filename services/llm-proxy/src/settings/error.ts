@@ -1,4 +1,4 @@
-/** Lists problems of the settings. The texts contain no secrets, so they may be logged. */
+/** `problems` contains no secrets, so it may be logged. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 

@@ -1,8 +1,8 @@
 import { openSecret, type Secret, type SecretOptions, type SecretSource } from "@parley/service-kit";
 
-/** Reads secrets, such as providers' API keys. The LLM_CONFIG file contains only the names of the secrets' environment variables. */
+/** Reads secrets, such as providers' API keys, by the names of their environment variables. */
 export type Keys = {
-  /** Returns the current value. Undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
+  /** Returns undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
   read(name: string): string | undefined;
   /** Calls the listener after each change of a value that was read. */
   onChange(listener: () => void): void;

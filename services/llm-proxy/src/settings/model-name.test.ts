@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseModelName } from "./model-name.ts";
 
-test("a model is split at its first colon", () => {
+test("a model's name is split at its first colon", () => {
   expect(parseModelName("openai:gpt-4o")).toEqual({ provider: "openai", name: "gpt-4o" });
   expect(parseModelName("ollama:llama3.2:3b")).toEqual({ provider: "ollama", name: "llama3.2:3b" });
   expect(parseModelName("openrouter:meta-llama/llama-3:free")).toEqual({
@@ -10,7 +10,7 @@ test("a model is split at its first colon", () => {
   });
 });
 
-test("an invalid model is refused", () => {
+test("an invalid name of a model is refused", () => {
   for (const text of [
     "",
     "gpt-4o",

@@ -3,7 +3,7 @@ export type ModelName = { provider: string; name: string };
 
 const MODEL = /^([a-z0-9][a-z0-9_-]{0,31}):([!-~]{1,200})$/;
 
-/** Parses `<provider>:<model_name>`. Returns undefined if the text is not a valid model name. */
+/** Returns undefined if the text is not a valid model name. */
 export function parseModelName(text: string): ModelName | undefined {
   const [, provider, name] = MODEL.exec(text) ?? [];
   return provider === undefined || name === undefined ? undefined : { provider, name };

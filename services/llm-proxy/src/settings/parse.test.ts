@@ -111,7 +111,7 @@ describe("parseSettings", () => {
       expect(() => limitsOf(`preset: openai, max_output_tokens: ${tokens}`)).toThrow(/max_output_tokens/);
   });
 
-  test("without check_model, `parley provider check` uses a provider's first model that is the default or part of a route", () => {
+  test("without check_model, the check model is the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
       providers: { openai: { preset: openai }, fast: { preset: groq } }

@@ -17,7 +17,6 @@ import {
   type ToolSecret,
 } from "./settings.ts";
 
-/** Settings of which every value is a number. */
 type NumericSettings<T> = Partial<Record<keyof T, number>>;
 
 type FileProvider = {
@@ -44,11 +43,11 @@ type SettingsFile = {
 };
 
 export type ParseOptions = {
-  /** DEFAULT_MODEL, which applies when the file has no default_model. */
+  /** DEFAULT_MODEL; applies if the file has no default_model. */
   defaultModel: string | undefined;
   /**
-   * Returns a secret, such as a provider's API key: the value of the environment variable `name`, or the content of the file that
-   * `<name>_FILE` names. Undefined if neither is set. Throws if that file cannot be used.
+   * Returns the value of the environment variable `name`, or the content of the file that `<name>_FILE` names. Undefined if neither is set.
+   * Throws if the file cannot be used.
    */
   readSecret: (name: string) => string | undefined;
 };
@@ -56,8 +55,8 @@ export type ParseOptions = {
 const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile<SettingsFile>(schema);
 
 /**
- * Parses and validates the YAML file that LLM_CONFIG names. Throws SettingsError with every violation of the schema or, if there are none,
- * with every other problem.
+ * Parses the YAML file that LLM_CONFIG names. Throws SettingsError with every violation of the schema or, if there are none, with every other
+ * problem.
  */
 export function parseSettings(text: string, options: ParseOptions): Settings {
   const file = readYaml(text);
@@ -85,8 +84,8 @@ export function parseSettings(text: string, options: ParseOptions): Settings {
 }
 
 /**
- * Parses YAML. Reports only an error's code and position, and suppresses warnings, because the library's messages and warnings quote the file. The
- * file may contain a secret by mistake.
+ * Reports only an error's code and position, and suppresses warnings, because the library's messages and warnings quote the file. The file may
+ * contain a secret by mistake.
  */
 function readYaml(text: string): unknown {
   const lineCounter = new LineCounter();
@@ -138,7 +137,7 @@ function readToolSecret(name: string, file: FileSecret, options: ParseOptions, p
   const value = readRequiredSecret(`tool_secrets.${name}`, env, options, problems);
   if (value !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(value))
     problems.push(`tool_secrets.${name}: the value of ${env} cannot be sent in a header`);
-  // The default is https: a secret is sent unencrypted only to a host that is written with http://.
+  // A secret is sent unencrypted only if the file writes the host with http://.
   const urls = hosts.map((host) => (host.includes("://") ? host : `https://${host}`));
   const invalid = urls.find((url) => !URL.canParse(url) || new URL(url).href !== `${new URL(url).origin}/`);
   if (invalid !== undefined)
@@ -168,7 +167,7 @@ function readRequiredSecret(
   }
 }
 
-/** Overrides defaults with the file's values, whose keys are in snake case: `first_token_ms` for `firstTokenMs`. */
+/** The keys of `values` are in snake case: `first_token_ms` for `firstTokenMs`. */
 function override<T extends NumericSettings<T>>(defaults: T, values: Record<string, number> = {}): T {
   const entries = Object.entries(values).map(([key, value]) => [
     key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

@@ -2,16 +2,17 @@ import type { MaxTokensParameter } from "./settings.ts";
 
 /** The settings of a known provider's OpenAI-compatible endpoint. */
 export type Preset = {
-  /** Missing if each customer has a base URL of their own. */
+  /** Missing if each customer has their own base URL. */
   baseUrl?: string;
-  /** The environment variable with the API key, unless `api_key_env` in LLM_CONFIG names another one; missing if the provider usually needs no key. */
+  /** The environment variable with the API key, unless `api_key_env` names another one; missing if the provider usually needs no key. */
   apiKeyEnv?: string;
+  /** Whether requests ask for token counts. */
   includeUsage: boolean;
   /** Default: max_tokens. */
   maxTokensParameter?: MaxTokensParameter;
 };
 
-/** The presets, by the value of `preset` in LLM_CONFIG. */
+/** By the value of `preset` in LLM_CONFIG. */
 export const PRESETS = {
   openai: {
     baseUrl: "https://api.openai.com/v1",
@@ -19,7 +20,7 @@ export const PRESETS = {
     includeUsage: true,
     maxTokensParameter: "max_completion_tokens",
   },
-  // base_url is https://RESOURCE.openai.azure.com/openai/v1. The name of a model is the name of its deployment.
+  // base_url is https://RESOURCE.openai.azure.com/openai/v1. A model's name is that of its Azure deployment.
   azure: { apiKeyEnv: "AZURE_OPENAI_API_KEY", includeUsage: true, maxTokensParameter: "max_completion_tokens" },
   anthropic: { baseUrl: "https://api.anthropic.com/v1", apiKeyEnv: "ANTHROPIC_API_KEY", includeUsage: true },
   google: {

@@ -48,7 +48,6 @@ export type ToolLimits = {
   maxResultBytes: number;
 };
 
-/** The settings that all kinds of providers have. */
 export type CommonSettings = {
   name: string;
   timeouts: Timeouts;
@@ -57,7 +56,7 @@ export type CommonSettings = {
   breaker: BreakerPolicy;
   /** By model name without the provider; `*` for every other model. */
   prices: Readonly<Record<string, Price>>;
-  /** The model of `parley provider check`, with its provider; empty when none is known. */
+  /** The model of `parley provider check`, as `<provider>:<model_name>`; empty when none is known. */
   checkModel: string;
 };
 
@@ -117,7 +116,6 @@ export type Settings = {
 export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_MODEL = "builtin:extractive";
 
-/** The defaults of a provider. */
 export const PROVIDER_DEFAULTS = {
   timeouts: { connectMs: 5_000, firstTokenMs: 30_000, silenceMs: 20_000, totalMs: 300_000 },
   retries: { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 4_000, maxRetryAfterMs: 10_000 },
@@ -125,7 +123,6 @@ export const PROVIDER_DEFAULTS = {
   breaker: { failures: 10, cooldownMs: 5_000 },
 } as const;
 
-/** The default limits of tool calls. */
 export const DEFAULT_TOOL_LIMITS: ToolLimits = {
   timeoutMs: 10_000,
   maxRounds: 5,

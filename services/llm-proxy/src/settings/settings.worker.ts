@@ -31,8 +31,8 @@ const POLL_INTERVAL_MS = 1_000;
 
 /**
  * Applies the settings whenever the file's text or a key changes. An invalid file is refused, and the previous settings stay. A refused file
- * is tried again at every poll, because a key that it names may become usable later. The file is polled: a mounted ConfigMap changes when a
- * link to a parent directory is replaced, and a watcher of the file gets no event.
+ * is tried again at every poll, because a key that it names may become usable later. Polls the file, because a watcher of the file gets no
+ * event when the kubelet updates a mounted ConfigMap: the kubelet replaces a link to a parent directory.
  */
 export function watchSettings(
   options: LoadOptions,
@@ -60,7 +60,7 @@ export function watchSettings(
   keys.onChange(() => apply());
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
-  // increase() misses the first increment of a series that does not exist yet, so the series starts at 0.
+  // PromQL's increase() misses the first increment of a series that does not exist yet, so the series starts at 0.
   reloadRefusals.inc({ file: "LLM_CONFIG" }, 0);
   let lastText: string | undefined;
   const poll = () => {
@@ -71,7 +71,7 @@ export function watchSettings(
     lastText = text;
     apply({ isFirst, isRetry });
   };
-  // Applies the file again, in case it has changed since the service loaded it at its start.
+  // The file may have changed since the service loaded it.
   poll();
   const timer = setInterval(poll, POLL_INTERVAL_MS);
   timer.unref();

@@ -53,30 +53,27 @@ export type GenerateOptions = {
   onFinish?: () => void;
 };
 
-/** A running llm-proxy with its own database. */
 export type TestProxy = {
   generate(options?: GenerateOptions): Promise<Events>;
-  /** Starts a generation and returns its stream. */
   open(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
   generateUnauthenticated(): Promise<Events>;
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
-  /** The URL of the service's database, with the service's role. */
+  /** With the service's role. */
   databaseUrl: string;
   opsUrl: string;
-  /** Waits until the call log has `count` rows of a turn, and returns them. */
+  /** Waits until the call log has at least `count` rows of a turn, by default one, and returns them. */
   rowsOf(workspaceId: string, turnId: string, count?: number): Promise<CallRow[]>;
   /** Returns the current value of a metric series such as `name{label="value"}`; undefined if the series does not exist. */
   metric(series: string): Promise<number | undefined>;
   writeConfig(yaml: string): void;
   /** Stops the service as SIGTERM does. */
   close(): Promise<void>;
-  /** Stops the service and drops its database. */
   drop(): Promise<void>;
 };
 
-/** Starts the service on free ports. `config` is the YAML text of the file that LLM_CONFIG names; without it, LLM_CONFIG is not set. */
+/** `config` is the YAML text of the file that LLM_CONFIG names; without it, LLM_CONFIG is not set. */
 export async function startTestProxy(
   options: { config?: string; environment?: Record<string, string> } = {},
 ): Promise<TestProxy> {
@@ -143,7 +140,7 @@ export async function startTestProxy(
   };
 }
 
-/** Polls until `isExpected` accepts the value, and returns the value. Throws after twenty seconds. */
+/** Throws after twenty seconds. */
 export async function eventually<T>(poll: () => Promise<T> | T, isExpected: (value: T) => boolean): Promise<T> {
   const deadline = performance.now() + 20_000;
   for (;;) {
@@ -211,7 +208,7 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   return { texts, text: texts.join(""), ends, end, toolCalls };
 }
 
-/** Returns the status's name, which is easier to read in a failed test than its number. */
+/** The status's name is easier to read in a failed test than its number. */
 export function statusOf({ end }: Events): string {
   return GenerateStatus[end.status];
 }

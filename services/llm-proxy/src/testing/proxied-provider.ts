@@ -6,19 +6,16 @@ export type ProxiedProvider = {
   provider: FakeProvider;
   /** The network between the llm-proxy and the provider. */
   network: TcpProxy;
-  proxy: TestProxy;
+  llmProxy: TestProxy;
 };
 
-/**
- * Starts a fake provider, a TCP proxy and an llm-proxy, which calls the provider through the TCP proxy. Starts them before the tests of a file and
- * stops them afterwards.
- */
+/** Starts a fake provider and an llm-proxy that calls it through a TCP proxy, before the tests of a file. */
 export function useProxiedProvider(): ProxiedProvider {
   const system = {} as ProxiedProvider;
   beforeAll(async () => {
     system.provider = await startFakeProvider();
     system.network = await startTcpProxy({ targetPort: system.provider.port });
-    system.proxy = await startTestProxy({
+    system.llmProxy = await startTestProxy({
       config: `
         default_model: fake:default
         providers:
@@ -31,7 +28,7 @@ export function useProxiedProvider(): ProxiedProvider {
     });
   });
   afterAll(async () => {
-    await system.proxy.drop();
+    await system.llmProxy.drop();
     await system.network.close();
     await system.provider.close();
   });

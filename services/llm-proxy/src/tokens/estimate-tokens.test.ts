@@ -99,7 +99,7 @@ describe("estimateTokens", () => {
       expect(estimate).toBeGreaterThan(sum * 0.85);
       expect(estimate).toBeLessThan(sum * 1.15);
     }
-    // Sixty of the longest completions may be cancelled at the same time.
+    // Sixty of the longest completions may be cancelled together, and each needs an estimate.
     const reply = "\u0001".repeat(4 * 1024 * 1024);
     const started = performance.now();
     for (let generation = 0; generation < 60; generation++) estimateTokens(reply);

@@ -1,4 +1,4 @@
-// Each match is one piece of text. Each group has its weight in WEIGHTS, in the same order.
+// WEIGHTS has an entry for each group, in the same order.
 const PIECES =
   /(\p{Script=Han})|([\p{Script=Hiragana}\p{Script=Katakana}])|(\p{Script=Hangul})|([a-zA-Z]+)(?!\p{L})|([\p{Script=Latin}\p{M}]+)|(\p{Script=Greek}+)|(\p{L}[\p{L}\p{M}]*)|(\p{N}{1,3})|(\p{Emoji_Presentation})|(\n+)|([^\s\p{L}\p{N}\p{M}])/gu;
 
@@ -28,13 +28,13 @@ const WEIGHTS: readonly { minTokens: number; charactersPerToken: number }[] = [
   { minTokens: 0.65, charactersPerToken: Number.POSITIVE_INFINITY },
 ];
 
-/** A longer text is estimated from samples, so that a generation cancelled after megabytes does not block the event loop. */
+/** A longer text is estimated from samples, so that megabytes do not block the event loop. */
 const MAX_ESTIMATED_CHARACTERS = 16 * 1024;
 const SAMPLE_CHARACTERS = 512;
 
 /**
  * Estimates the tokens of a text without a vocabulary. The weights were fitted to the o200k_base vocabulary. On prose, code and tables in
- * every tested script, the estimate is within a third of that vocabulary's count. It takes milliseconds for a text of any length.
+ * every tested script, the estimate is within a third of that vocabulary's count.
  */
 export function estimateTokens(text: string): number {
   if (text.length <= MAX_ESTIMATED_CHARACTERS) return Math.ceil(estimatePieces(text));

@@ -4,9 +4,7 @@ import type { CountRequest, CountResponse } from "./tokenizer.thread.ts";
 import { findVocabulary } from "./vocabulary.ts";
 
 const THREAD = new URL("./tokenizer.thread.ts", import.meta.url);
-/**
- * How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation's tokens are estimated.
- */
+/** How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation's tokens are estimated. */
 const MAX_WAIT_MS = 250;
 /** If a count takes longer, its thread is ended: a run of one letter can occupy the tokenizer for minutes. */
 const MAX_COUNT_MS = 5_000;
@@ -31,7 +29,7 @@ export class Tokenizer {
     lifecycle.onClose("tokenizer", () => this.#stop());
   }
 
-  /** Returns the tokens of each text. Returns undefined if no vocabulary fits the model, the texts are too long or the count takes too long. */
+  /** Returns each text's token count. Returns undefined if no vocabulary fits the model, the texts are too long or the count takes too long. */
   async count(model: string, texts: readonly string[]): Promise<number[] | undefined> {
     const vocabulary = findVocabulary(model);
     const characters = texts.reduce((sum, text) => sum + text.length, 0);

@@ -16,7 +16,7 @@ test("counts texts with the vocabulary of the model's family", async () => {
   const texts = ["Hello world", "", "Yes, you can export the whole conversation as JSON.", "<|endoftext|>"];
   const counts = await counter.count("gpt-4o-mini", texts);
   expect(counts?.slice(0, 3)).toEqual([2, 0, 11]);
-  // A control token in a text is counted as text.
+  // A control token is counted as ordinary text.
   expect(counts?.[3]).toBeGreaterThan(1);
   expect(await counter.count("gpt-4", ["Hello world"])).toEqual([2]);
   expect(await counter.count("llama3.2", ["Hello world"])).toBeUndefined();
@@ -37,7 +37,7 @@ test("does not block the event loop while the vocabulary loads, and returns unde
 test("terminates the thread of a count that takes too long, and counts the next text", async () => {
   const startedAt = performance.now();
   await tokenizer(LONG_TIMEOUTS).count("gpt-4o", ["Hello"]);
-  // The limit includes the time in which the vocabulary loads, which is seconds on a busy machine.
+  // maxCountMs includes loading the vocabulary, which takes seconds on a busy machine.
   const counter = tokenizer({ waitMs: 300, maxCountMs: 3 * (performance.now() - startedAt) });
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 30_000, interval: 50 }).toEqual([1]);
   expect(await counter.count("gpt-4o", ["a".repeat(390_000)])).toBeUndefined();

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import type { Vocabulary } from "./vocabulary.ts";
 
 export type CountRequest = { id: number; vocabulary: Vocabulary; texts: readonly string[] };
-/** The tokens of each text, with the request's id. */
+/** `id` is the request's. `counts` has the number of tokens of each text. */
 export type CountResponse = { id: number; counts: number[] };
 
 const VOCABULARIES = {
@@ -10,7 +10,7 @@ const VOCABULARIES = {
   cl100k_base: () => import("gpt-tokenizer/encoding/cl100k_base"),
 } as const;
 
-// Text that looks like a control token is counted as text.
+// Counts text that looks like a control token as text.
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
 async function respond({ id, vocabulary, texts }: CountRequest): Promise<void> {

@@ -36,7 +36,7 @@ beforeEach(() => {
 type Message = { role: string; content: string };
 const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
 
-/** Lets the model call the tool, and returns the reply, which repeats the tool's result. */
+/** Lets the model call the tool. Returns the model's reply, which repeats the tool's result. */
 async function call(name: string, tool: MessageInitShape<typeof ToolSchema>): Promise<string> {
   provider.script((request) =>
     lastOf(request)?.role === "tool"
@@ -55,7 +55,7 @@ const httpTool = (url: string): MessageInitShape<typeof ToolSchema> => ({
   },
 });
 
-test("an HTTP tool at a public address is called through EGRESS_PROXY, and the provider directly", async () => {
+test("an HTTP tool at a public address is called through EGRESS_PROXY, and the provider without it", async () => {
   const server = await startToolServer();
   onTestFinished(() => server.close());
   expect(await call("order", httpTool(`http://${PUBLIC}:${server.port}/orders`))).toBe('{"ok":true}');

@@ -21,7 +21,7 @@ export function createToolFailure(status: ToolStatus, detail = ""): ToolFailure 
   return new ToolFailure(status, MESSAGES[status] ?? "the tool cannot be reached", detail);
 }
 
-/** Maps the error of a tool call to a ToolFailure. Does not pass on the message of an unexpected error. */
+/** Maps the error of a tool call to a ToolFailure. */
 export function toToolFailure(error: unknown): ToolFailure {
   for (const each of listErrorAndCauses(error)) {
     if (each instanceof ToolFailure) return each;
@@ -41,7 +41,7 @@ export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: Ab
   }
 }
 
-/** Returns an error's class and code. Its message may contain text of the tool's server, which must not reach the log. */
+/** Omits the message: it may contain text of the tool's server, which must not reach the log. */
 function describe(error: Error): string {
   const { code } = error as { code?: unknown };
   return /^[\w-]{1,40}$/.test(String(code)) && code !== undefined ? `${error.name}(${String(code)})` : error.name;

@@ -61,8 +61,8 @@ async function sendRequest(
 }
 
 /**
- * Adds arguments to the query. Leaves out an argument if the tool's URL already has a parameter of that name. A visitor can make a model
- * send any argument, and with two values of a parameter, some servers would use the argument instead of the URL's value.
+ * Leaves out an argument if the tool's URL already has a parameter of that name. A visitor can make a model send any argument, and with two
+ * values of a parameter, some servers would use the argument instead of the URL's value.
  */
 function addQuery(url: URL, args: Record<string, unknown>): void {
   const ownNames = new Set([...url.searchParams.keys()].map(normaliseParameterName));
@@ -84,7 +84,6 @@ function normaliseParameterName(name: string): string {
 
 const TEXT_CONTENT_TYPE = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
 
-/** Refuses a response that is not text. Called before the body is read. */
 function requireText({ headers }: ResponseHead): void {
   const type = headers.get("content-type");
   if (type !== null && !TEXT_CONTENT_TYPE.test(type))

@@ -82,12 +82,12 @@ type Message = { role: string; content: string | null; tool_call_id?: string; to
 const messagesOf = (request: ReceivedRequest | undefined) =>
   (request?.body as { messages: Message[] } | undefined)?.messages ?? [];
 const lastOf = (request: ReceivedRequest | undefined) => messagesOf(request).at(-1);
-const afterTools = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1)?.role === "tool";
+const hasToolResult = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1)?.role === "tool";
 
 /** Scripts a model that calls tools and then repeats the last result. */
 function scriptCalls(...calls: { name: string; arguments: string }[]): void {
   provider.script((request) =>
-    afterTools(request) ? { tokens: ["So: ", lastOf(request)?.content ?? ""] } : { toolCalls: calls },
+    hasToolResult(request) ? { tokens: ["So: ", lastOf(request)?.content ?? ""] } : { toolCalls: calls },
   );
 }
 
@@ -308,7 +308,7 @@ describe("a model that keeps calling tools", () => {
 
   test("makes at most the allowed number of calls per reply", async () => {
     provider.script((request) =>
-      afterTools(request)
+      hasToolResult(request)
         ? { tokens: ["Done."] }
         : { toolCalls: Array.from({ length: 6 }, () => calling.toolCalls[0] as never) },
     );
@@ -330,7 +330,7 @@ describe("failover", () => {
   const calling = { toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] };
 
   test("passes on the result of a tool call and does not repeat the call", async () => {
-    provider.script((request) => (afterTools(request) ? { status: 500 } : calling));
+    provider.script((request) => (hasToolResult(request) ? { status: 500 } : calling));
     const turnId = randomUUID();
     const events = await generate(order(), { model: "route:pair", turnId });
     expect([statusOf(events), events.end.model, events.end.attempts]).toEqual(["COMPLETE", "other:default", 4]);
@@ -349,7 +349,7 @@ describe("failover", () => {
 
   test("does not happen after the first text, even if a tool call followed", async () => {
     provider.script(
-      (request): Reply => (afterTools(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
+      (request): Reply => (hasToolResult(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
     );
     const events = await generate(order(), { model: "route:pair" });
     expect([statusOf(events), events.text]).toEqual(["PROVIDER_ERROR", "Let me look. "]);
@@ -360,7 +360,7 @@ describe("failover", () => {
 test("text before and after a tool call is one reply", async () => {
   provider.script(
     (request): Reply =>
-      afterTools(request)
+      hasToolResult(request)
         ? { tokens: ["It was sent."] }
         : { tokens: ["Let me look. "], toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] },
   );

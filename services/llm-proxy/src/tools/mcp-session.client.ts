@@ -14,13 +14,12 @@ export type McpTarget = { url: string; credentials: Credentials };
 
 export type McpDeps = { dispatcher: Dispatcher; limits: () => ToolLimits };
 
-/** A tool as its server describes it. */
 export type McpToolDescription = { name: string; description: string; schema: Record<string, unknown> };
 
 const MAX_PAGES = 10;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** An MCP session over streamable HTTP, for one generation's tool calls or for one listing of tools. Connects when it is first used. */
+/** An MCP session over streamable HTTP, for one generation or one listing of tools. Connects when it is first used. */
 export class McpSession {
   readonly #target: McpTarget;
   readonly #deps: McpDeps;
@@ -31,7 +30,7 @@ export class McpSession {
     this.#deps = deps;
   }
 
-  /** Lists the server's tools. Throws the SDK's errors, or the signal's reason. */
+  /** Throws the SDK's errors, or the signal's reason. */
   async list(signal: AbortSignal): Promise<McpToolDescription[]> {
     const { client } = await this.#connect(signal);
     const offered: McpToolDescription[] = [];
@@ -50,8 +49,8 @@ export class McpSession {
   }
 
   /**
-   * Calls a tool and returns its result as text. Throws ToolFailure if the server reports an error or the result is too large. Other errors
-   * are those of `list`.
+   * Returns the tool's result as text. Throws ToolFailure if the server reports an error or the result is too large. Otherwise throws the same
+   * errors as `list`.
    */
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);
@@ -62,7 +61,7 @@ export class McpSession {
     return text;
   }
 
-  /** Ends the session. Never rejects. */
+  /** Never rejects. */
   async close(): Promise<void> {
     const connected = await this.#connected?.catch(() => undefined);
     if (connected === undefined) return;
@@ -80,7 +79,7 @@ export class McpSession {
 
   #connect(signal: AbortSignal) {
     this.#connected ??= this.#open(signal).catch((error) => {
-      // The next `list` or `call` connects again.
+      // So the next `list` or `call` connects again.
       this.#connected = undefined;
       throw error;
     });

@@ -4,13 +4,13 @@ import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } fro
 
 /** The age from which a list of tools is refreshed. */
 const LIST_TTL_MS = 60_000;
-/** After a failure, the server's tools are not listed again for this time, so that only one visitor waits for the failing server. */
+/** How long a failed listing is not repeated, so that not every visitor waits for the failing server. */
 const FAILED_LIST_TTL_MS = 10_000;
 const MAX_SERVERS = 1_000;
 
 type ListRequest = { target: McpTarget; onFailure: (error: unknown) => void };
 
-/** Caches the lists of MCP servers' tools, because listing takes several round trips while a visitor waits. */
+/** Caches each MCP server's list of tools, because listing takes several round trips while a visitor waits. */
 export class McpToolListCache {
   readonly #lists: LRUCache<string, McpToolDescription[], ListRequest>;
 
@@ -37,8 +37,8 @@ export class McpToolListCache {
 
   /**
    * Returns the tools of a server. If listing fails, returns the previous list, or an empty list if there is none. If the signal is aborted,
-   * returns an empty list and does not stop the listing, because other callers may be waiting for it. `key` must identify the workspace, the
-   * secret and the server.
+   * returns an empty list; the listing continues, because other callers may be waiting for it. `key` must identify the workspace, the secret
+   * and the server.
    */
   async list(key: string, request: ListRequest, signal: AbortSignal): Promise<readonly McpToolDescription[]> {
     const listenerRemoval = new AbortController();

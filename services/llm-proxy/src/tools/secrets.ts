@@ -1,7 +1,7 @@
 import type { ToolSecret } from "../settings/index.ts";
 import { createToolFailure } from "./failures.ts";
 
-/** The headers that authenticate a tool's requests, and a function that removes the secret from its results. */
+/** The headers that authenticate a tool's requests, and a function that removes the secret from the tool's results. */
 export type Credentials = { headers: Record<string, string>; redact: (text: string) => string };
 
 export type SecretUse = {
@@ -13,7 +13,7 @@ export type SecretUse = {
 
 const NO_CREDENTIALS: Credentials = { headers: {}, redact: (text) => text };
 
-/** Returns the credentials of a tool. Throws ToolFailure when the secret is not declared for the tool's host and workspace. */
+/** Throws ToolFailure if the secret is not declared for the tool's origin and workspace. */
 export function findCredentials(
   secrets: Readonly<Record<string, ToolSecret>>,
   { name, url, workspaceId }: SecretUse,

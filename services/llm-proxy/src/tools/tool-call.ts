@@ -1,6 +1,6 @@
 /** A tool call that a model requests. */
 export type ToolRequest = {
-  /** The model's id of the call; the result is sent with the same id. */
+  /** The model's id of the call. The result is sent with the same id. */
   id: string;
   name: string;
   /** As the model wrote them; valid arguments are a JSON object. */
@@ -27,14 +27,13 @@ export type ToolUse = {
   latencyMs: number;
 };
 
-/** The tool calls of one completion, their results and the text before the calls. The next prompt contains all three. */
+/** One completion that called tools, with the results. The next prompt contains all of it. */
 export type ToolRound = {
   /** The completion's text before the calls. */
   text: string;
   calls: readonly { request: ToolRequest; result: string }[];
 };
 
-/** A tool's description for the model. */
 export type ToolFunction = { name: string; description: string; parameters: Record<string, unknown> };
 
 /** A tool that a model may call. */

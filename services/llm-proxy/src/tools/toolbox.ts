@@ -21,8 +21,8 @@ export type ToolboxDeps = {
 
 const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
 /**
- * JSON.parse accepts thousands of levels of objects and arrays, but JSON.stringify throws for them. The conversation service does not store
- * arguments with more levels than this.
+ * Limit of nested objects and arrays, the same as the conversation service's. JSON.stringify throws for thousands of levels, although JSON.parse
+ * accepts them.
  */
 const MAX_ARGUMENTS_DEPTH = 32;
 
@@ -47,7 +47,7 @@ export class Toolbox {
     return this.#tools.size > 0 && rounds < maxRounds && this.#calls < maxCalls;
   }
 
-  /** Calls a tool. A failure becomes a result for the model. Throws only the signal's reason. */
+  /** Returns a failure as a result for the model. Throws only the signal's reason. */
   async call(request: ToolRequest, signal: AbortSignal): Promise<ToolResult> {
     const { now, onCall } = this.#deps;
     const startedAtMs = now();
@@ -92,10 +92,7 @@ export class Toolbox {
   }
 }
 
-/**
- * Parses a JSON object. Returns a failure if the text is not a JSON object or exceeds a limit. An empty text counts as {}: models often send
- * it for a call without arguments.
- */
+/** Returns a failure if the text is not a JSON object or exceeds a limit. Models often send an empty text for a call without arguments. */
 function parseArguments(text: string): Record<string, unknown> | ToolFailure {
   const refuse = (problem: string) => new ToolFailure("invalid_arguments", `the arguments ${problem}`);
   if (text.trim() === "") return {};

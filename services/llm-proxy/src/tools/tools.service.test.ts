@@ -41,7 +41,7 @@ function createFactory() {
   return { factory, namesOf, warn };
 }
 
-test("leaves out functions beyond 64 and functions of equal names, and logs the same ones of a workspace once", async () => {
+test("omits functions after the 64th and functions with a repeated name, and logs the same omissions once per workspace", async () => {
   const { namesOf, warn } = createFactory();
   const tools = Array.from({ length: 66 }, (_, index) => `t${index}`);
   for (let turn = 0; turn < 2; turn++) expect(await namesOf(["t0", ...tools])).toEqual(tools.slice(0, 64));

@@ -28,7 +28,7 @@ export type ToolTurn = { workspaceId: string; turnId: string };
 type OpenedTool = { tools: CallableTool[]; session?: McpSession };
 
 const MAX_FUNCTIONS = 64;
-/** The same omission of functions is logged once in this time, not for each reply. */
+/** The same omission of functions is logged at most once in this time. */
 const OMISSION_LOG_INTERVAL_MS = 3_600_000;
 const MAX_REPORTED_OMISSIONS = 1_000;
 const MAX_LOGGED_FUNCTIONS = 10;
@@ -139,7 +139,6 @@ function isSelected({ name }: McpToolDescription, { only }: McpServer): boolean 
   return only.length === 0 || only.includes(name);
 }
 
-/** Returns an MCP server's tool. The model calls it by a name that begins with the server's name. */
 function createMcpTool(
   serverName: string,
   { name, description, schema }: McpToolDescription,

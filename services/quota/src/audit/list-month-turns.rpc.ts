@@ -3,7 +3,7 @@ import type { ListMonthTurnsRequest, ListMonthTurnsResponseSchema } from "@parle
 import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { listTurns } from "../usage/index.ts";
 
-/** Limits each of the two lists of a response message (counted and held turns): about 400 KiB per list. */
+/** Limits each list of a response message to about 400 KiB. */
 const IDS_PER_MESSAGE = 10_000;
 
 export async function* handleListMonthTurns(

@@ -6,15 +6,15 @@ export type TurnEntry = {
   state: ReservationStateName;
   /** The UTC month, "YYYY-MM". */
   month: string;
-  /** The time of the hold; null when the turn never had one. */
+  /** Null if the turn never had a hold. */
   heldAt: Date | null;
-  /** Null while the turn is held, and for turns that were settled before the column existed. */
+  /** Null while the turn is held, and for turns that were settled before the column settled_at existed. */
   settledAt: Date | null;
   /** Null unless the turn is counted. */
   countedAt: Date | null;
 };
 
-// If a turn is settled without a hold, its row is inserted with equal reserved_at and settled_at. So equal times mean that there was no hold.
+// A turn that is settled without a hold gets a row with equal reserved_at and settled_at.
 const READ_TURN_ENTRY = `
   SELECT r.state, to_char(r.month, 'YYYY-MM') AS month, r.settled_at AS "settledAt", l.counted_at AS "countedAt",
          CASE WHEN r.settled_at IS DISTINCT FROM r.reserved_at THEN r.reserved_at END AS "heldAt"
@@ -22,7 +22,6 @@ const READ_TURN_ENTRY = `
   LEFT JOIN quota.ledger l ON l.workspace_id = r.workspace_id AND l.month = r.month AND l.turn_id = r.turn_id
   WHERE r.workspace_id = $1 AND r.turn_id = $2`;
 
-/** Returns one turn's entry; undefined when the turn is unknown. */
 export async function readTurnEntry(
   database: Database,
   workspaceId: string,

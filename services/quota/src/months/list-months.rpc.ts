@@ -4,8 +4,8 @@ import type { Database } from "@parley/service-kit";
 import { listMonths } from "./months.store.ts";
 
 /**
- * Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. Returns each month's counts, summed over all workspaces, as bigint,
- * the protos' int64. `pruned` counts the messages whose rows of the usage ledger were deleted.
+ * Handles QuotaService/ListMonths and WorkspaceAdminService/ListUsageMonths. The counts are sums over all workspaces. `pruned` counts the
+ * messages whose rows of the usage ledger were deleted.
  */
 export async function handleListMonths(
   database: Database,

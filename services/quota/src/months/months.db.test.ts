@@ -30,7 +30,7 @@ const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
   month: MONTH,
 });
 
-/** Settles `count` turns of the month as done. They have no holds, as after a database restore. */
+/** The turns have no holds, as after a database restore. */
 async function settleAsDone(count: number): Promise<string[]> {
   const turns = Array.from({ length: count }, () => randomUUID());
   await settle(
@@ -56,7 +56,7 @@ const ageClose = () => quota.admin.query("UPDATE quota.months SET closed_at = cl
 
 const readTotals = async () => (await readMonth(quota.database, workspace, MONTH))[0];
 
-test("closes a month only if it has ended, has no holds and has the usage that was compared", async () => {
+test("closes a month only if it has ended, has no holds and has the expected usage", async () => {
   await settleAsDone(3);
   await addMonths(quota.database);
   expect(await closeMonth(quota.database, MONTH, 3)).toBe("month_not_ended");
@@ -87,7 +87,7 @@ test("closes a month only if it has ended, has no holds and has the usage that w
   });
 });
 
-test("Settle counts nothing in a closed month and returns month_closed, and keeps stored outcomes", async () => {
+test("Settle counts nothing in a closed month, returns month_closed for new turns, and keeps the outcomes of settled turns", async () => {
   const [counted = ""] = await settleAsDone(1);
   await close(1);
   const [late, voided, current] = [randomUUID(), randomUUID(), randomUUID()];
@@ -272,7 +272,7 @@ test("after a week, the worker deletes the void reservation of a turn refused at
   expect(await listRemaining()).toEqual(new Set([refused, counted, adjusted]));
   await age(8);
   await prune();
-  // The usage ledger still has the adjusted turn.
+  // The adjusted turn's reservation is void too, but the usage ledger still has the turn.
   expect(await listRemaining()).toEqual(new Set([counted, adjusted]));
   expect((await prunedRows.get()).values).toContainEqual(
     expect.objectContaining({ labels: { table: "reservations" }, value: 1 }),

@@ -18,7 +18,6 @@ export type Month = {
 
 /** Returns SQL for a time as RFC 3339 in UTC; an empty string for NULL. */
 const rfc3339Sql = (time: string) => `coalesce(to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '')`;
-/** SQL expression for the end of the month `m.month`. */
 const MONTH_END = "((m.month + interval '1 month') AT TIME ZONE 'UTC')";
 
 // The recursive query reads one index entry per month.
@@ -63,12 +62,11 @@ export async function measureUnclosedMonth(database: Database): Promise<{ unclos
   return rows[0] ?? { unclosedSeconds: 0 };
 }
 
-/** Why a month cannot be closed. */
 export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
 
 /**
- * A month is closed at the earliest a day after its end by the database's clock, and a minute after its row was created. A Settle that began
- * before the row existed has not locked the row. After a minute that Settle has ended, because the role's statement_timeout is 10 s.
+ * A month can be closed a day after its end by the database's clock, and a minute after its row was created. A Settle that began before the row
+ * existed has not locked it. After a minute such a Settle has ended, because the role's statement_timeout is 10 s.
  */
 const LOCK_MONTH = `
   SELECT m.closed_at IS NOT NULL AS "isClosed",
@@ -83,9 +81,8 @@ const READ_TOTALS = `
   FROM quota.usage WHERE month = to_date($1, 'YYYY-MM')`;
 
 /**
- * Closes a month if nothing is held and the usage of all workspaces still adds up to `used`. Settle and AdjustTurns lock the month too, so
- * each of them either commits before the close or sees that the month is closed. Returns undefined if the month is closed, by this call or an
- * earlier one.
+ * Closes a month if nothing is held and the usage of all workspaces still adds up to `used`. Returns undefined if the month is closed, by this call
+ * or an earlier one. Settle and AdjustTurns lock the month too, so each of them either commits before the close or sees that the month is closed.
  */
 export function closeMonth(database: Database, month: string, used: number): Promise<CloseRefusal | undefined> {
   return transaction(database, async (connection) => {

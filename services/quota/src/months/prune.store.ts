@@ -5,7 +5,7 @@ import type { Database } from "@parley/service-kit";
 
 /**
  * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
- * deletes the reservations of their turns. Returns the number of deleted ledger rows.
+ * deletes the reservations of the rows' turns. Returns the number of deleted ledger rows.
  */
 export async function pruneLedger(
   database: Database,

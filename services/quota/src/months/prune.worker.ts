@@ -2,11 +2,11 @@ import type { Counter, Database, Logger } from "@parley/service-kit";
 import { addMonths } from "./months.store.ts";
 import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
 
-/** A turn that is refused at the cap leaves a void reservation. After this many days no call reserves or settles that turn any more. */
+/** Void reservations are deleted at this age. By then, no call reserves or settles their turns any more. */
 const VOID_DAYS = 7;
-/** Limits how long one statement takes. */
+/** Bounds the duration of a statement. */
 const BATCH_ROWS = 2_000;
-/** Limits how many rows a run prunes. The number of batches is not limited, so that a run passes any number of workspaces without rows. */
+/** A limit on rows rather than on batches, so that a run gets past any number of workspaces without rows. */
 const ROWS_PER_RUN = 2_000_000;
 
 export type PruneDeps = {
@@ -25,7 +25,7 @@ export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<
   const { database, retentionMonths, prunedRows, log } = deps;
   await addMonths(database);
   let rowsOfRun = 0;
-  /** Prunes batch by batch. Returns false if the run must end. */
+  /** Returns false if the run must end. */
   const pruneAll = async (table: string, prune: () => Promise<number | null>) => {
     while (rowsOfRun < ROWS_PER_RUN && !signal.aborted) {
       const rows = await prune();

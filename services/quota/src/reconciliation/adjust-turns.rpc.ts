@@ -16,11 +16,11 @@ export async function handleAdjustTurns(
   const reason = requireText("reason", request.reason);
   const turns = requireReservationKeys(request.turns);
   const adjusted: ReservationKey[] = [];
-  // Adjusts one workspace at a time, so that a locked usage row affects only the turns of its own workspace. The reconciler's next
-  // call retries them.
-  for (const [workspaceId, ofWorkspace = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
+  // Adjusts one workspace at a time, so that a locked usage row affects only its own workspace. The reconciler's next call retries the turns
+  // that were not adjusted.
+  for (const [workspaceId, workspaceTurns = []] of Object.entries(Object.groupBy(turns, (turn) => turn.workspaceId))) {
     try {
-      const result = await adjustTurns(database, { turns: ofWorkspace, outcome, reason });
+      const result = await adjustTurns(database, { turns: workspaceTurns, outcome, reason });
       adjusted.push(...result.adjusted);
       if (result.belowZero > 0)
         log.warn(
@@ -29,7 +29,7 @@ export async function handleAdjustTurns(
         );
     } catch (error) {
       if (sqlState(error) === undefined) throw error;
-      log.warn({ workspace_id: workspaceId, turns: ofWorkspace.length, error }, "adjustment failed");
+      log.warn({ workspace_id: workspaceId, turns: workspaceTurns.length, error }, "adjustment failed");
     }
   }
   return { adjusted };

@@ -20,7 +20,6 @@ afterAll(() => quota.drop());
 const month = new Date().toISOString().slice(0, 7);
 const reason = "reconciled";
 
-/** Settles new turns of a workspace as done, and returns them. */
 async function settleAsDone(workspaceId: string, turns: number) {
   const settled = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID() }));
   await settle(
@@ -99,7 +98,7 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   expect(states).toHaveLength(2);
 });
 
-test("after an operator's negative correction, AdjustTurns makes turns void until usage is 0, and the other turns once the correction is undone", async () => {
+test("after an operator lowers usage, AdjustTurns voids turns only until usage is 0, and voids the rest after the operator raises usage again", async () => {
   const workspaceId = await createWorkspace(quota, 10);
   const ofJanuary = { workspaceId, turnId: randomUUID() };
   await settle(quota.database, [{ ...ofJanuary, outcome: "done", month: "2026-01" }]);
@@ -177,7 +176,7 @@ test("listReservations lists each turn of a window once, page by page, even if t
   expect(await list("2026-01-01T00:00:00.000002Z", 60)).toEqual([]);
 });
 
-test("AdjustTurns stores a reason without the spaces around it, and refuses one of spaces or with NUL", async () => {
+test("AdjustTurns trims the reason, and refuses a reason that is blank or contains NUL", async () => {
   const workspace = await createWorkspace(quota, 10);
   const [turn] = await settleAsDone(workspace, 1);
   const adjust = (text: string) =>

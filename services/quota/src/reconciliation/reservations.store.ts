@@ -12,7 +12,7 @@ export type Reservation = ReservationKey & {
   /** The UTC month, "YYYY-MM". */
   month: string;
   changedAt: string;
-  /** Seconds since `changedAt`; 0 if that time was not recorded. */
+  /** Seconds since `changedAt`; 0 if it is empty. */
   ageSeconds: number;
 };
 
@@ -26,7 +26,6 @@ export type ReservationWindow = {
   minAgeSeconds: number;
 };
 
-/** Returns SQL for a time as RFC 3339 in UTC with microseconds. */
 const rfc3339Sql = (time: string) => `to_char((${time}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 // The row comparison seeks to the page's start in the index reservations_held or reservations_settled. The window's end is a parameter, so that
@@ -44,7 +43,7 @@ const LIST = { held: listSql("reserved_at", "held"), done: listSql("settled_at",
 
 const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
-/** Lists a page of a window after `position`, oldest first, and the window's end by the database's clock. */
+/** Returns the page of a window after `position`, oldest first, and the window's end by the database's clock. */
 export async function listReservations(
   database: Database,
   { state, workspaceId, since, minAgeSeconds }: ReservationWindow,
@@ -71,7 +70,7 @@ const GET_RESERVATIONS = `
   JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
   CROSS JOIN LATERAL (SELECT CASE r.state WHEN 'held' THEN r.reserved_at ELSE r.settled_at END AS at) changed`;
 
-/** Returns the states of turns. Leaves out turns that the usage accounting does not know. */
+/** Leaves out turns without a reservation. */
 export async function findReservations(database: Database, turns: readonly ReservationKey[]): Promise<Reservation[]> {
   const { rows } = await database.query<Reservation>({
     name: "get_reservations",

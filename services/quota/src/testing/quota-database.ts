@@ -8,7 +8,6 @@ export const ROLE_PASSWORD = "quota-test";
 
 export type QuotaDatabase = ServiceDatabase;
 
-/** Creates a database with the migrated quota schema. */
 export function createQuotaDatabase(): Promise<QuotaDatabase> {
   return createServiceDatabase({
     schema: "quota",
@@ -31,7 +30,7 @@ export async function createWorkspace({ database, admin }: QuotaDatabase, cap: n
   return id;
 }
 
-/** Counts a workspace's usage over all months, in each table that records it. */
+/** Returns a workspace's usage over all months from each table that records it. `done` and `holds` count reservations by state. */
 export async function usageOf({ admin }: QuotaDatabase, workspaceId: string) {
   const { rows } = await admin.query<{ used: number; held: number; ledger: number; done: number; holds: number }>(
     `SELECT coalesce((SELECT sum(used) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS used,

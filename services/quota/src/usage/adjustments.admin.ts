@@ -50,7 +50,7 @@ export function createAdjustmentAdmin(
   };
 }
 
-/** Parses a month. Throws invalid_argument unless the month is the current one or an earlier one. */
+/** Throws invalid_argument unless the month is the current one or an earlier one. */
 async function requireStartedMonth(database: Database, text: string): Promise<string> {
   const month = parseMonth(text);
   if (month === undefined) throw invalidArgument("month is missing");

@@ -15,7 +15,6 @@ afterAll(() => quota.drop());
 
 const month = new Date().toISOString().slice(0, 7);
 
-/** Settles new turns of a workspace as done in a month. */
 async function settleAsDone(workspaceId: string, turns: number, ofMonth = month): Promise<void> {
   const settlements = Array.from({ length: turns }, () => ({ workspaceId, turnId: randomUUID(), month: ofMonth }));
   await settle(
@@ -29,7 +28,7 @@ const newAdjustment = (workspaceId: string, amount: number, ofMonth = month) => 
   ...{ reason: "outage on the 3rd", operator: "ada" },
 });
 
-test("repeated calls with one id change usage once, and usage stays equal to the ledger plus adjustments", async () => {
+test("repeated calls with one id change usage once, and every report of usage includes the adjustment", async () => {
   const workspaceId = await createWorkspace(quota, 100);
   await settleAsDone(workspaceId, 5);
   const adjustment = newAdjustment(workspaceId, -3);
@@ -38,6 +37,7 @@ test("repeated calls with one id change usage once, and usage stays equal to the
   for (const result of results)
     expect(result).toEqual({ adjustment: { ...stored, adjustedAt: expect.any(Date) }, used: 2 });
   expect(await listAdjustments(quota.database, { workspaceId, month, limit: 10 })).toHaveLength(1);
+  // `ledger` includes the adjustment here, but not in usageOf.
   const totals = { used: 2, ledger: 2, held: 0, adjusted: -3 };
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([totals]);
   const page = await readMonthPage(quota.database, month, { after: "", limit: 100 });
@@ -81,7 +81,7 @@ test("adjustments keep usage exact while turns are reserved and settled, and cou
     index % 8 === 0 ? adjust(index === 0 ? -5 : 1) : reserveAndSettle(),
   );
   const done = (await Promise.all(work)).reduce((sum, each) => sum + each, 0);
-  // Five adjustments, of which four add 1 and one removes 5.
+  // Four adjustments add 1, and one removes 5.
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
     { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
   ]);

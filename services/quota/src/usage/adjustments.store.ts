@@ -1,6 +1,6 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-/** A correction of a month's usage by the operator. The month is "YYYY-MM". */
+/** The operator's correction of a month's usage. The month is "YYYY-MM". */
 export type UsageAdjustment = {
   id: string;
   month: string;
@@ -30,8 +30,8 @@ const ADD_TO_USAGE = `
 class UsageBelowZero extends Error {}
 
 /**
- * Stores an adjustment and adds its amount to the month's usage. Changes nothing if an adjustment with the same id exists. Returns the stored
- * adjustment and its month's usage. Returns undefined if the workspace is unknown, and `below_zero` if the usage would fall below 0.
+ * Stores an adjustment and adds its amount to the month's usage. Idempotent by id. Returns the stored adjustment and its month's usage.
+ * Returns undefined if the workspace is unknown, and `below_zero` if the usage would fall below 0.
  */
 export async function insertAdjustment(
   database: Database,
@@ -59,7 +59,7 @@ export async function insertAdjustment(
   }
 }
 
-/** Lists up to `limit` adjustments of a workspace's month that the operator made, newest first. */
+/** Returns the operator's adjustments of a workspace's month, newest first. */
 export async function listAdjustments(
   database: Database,
   { workspaceId, month, limit }: { workspaceId: string; month: string; limit: number },

@@ -1,10 +1,9 @@
 import { CURRENT_MONTH } from "./usage.store.ts";
 
 /**
- * CTEs that lock the past months of the CTE `input` until the end of the transaction, and find which of them are closed. CloseMonth waits for
- * these locks before it reads the usage. If CloseMonth locked a month first, the statement waits for it and then reads the row again, so
- * `closed_at` is current. `past` must lock open months too: FOR SHARE and MATERIALIZED each keep PostgreSQL from moving the condition of `closed`
- * into `past`. The current month cannot be closed, so it is not locked.
+ * CTEs: `past` locks the past months of the CTE `input`, and `closed` returns those that are closed. CloseMonth waits for these locks before it
+ * reads the usage. If CloseMonth locked a month first, `past` waits for it and then reads the current `closed_at`. `past` must lock open months
+ * too: FOR SHARE and MATERIALIZED each keep PostgreSQL from moving the condition of `closed` into `past`. The current month cannot be closed.
  */
 export const LOCK_PAST_MONTHS = `
   past AS MATERIALIZED (

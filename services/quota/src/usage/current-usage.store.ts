@@ -7,13 +7,13 @@ export type PlanUsage = {
   cap: number;
   used: number;
   held: number;
-  /** Workspaces that have used at least `share` of their cap, including those at their cap. `share` is a parameter of readCurrentUsage. */
+  /** Workspaces that have used at least readCurrentUsage's `share` of their cap, including the full ones. */
   near: number;
   /** Workspaces that have used their whole cap. */
   full: number;
 };
 
-/** A workspace near its cap. `ratio` is the share of the cap that it has used. */
+/** A workspace near its cap. `ratio` is its usage divided by its cap. */
 export type NearWorkspace = { workspaceId: string; plan: string; ratio: number };
 
 // A plan with a cap of 0 disables a workspace, so `near` and `full` leave it out.

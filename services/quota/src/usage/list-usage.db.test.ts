@@ -87,7 +87,7 @@ test("a month keeps the plan that was current at its end, even if the plan chang
   ]);
 });
 
-test("listNearestCap lists the largest share of a cap first, counts holds, and leaves out idle workspaces and caps of 0", async () => {
+test("listNearestCap sorts by the used share of the cap, counts holds, and leaves out idle workspaces and caps of 0", async () => {
   const [half, full, idle, off] = await Promise.all([4, 2, 100, 0].map((cap) => createWorkspace(quota, cap)));
   await addUsage(half ?? "", 2);
   await addUsage(full ?? "", 1, 1);

@@ -1,7 +1,6 @@
 import type { Database } from "@parley/service-kit";
 import { adjustedInMonth, CURRENT_MONTH, planOfMonth } from "./usage.store.ts";
 
-/** A workspace with its usage of one month. */
 export type WorkspaceUsage = {
   workspaceId: string;
   name: string;
@@ -9,7 +8,7 @@ export type WorkspaceUsage = {
   cap: number;
   used: number;
   held: number;
-  /** The part of `used` that the operator added or, if negative, removed. */
+  /** The messages in `used` that the operator added; negative if the operator removed messages. */
   adjusted: number;
 };
 
@@ -48,7 +47,7 @@ const NEAREST_TO_CAP = `
   ORDER BY (u.used + u.held)::float8 / p.monthly_cap DESC, w.workspace_id
   LIMIT $1`;
 
-/** Lists the `limit` workspaces that used or hold the largest shares of their caps this month, largest first. */
+/** Lists the `limit` workspaces whose used and held messages are the largest shares of their caps this month, largest share first. */
 export async function listNearestCap(database: Database, limit: number): Promise<WorkspaceUsage[]> {
   const { rows } = await database.query<WorkspaceUsage>(NEAREST_TO_CAP, [limit]);
   return rows;

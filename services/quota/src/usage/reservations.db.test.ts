@@ -76,7 +76,7 @@ describe("Reserve", () => {
     expect(await reserve(quota.database, workspace, randomUUID())).toMatchObject({ status: "held", cap: 100 });
   });
 
-  test("refuses after a change to a smaller plan, and returns no `used` above the new cap", async () => {
+  test("refuses after a change to a smaller plan, and limits the returned `used` to the new cap", async () => {
     const workspace = await createWorkspace(quota, 25);
     const turns = Array.from({ length: 10 }, () => randomUUID());
     for (const turn of turns) await reserve(quota.database, workspace, turn);

@@ -46,6 +46,7 @@ test("Settle stops splitting a batch of refused turns after 2 s", async () => {
   const broken = await createWorkspace(quota, 1_000);
   const batch = Array.from({ length: 500 }, () => settlement(broken, randomUUID(), "done"));
   for (const { turnId } of batch) await reserve(quota.database, broken, turnId);
+  // Settling a turn would make `held` negative, which a constraint refuses.
   await quota.admin.query("UPDATE quota.usage SET held = 0 WHERE workspace_id = $1", [broken]);
   // Makes each statement slow, as on a busy server.
   await quota.admin.query(`

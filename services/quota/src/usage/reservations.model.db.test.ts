@@ -9,7 +9,7 @@ import { settle } from "./settlements.store.ts";
 const CAP = 3;
 const TURNS = 6;
 
-/** The expected state of every turn. */
+/** The expected state of each turn by its id. */
 type Model = { states: Map<string, ReservationStateName> };
 type Real = { quota: QuotaDatabase; workspace: string; turns: string[] };
 
@@ -75,11 +75,11 @@ test("usage matches a simple model after any sequence of repeated Reserve and Se
     { maxCommands: 25 },
   );
   await fc.assert(
-    fc.asyncProperty(commands, async (each) => {
+    fc.asyncProperty(commands, async (sequence) => {
       const workspace = await createWorkspace(quota, CAP);
       const model: Model = { states: new Map() };
       const real = { quota, workspace, turns: Array.from({ length: TURNS }, () => randomUUID()) };
-      await fc.asyncModelRun(() => ({ model, real }), each);
+      await fc.asyncModelRun(() => ({ model, real }), sequence);
       const done = countState(model, "done");
       const held = countState(model, "held");
       expect(await usageOf(quota, workspace)).toEqual({ used: done, held, ledger: done, done, holds: held });

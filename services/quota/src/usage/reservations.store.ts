@@ -2,14 +2,13 @@ import type { ReservationStateName } from "@parley/rpc/outcomes";
 import { type Database, sqlState } from "@parley/service-kit";
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
-/** The result of Reserve, with the workspace's usage of the current month. Here `used` includes the held messages. */
+/** `used` is the workspace's usage of the current month, including held messages. */
 export type ReserveResult =
   | { status: "held"; month: string; plan: string; used: number; cap: number }
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
-// One statement. The upsert locks the usage row and checks the cap on the row's latest version, so concurrent calls cannot exceed the cap. If
-// two calls reserve the same turn concurrently, the second statement violates the primary key of quota.reservations. That also rolls back its
-// change of the usage.
+// The upsert locks the usage row and checks the cap on the row's latest version, so concurrent calls cannot exceed the cap. If two calls reserve
+// the same turn concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month

@@ -8,19 +8,18 @@ export type Settlement = { workspaceId: string; turnId: string; outcome: SettleO
 export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
 
 /**
- * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the usage row of the month before they lock
- * reservations. But Settle cannot lock a usage row that a concurrent Reserve is still inserting. If both then write the same turn,
- * PostgreSQL cancels one of them.
+ * SQLSTATE of a statement that PostgreSQL cancels to end a deadlock. Reserve and Settle both lock the month's usage row before reservations,
+ * but Settle cannot lock a usage row that a concurrent Reserve is still inserting. If both then write the same turn, they deadlock.
  */
 export const DEADLOCK_DETECTED = "40P01";
 /** SQLSTATE of a statement that waited for a lock longer than lock_timeout. */
 export const LOCK_NOT_AVAILABLE = "55P03";
 export const MAX_ATTEMPTS = 3;
 
-// Locks usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks. A held turn keeps the
-// month of its hold. A done turn without a hold (after a database restore) is counted in the month that the caller sends, by default the
-// current one. A row that this statement inserts has equal reserved_at and settled_at. A hold gets a later settled_at, so different times
-// mean that the turn was held. A turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
+// - Locks: usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks.
+// - Month: that of the hold. A turn without a hold (after a database restore) has the month that the caller sends, by default the current one.
+// - `was_held`: a row that this statement inserts has equal reserved_at and settled_at; a hold gets a later settled_at.
+// - Closed months: a turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
     SELECT i.workspace_id, i.turn_id, i.outcome,
@@ -65,20 +64,20 @@ const SETTLE = `
   LEFT JOIN quota.reservations r USING (workspace_id, turn_id)
   WHERE coalesce(s.state, r.state, CASE WHEN i.month IN (SELECT month FROM closed) THEN 'void' END) <> 'held'`;
 
-/** The lock_timeout for the parts of a batch that was split. It is short, so that the other turns do not wait for the locked ones. */
+/** The lock_timeout for the parts of a split batch. It is short, so that the other turns hardly wait for the locked ones. */
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
- * Limits how long the parts of a split batch are settled. The first attempt, before the split, waits for each lock up to the role's
- * lock_timeout (2 s). With one locked row, both together are shorter than the caller's deadline (5 s), so the caller still gets the settled turns.
+ * Time limit for settling the parts of a split batch. If one row is locked, the attempt before the split takes 2 s (the role's lock_timeout).
+ * The sum is below the caller's deadline (5 s), so the caller gets the settled turns.
  */
 const SPLIT_MS = 2_000;
 
 export type SettleOptions = {
-  /** Aborted when the caller no longer waits. The rest of a batch that was split is then not tried. */
+  /** If it is aborted, the remaining parts of a split batch are not tried. */
   signal?: AbortSignal;
   /** Called with turns that cannot be settled at present. */
   onFailure?: (turns: readonly Settlement[], error: unknown) => void;
-  /** Called at most once, with the turns of a split batch that were not tried because SPLIT_MS had passed or the caller had left. */
+  /** Called at most once, with the turns of a split batch that were not tried before SPLIT_MS had passed or the signal was aborted. */
   onUntried?: (turns: readonly Settlement[]) => void;
 };
 
@@ -136,10 +135,12 @@ async function settleParts(
 }
 
 /**
- * Splits a batch that is ordered by workspace. After a lock timeout, the first part has the turns of all workspaces whose usage rows are not
- * locked. Each locked workspace is a further part, because its lock may end before that part is settled. Returns the batch's halves after any
- * other error, and if no workspace is locked any more. Returns no parts for a single turn. After a lock timeout, also returns no parts for turns of
- * one workspace, because they usually need the same usage row.
+ * Splits a batch that is ordered by workspace:
+ * - For a single turn, returns no parts. After a lock timeout, also returns none for turns of one workspace, because they usually need the same
+ *   usage row.
+ * - After a lock timeout, the first part has the turns of all workspaces without a locked usage row. Each locked workspace is a further part,
+ *   because its lock may end before that part is settled.
+ * - After any other error, and if no workspace is locked any more, the parts are the batch's halves.
  */
 async function split(
   database: Database,
@@ -152,8 +153,8 @@ async function split(
   const locked = isLockTimeout ? await findLockedWorkspaces(database, batch) : new Set();
   if (locked.size > 0) {
     const unlocked = batch.filter(({ workspaceId }) => !locked.has(workspaceId));
-    const ofWorkspace = [...locked].map((id) => batch.filter(({ workspaceId }) => workspaceId === id));
-    return [unlocked, ...ofWorkspace].filter((part) => part.length > 0);
+    const lockedParts = [...locked].map((id) => batch.filter(({ workspaceId }) => workspaceId === id));
+    return [unlocked, ...lockedParts].filter((part) => part.length > 0);
   }
   const middle = Math.ceil(batch.length / 2);
   return [batch.slice(0, middle), batch.slice(middle)];
@@ -168,7 +169,7 @@ const FIND_LOCKED_WORKSPACES = `
   WHERE workspace_id = ANY($1)
     AND NOT EXISTS (SELECT FROM unlocked l WHERE l.workspace_id = u.workspace_id AND l.month = u.month)`;
 
-/** Returns the ids of the batch's workspaces that have a locked usage row. Does not wait for the locks. */
+/** Returns the ids of workspaces that have a locked usage row. Does not wait for the locks. */
 async function findLockedWorkspaces(database: Database, batch: readonly Settlement[]): Promise<Set<string>> {
   const { rows } = await database.query<{ workspaceId: string }>({
     name: "find_locked_workspaces",
@@ -212,7 +213,7 @@ async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the settlements ordered by workspace. Keeps only the first settlement of each turn. */
+/** Orders by workspace, and keeps only the first settlement of each turn. */
 function sortWithoutRepeats(settlements: readonly Settlement[]): Settlement[] {
   const byTurn = new Map<string, Settlement>();
   for (const each of settlements) {

@@ -9,10 +9,7 @@ const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_NEAREST_CAP_LIMIT = 10;
 const MAX_NEAREST_CAP_LIMIT = 100;
 
-/**
- * Implements the calls of WorkspaceAdminService that list the usage of many workspaces: listUsage lists all of them, listNearestCap those that
- * are nearest to their caps.
- */
+/** Implements the calls of WorkspaceAdminService that list the usage of many workspaces. */
 export function createUsageAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {

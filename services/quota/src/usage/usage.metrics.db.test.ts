@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-/** Creates a workspace with counted and held messages. */
+/** Creates a workspace with `used` counted messages and `held` held ones. */
 async function createUsedWorkspace(workspaceId: string, plan: string, used: number, held: number): Promise<void> {
   await insertWorkspace(quota.database, workspaceId, "Test", plan);
   const turns = Array.from({ length: used + held }, () => randomUUID());
@@ -30,13 +30,13 @@ async function createUsedWorkspace(workspaceId: string, plan: string, used: numb
   await settle(quota.database, done);
 }
 
-/** Scrapes until the usage is measured, because a scrape waits only half a second for the database. */
+/** Scrapes until the usage is present, because a scrape waits only half a second for the database. */
 async function scrape(registry: Registry): Promise<string> {
   await expect.poll(() => registry.metrics()).toContain("parley_quota_workspaces{");
   return registry.metrics();
 }
 
-test("sums usage by plan and names workspaces that used 80 % of their cap or more", async () => {
+test("sums usage by plan, and reports the used ratio of each workspace at 80 % of its cap or more", async () => {
   const registry = new Registry();
   registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
   const metrics = await scrape(registry);
@@ -63,7 +63,7 @@ test("sums usage by plan and names workspaces that used 80 % of their cap or mor
   ]);
 });
 
-test("names at most 200 of the workspaces near their cap", async () => {
+test("reports the used ratio of at most 200 workspaces near their cap", async () => {
   await quota.admin.query(`
     INSERT INTO quota.workspaces (workspace_id, name, plan) SELECT 'many-' || n, 'Test', 'ten' FROM generate_series(1, 300) n;
     INSERT INTO quota.usage (workspace_id, month, used)

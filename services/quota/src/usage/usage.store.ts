@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** `adjusted` is the part of `used` that the operator added or, if negative, removed. */
+/** `adjusted` is the part of `used` that the operator added; negative if removed. */
 export type Usage = { plan: string; cap: number; used: number; held: number; adjusted: number; month: string };
 
 export type WorkspaceMonth = {
@@ -9,8 +9,9 @@ export type WorkspaceMonth = {
   held: number;
   /** The number of rows of the usage ledger, pruned ones included, plus the sum of the adjustments. */
   ledger: number;
+  /** The XOR of the hashes of the counted turns' ids. */
   ledgerDigest: bigint;
-  /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
+  /** As in Usage; also a part of `ledger`. */
   adjusted: number;
   /** The part of `ledger` whose rows were pruned. */
   pruned: number;
@@ -20,8 +21,8 @@ export type WorkspaceMonth = {
 export const CURRENT_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC')::date";
 
 /**
- * Returns SQL for the plan that a workspace `w` had at the end of a month, given as an SQL expression for its first day. For the current
- * month it is the current plan.
+ * Returns SQL for the plan that the workspace `w` had at the end of a month; the current plan for the current month. `month` is an SQL
+ * expression for the month's first day.
  */
 export function planOfMonth(month: string): string {
   return `coalesce(
@@ -31,7 +32,7 @@ export function planOfMonth(month: string): string {
     w.plan)`;
 }
 
-/** Returns SQL for the sum of the operator's adjustments of a workspace `w` in a month, given as an SQL expression for its first day. */
+/** Returns SQL for the sum of the operator's adjustments of the workspace `w`. `month` is an SQL expression for the month's first day. */
 export function adjustedInMonth(month: string): string {
   return `(SELECT coalesce(sum(a.amount), 0)::integer FROM quota.adjustments a
     WHERE a.workspace_id = w.workspace_id AND a.month = ${month} AND a.turn_id IS NULL)`;
@@ -53,10 +54,9 @@ export async function readUsage(database: Database, workspaceId: string, month?:
   return rows[0];
 }
 
-// The usage ledger's key is (workspace_id, month, turn_id). For all workspaces, the recursive query steps from one workspace to the
-// next and reads only the selected month, instead of scanning every month. The digest is the XOR of the counted turns' hashes. The adjustment
-// of a turn adds the turn to the counted turns or removes it; XOR with the turn's hash updates the digest in both cases. An operator's
-// adjustment has no turn, and bit_xor ignores NULL.
+// The recursive query steps from one workspace to the next by the ledger's key (workspace_id, month, turn_id), so that it scans only the
+// selected month. A turn's adjustment adds or removes the turn: XOR with its hash updates the digest in both cases. An operator's adjustment
+// has no turn, and bit_xor ignores NULL.
 const READ_MONTH = `
   WITH RECURSIVE selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
   workspaces (workspace_id) AS (
@@ -127,7 +127,7 @@ const READ_MONTH_PAGE = `
   LEFT JOIN quota.ledger_totals pruned ON pruned.workspace_id = page.workspace_id AND pruned.month = to_date($1, 'YYYY-MM')
   ORDER BY page.workspace_id`;
 
-/** Returns the usage totals of a month for up to `limit` workspaces with usage, ordered by id, after the id `after`. */
+/** Returns a month's usage totals of up to `limit` workspaces that have usage, ordered by id, from the first id after `after`. */
 export async function readMonthPage(
   database: Database,
   month: string,

@@ -10,7 +10,7 @@ export async function handleGetWorkspace(
   return { workspace: await requireWorkspace(database, request.workspaceId) };
 }
 
-/** Returns a workspace as a protobuf message. Throws workspace_not_found if it is unknown or deleted. */
+/** Throws workspace_not_found if the workspace is unknown or deleted. */
 export async function requireWorkspace(
   database: Database,
   workspaceId: string,
@@ -20,7 +20,6 @@ export async function requireWorkspace(
   return toMessage(workspace);
 }
 
-/** Converts a stored workspace to a protobuf message. */
 export function toMessage(workspace: Workspace): MessageInitShape<typeof WorkspaceSchema> {
   const { createdAt, deletedAt } = workspace;
   return { ...workspace, createdAt: createdAt.toISOString(), deletedAt: deletedAt?.toISOString() ?? "" };

@@ -21,6 +21,7 @@ afterAll(() => quota.drop());
 
 test("each of several concurrent plan changes stores its previous plan", async () => {
   const workspace = await createWorkspace(quota, 40);
+  // createWorkspace also creates the plan cap-<cap>.
   const plans = await Promise.all([41, 42, 43, 44].map((cap) => createWorkspace(quota, cap).then(() => `cap-${cap}`)));
   await Promise.all(plans.map((plan) => updatePlan(quota.database, workspace, plan)));
   const { rows } = await quota.admin.query<{ previous_plan: string; plan: string }>(

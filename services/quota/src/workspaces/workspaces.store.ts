@@ -46,7 +46,7 @@ export async function isDeleted(database: Database, id: string): Promise<boolean
   return rowCount === 1;
 }
 
-/** Marks a workspace as deleted or not deleted. Keeps the first time when it is marked as deleted again. Returns false if it is unknown. */
+/** Marks a workspace as deleted or not deleted. An already deleted workspace keeps its time of deletion. Returns false if it is unknown. */
 export async function updateDeleted(database: Database, id: string, deleted: boolean): Promise<boolean> {
   const { rowCount } = await database.query(
     "UPDATE quota.workspaces SET deleted_at = CASE WHEN $2 THEN coalesce(deleted_at, now()) END WHERE workspace_id = $1",
@@ -72,7 +72,7 @@ export async function insertWorkspace(database: Database, id: string, name: stri
   }
 }
 
-// Locks the workspace with FOR UPDATE, so that the second of two concurrent changes stores the plan of the first one as the previous plan.
+// FOR UPDATE makes the second of two concurrent changes wait, so that its previous plan is the plan that the first change sets.
 const UPDATE_PLAN = `
   WITH previous AS MATERIALIZED (
     SELECT workspace_id, plan FROM quota.workspaces WHERE workspace_id = $1 FOR UPDATE
@@ -90,7 +90,7 @@ export async function updatePlan(database: Database, id: string, plan: string): 
   return rowCount === 1;
 }
 
-/** Sets how many days sessions are kept; 0 means without limit. Returns false when the workspace is unknown. */
+/** Sets how many days sessions are kept; 0 means without limit. Returns false if the workspace is unknown. */
 export async function updateRetention(database: Database, id: string, days: number): Promise<boolean> {
   const { rowCount } = await database.query("UPDATE quota.workspaces SET retention_days = $2 WHERE workspace_id = $1", [
     id,

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 
-/** A parsed chat completion request. */
 export interface ChatRequest {
-  /** Id for the response. */
+  /** Id of the response. */
   id: string;
   /** Seconds since 1970. */
   created: number;

@@ -8,7 +8,7 @@ export interface EmbeddingRequest {
 
 const DIMENSIONS = 256;
 
-/** Groups of synonyms. The fake model embeds all words of a group alike. */
+/** The fake model embeds all words of a group alike. */
 const SYNONYMS = [
   ["refund", "reimburse", "reimbursement", "moneyback", "repay", "refunded"],
   ["ship", "shipping", "shipment", "delivery", "deliver", "delivered", "dispatch", "parcel", "courier"],
@@ -26,7 +26,7 @@ The shop opens from nine to six on weekdays.
 Every canine must be on a lead.
 `;
 
-/** Parses a request body. Returns undefined if it is invalid. */
+/** Returns undefined if the body is invalid. */
 export function parseEmbeddingRequest(body: unknown): EmbeddingRequest | undefined {
   const { model, input, dimensions } = (typeof body === "object" && body !== null ? body : {}) as Record<
     string,
@@ -53,11 +53,7 @@ export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest
   };
 }
 
-/**
- * Returns a deterministic unit vector for a text. Each word changes the dimension that its hash selects. Each trigram of the word does the
- * same with its own hash and less weight. A word of SYNONYMS changes only the dimension of its group. So the vectors of two texts are similar
- * if the texts share words, word stems or synonyms.
- */
+/** Returns a deterministic unit vector. The vectors of two texts are similar if the texts share words, trigrams of words, or synonyms. */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const add = (feature: string, weight: number) => {

@@ -4,7 +4,6 @@ import type { ChatRequest } from "./chat-request.ts";
 import { defaultTokens, fixedUsage, NEVER_MS, type Reply } from "./reply.ts";
 import { withTotal } from "./stream.ts";
 
-/** Options for sending a reply that is not streamed. */
 export interface JsonReplyOptions {
   reply: Reply;
   /** Aborts when the connection closes, which ends every wait. */
@@ -13,7 +12,7 @@ export interface JsonReplyOptions {
   onCut(): void;
 }
 
-/** Waits for the sum of the delays of the reply's tokens. Then sends the reply as one `chat.completion` object. */
+/** Sends the reply as one `chat.completion` object, after the sum of its tokens' delays. */
 export async function sendCompletion(
   response: ServerResponse,
   { chat, ...options }: JsonReplyOptions & { chat: ChatRequest },
@@ -36,7 +35,7 @@ export async function sendCompletion(
   await sendJsonOrFault(response, completion, options);
 }
 
-/** Sends a JSON document with the reply's headers, or the reply's fault instead. */
+/** Sends a JSON document, or the reply's fault instead. */
 export async function sendJsonOrFault(
   response: ServerResponse,
   document: unknown,
@@ -61,7 +60,7 @@ export async function sendJsonOrFault(
   }
 }
 
-/** Sends the reply's `body` with its status. Without a body, sends an error in OpenAI's format. */
+/** Without a `body`, sends an error in OpenAI's format. */
 export function sendBodyOrError(response: ServerResponse, { status = 500, headers = {}, body }: Reply): void {
   if (body !== undefined) {
     response.writeHead(status, headers).end(body);

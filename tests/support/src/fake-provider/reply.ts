@@ -1,6 +1,6 @@
-/** One reply of the fake provider. It is plain data, so that a script (a list of replies) can be JSON. */
+/** One reply of the fake provider. Plain data, so that a script (a list of replies) can be JSON. */
 export interface Reply {
-  /** HTTP status; 200 by default. Another status sends `body`, or an error in OpenAI's format if `body` is undefined. */
+  /** HTTP status; 200 by default. With another status and no `body`, the provider sends an error in OpenAI's format. */
   status?: number;
   headers?: Record<string, string>;
   /** Response body that replaces the completion. */
@@ -49,7 +49,7 @@ export interface Usage {
 /** A wait that only a closed connection ends: 12 days, because setTimeout accepts less than 25 days. */
 export const NEVER_MS = 2 ** 30;
 
-/** Default usage. It is independent of the text, so that a test can distinguish it from an estimate. */
+/** Independent of the text, so that a test can distinguish it from an estimate. */
 export const fixedUsage: Usage = { prompt_tokens: 21, completion_tokens: 34 };
 
 export const defaultTokens = ["Hello", " from", " the", " scripted", " provider", ",", " token", " by", " token", "."];

@@ -16,9 +16,8 @@ export interface ReceivedRequest {
   model: string;
   receivedAt: number;
   tokensSent: number;
-  /** When the last token was sent. */
   lastTokenAt?: number;
-  /** When the client closed the connection before the end of the reply. */
+  /** When the client closed the connection before the reply ended. */
   closedByClientAt?: number;
   /** When the reply ended, or when its script closed the connection. */
   endedAt?: number;
@@ -26,7 +25,7 @@ export interface ReceivedRequest {
 
 /**
  * The replies to the next requests in order, or a function that returns a reply. A chat completion without a scripted reply gets the reply
- * that its model's name selects. An embeddings request without one gets its embeddings.
+ * that its model's name selects. An embeddings request without a scripted reply gets embeddings of its inputs.
  */
 export type Script = Reply[] | ((request: ReceivedRequest, index: number) => Reply | undefined);
 
@@ -35,19 +34,14 @@ export interface FakeProvider {
   url: string;
   port: number;
   requests: ReceivedRequest[];
-  /** Returns the requests whose client closed the connection before the end. */
   closedByClient(): ReceivedRequest[];
   /** Replaces the script, including its unused replies. */
   script(script: Script): void;
-  /** Clears the requests and the script. */
   reset(): void;
   close(): Promise<void>;
 }
 
-/**
- * Starts a scripted, OpenAI-compatible provider over HTTP, by default on 127.0.0.1. It serves `POST /v1/chat/completions` (streamed or
- * not), `POST /v1/embeddings` and `GET /v1/models`. Another process can read `GET /requests` and send a list of replies to `PUT /script`.
- */
+/** Starts a scripted, OpenAI-compatible provider. Another process can read `GET /requests` and send a list of replies to `PUT /script`. */
 export async function startFakeProvider(
   script: Script = [],
   { port = 0, host = "127.0.0.1" } = {},
@@ -66,7 +60,6 @@ export async function startFakeProvider(
     },
   };
 
-  /** Records a request and takes its reply from the script. */
   function recordRequest({ headers }: IncomingMessage, response: ServerResponse, body: unknown, model: string) {
     const closed = new AbortController();
     const received: ReceivedRequest = { headers, body, model, receivedAt: Date.now(), tokensSent: 0 };
@@ -75,7 +68,7 @@ export async function startFakeProvider(
     };
     response.once("finish", markEnded);
     response.once("close", () => {
-      // A provider that no longer listens has closed the connection itself.
+      // If the server no longer listens, it closed the connection itself.
       if (received.endedAt === undefined && server.listening) received.closedByClientAt = Date.now();
       closed.abort();
     });

@@ -3,17 +3,17 @@ import { Client } from "pg";
 import { nodeFlags, startProcess } from "../process.ts";
 
 export interface PgvectorServer {
-  /** URL of a database for a superuser. CREATE EXTENSION vector works in it. */
+  /** Connects as a superuser, so CREATE EXTENSION vector works. */
   url: string;
   /** Runs SQL as the superuser. */
   query(sql: string): Promise<void>;
-  /** Stops the server and discards its data, which is only in memory. */
+  /** Stops the server and discards its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts PGlite (PostgreSQL compiled to WebAssembly) behind a socket. PGlite has pgvector; the bundled PostgreSQL and Debian's do not. All
- * connections share one session, so they share its settings, role and prepared statements. Use one connection, or unnamed statements.
+ * Starts PGlite (PostgreSQL compiled to WebAssembly), which has pgvector; the bundled PostgreSQL and Debian's do not. All connections share
+ * one session with its settings, role and prepared statements. Use one connection, or unnamed statements.
  */
 export async function startPgvectorServer(): Promise<PgvectorServer> {
   const server = await startProcess({

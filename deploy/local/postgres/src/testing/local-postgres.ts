@@ -14,7 +14,7 @@ import { type LocalPostgres, startLocalPostgres } from "../start.ts";
 const password = "p@ss/word";
 export const isRoot = process.getuid?.() === 0;
 
-/** Gives each test of a file a free port, and stops the test's servers after it. */
+/** Gives each test a free port, and stops the test's servers afterwards. */
 export function useLocalPostgres() {
   const local = {} as { dir: string; dataDir: string; port: number };
   const running: LocalPostgres[] = [];
@@ -26,7 +26,7 @@ export function useLocalPostgres() {
     for (const server of running.splice(0)) await server.stop();
   });
 
-  /** Gives the tests of a suite one data directory, because its initialisation takes more CPU time than the rest of a test. */
+  /** Gives the tests of a suite one data directory. To initialise one takes more CPU time than the rest of a test. */
   function shareDataDir(): void {
     beforeAll(async () => {
       local.dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
@@ -46,15 +46,15 @@ export function useLocalPostgres() {
   }
 
   /**
-   * Runs starter.fixture.ts in a child process with its own process group. `kill` signals that group. The server is in another group and
-   * keeps running, unless `extra` names a user: then the script has already stopped the server.
+   * Runs starter.fixture.ts in its own process group, which `kill` signals. The server is in another group and survives the signal. With `uid`
+   * and `gid`, the script has already stopped the server.
    */
-  async function startInChildProcess(extra: { uid?: number; gid?: number } = {}) {
+  async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;
     const script = fileURLToPath(new URL("../starter.fixture.ts", import.meta.url));
     const child = spawn(
       process.execPath,
-      ["--experimental-strip-types", script, JSON.stringify({ dataDir, port, password, ...extra })],
+      ["--experimental-strip-types", script, JSON.stringify({ dataDir, port, password, ...user })],
       { detached: true, stdio: ["ignore", "pipe", "inherit"] },
     );
     const exited = once(child, "exit");

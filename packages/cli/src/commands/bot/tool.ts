@@ -10,7 +10,7 @@ import { formatFields, formatTable } from "../../output/table.ts";
 import { appendValue, botOption, workspaceOption } from "../options.ts";
 import { readInputFile } from "../read-input-file.ts";
 
-const NO_ARGUMENTS = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
+const NO_ARGUMENTS_SCHEMA = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
 
 export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report, config }: Context): void {
   const group = program.command("tool").description("Manage the tools that a bot may call.");
@@ -97,7 +97,7 @@ async function readToolKind(
 ) {
   if (mcp !== undefined) return { case: "mcp" as const, value: { url: mcp, only } };
   if (url === undefined) throw new CliError("give --url or --mcp", { exitCode: 2 });
-  const schema = await readTextOrFile(parameters ?? NO_ARGUMENTS, dir);
+  const schema = await readTextOrFile(parameters ?? NO_ARGUMENTS_SCHEMA, dir);
   return { case: "http" as const, value: { url, method: method.toUpperCase(), description, parameters: schema } };
 }
 

@@ -49,7 +49,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .argument("<id>", "Select the session by its ID.")
     .requiredOption(...workspaceOption)
     .action((sessionId, { workspace: workspaceId }) => {
-      // Lines are broken only for a terminal of known width.
+      // Wraps lines only for a terminal of known width.
       const columns = terminalColumns(context.stdout) ?? Number.POSITIVE_INFINITY;
       return report(showTranscript(callAdmin, { workspaceId, sessionId }, columns));
     });

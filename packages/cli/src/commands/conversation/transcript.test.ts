@@ -9,7 +9,7 @@ import type { Result } from "../../output/result.ts";
 import { addConversationCommands } from "./conversation.ts";
 import { copyTranscript } from "./transcript.ts";
 
-test("an export may take an hour, because its reader may pause", async () => {
+test("the export of a transcript times out after one hour, because its reader may pause", async () => {
   let timeoutMs: number | undefined;
   const service = {
     async *getTranscript(_: object, options?: CallOptions) {
@@ -25,7 +25,7 @@ test("an export may take an hour, because its reader may pause", async () => {
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
-test("conversation show does not break lines if the terminal reports a width of 0, as one without a window does", async () => {
+test("conversation show does not wrap lines if the terminal reports a width of 0", async () => {
   const session = { id: "s", bot_slug: "b", source: "widget", visitor_id: "", started_at: "" };
   const message = { role: "user", content: "Where is my order?", model: "", status: "done", rating: "", review: "" };
   const document = { session, messages: [{ ...message, created_at: "" }] };

@@ -11,7 +11,7 @@ type Request = { workspaceId: string; sessionId: string };
 /** Long enough for a reader that pauses, such as a pager. */
 const READ_TIMEOUT_MS = 3_600_000;
 
-/** The fields that showTranscript reads from the export document (docs/api.md) with reviews. */
+/** The fields of the export document (docs/api.md) that showTranscript reads. */
 type Transcript = {
   session: { id: string; bot_slug: string; source: string; visitor_id: string; started_at: string };
   messages: {
@@ -40,7 +40,7 @@ export async function copyTranscript(
   output.write("\n");
 }
 
-/** Returns the session as text for a terminal of `columns`, and the export document with reviews as JSON. */
+/** Returns the export document with reviews as JSON, and as text for a terminal with this number of columns. */
 export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
   const document = await callAdmin(SessionAdminService, async (service) => {
     const parts: Uint8Array[] = [];

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-/** A context whose service fails for the documents in ERRORS. Records the printed errors. */
+/** Creates a context whose service fails for the documents in ERRORS. */
 function createContext() {
   const printedErrors: string[] = [];
   const addSource = async ({ name }: { name: string }) => {

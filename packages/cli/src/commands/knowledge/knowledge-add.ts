@@ -20,12 +20,12 @@ export type AddDocumentsOptions = {
   language: string;
 };
 
-/** A document to add: a file, or a URL, which is also the document's name. */
+/** A file or a URL to add. The name of a URL's document is the URL. */
 type Item = { name: string; read: () => Promise<Document | { url: string }> };
 
 /**
- * Adds documents one after the other. Returns the results of the documents tried. If a document fails with a CliError, prints the error.
- * Continues after a file that cannot be read and after an error for which `mayNextSucceed` is true, but stops after any other CliError.
+ * Adds documents one after the other. Prints the error of a document that fails, and stops if the next documents would fail too. Returns the
+ * results of the documents tried.
  */
 export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
   const { progress, printError } = context;
@@ -33,13 +33,12 @@ export async function addDocuments(context: Context, documents: AddDocumentsOpti
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
   refuseEqualNames(context, documents.files);
   const sources: Source[] = [];
-  /** The JSON result of each document tried so far. */
   const outcomes: JsonValue[] = [];
   for (const [index, { name, read }] of items.entries()) {
     progress(`[${index + 1}/${items.length}] ${printable(name)} …`);
     const content = await read().catch(returnCliError);
     if (content instanceof CliError) {
-      // The message names the file.
+      // The message already names the file.
       printError(content.message);
       outcomes.push({ name, error: content.message });
       continue;
@@ -91,7 +90,6 @@ async function addDocument(
   return requireField(source);
 }
 
-/** Returns a CliError; rethrows any other error. */
 function returnCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   throw error;
@@ -108,7 +106,7 @@ function formatSummary({ total, added, tried }: { total: number; added: number; 
   return `Added ${added} of ${formatCount(total, "document")}. Failed: ${tried - added}.${notTried}\n`;
 }
 
-/** Returns the titles and rows of a document table. If `hasEmbeddings`, they include the number of embedded chunks. */
+/** If `hasEmbeddings`, the table includes the number of embedded chunks. */
 export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
   const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
   return [

@@ -29,7 +29,7 @@ describe("readDocument", () => {
     expect(await readDocument(join(dir, "docs"), "../page.HTM")).toMatchObject({ name: "page.HTM", format: "html" });
   });
 
-  it("names a document by its relative path if a folder's name only begins with two dots", () => {
+  it("does not mistake a folder whose name begins with two dots for the parent folder", () => {
     expect(nameDocument("..notes/a.md")).toBe("..notes/a.md");
     expect(nameDocument("docs/../../a.md")).toBe("a.md");
   });

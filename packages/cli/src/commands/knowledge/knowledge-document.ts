@@ -17,7 +17,7 @@ const MAX_PDF_MIB = 16;
 
 export type Document = { name: string; format: string; content: Uint8Array<ArrayBuffer> };
 
-/** Returns a document's name: the file's normalised path, or only the file name if that path is absolute or starts with a `..` segment. */
+/** Returns the file's normalised path, or only the file name if the path is absolute or starts with a `..` segment. */
 export function nameDocument(file: string): string {
   const path = normalize(file);
   return isAbsolute(path) || path.split(sep)[0] === ".." ? basename(path) : path;

@@ -14,7 +14,6 @@ import { monthOption, workspaceOption } from "../options.ts";
 /** The error codes after which the correction may have been stored. */
 const UNCERTAIN_CODES = new Set(["unreachable", "unavailable", "failed", "internal_error"]);
 
-/** Adds `usage adjust` and `usage adjustments`. */
 export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
   usage
     .command("adjust")
@@ -59,7 +58,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     );
 }
 
-/** Reads the options that `usage` and its subcommands share. Commander assigns their values to `usage`, even if they follow the subcommand. */
+/** Commander assigns the values of options that `usage` and its subcommands share to `usage`, even if they follow the subcommand. */
 function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)

@@ -4,7 +4,6 @@ import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { formatTable } from "../../output/table.ts";
 
-/** Adds `usage months`. */
 export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report }: Context): void {
   usage
     .command("months")
@@ -16,7 +15,7 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
           return {
             json: {
               months: months.map((month) => {
-                // Removes ended_seconds, the time since the month's end, because it would differ from call to call.
+                // ended_seconds, the time since the month's end, would differ from call to call.
                 const { ended_seconds: _, ...json } = messageToJson(MonthSchema, month);
                 return { ...json, state: stateOf(month) };
               }),
@@ -43,6 +42,6 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
 function stateOf({ endedSeconds, closedAt, prunedAt }: Month): string {
   if (prunedAt !== "") return "pruned";
   if (closedAt !== "") return "closed";
-  // The time since the end of the month is negative for the current month.
+  // Negative until the month ends.
   return endedSeconds < 0 ? "current" : "open";
 }

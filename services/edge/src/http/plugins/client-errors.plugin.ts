@@ -4,7 +4,7 @@ import type { OnRefusal } from "./errors.plugin.ts";
 import { NO_ROUTE } from "./http-metrics.plugin.ts";
 import { SECURITY_HEADERS } from "./security-headers.plugin.ts";
 
-/** Returns a handler that answers requests that Node rejects before Fastify sees them, in the format of all other refusals. */
+/** Returns a handler for requests that Node rejects before Fastify sees them. It answers them in the format of all other refusals. */
 export function refuseUnparsable(onRefusal: OnRefusal) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === "ECONNRESET" || socket.destroyed) return;

@@ -2,20 +2,18 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The connections of a server's clients. */
 export type Connections = {
   /**
-   * Waits until every connection is closed, at most `timeoutMs`. The server must have stopped listening. Requests that arrive on open
-   * connections are still served. The caller must send `Connection: close` with the responses.
+   * Waits until every connection is closed, at most `timeoutMs`. Requests that arrive on open connections are still served. The server must
+   * have stopped listening, and must send `Connection: close` with its responses.
    */
   drain(timeoutMs: number): Promise<void>;
 };
 
 /**
- * While the server drains, a connection without a request stays open for a tenth of the drain timeout, at most this long. If the client sends
- * its next request within this time, the request is served, and the response announces the close. If the server closed the connection at once,
- * it could do so just when the client sends a request, and the client could not know whether that request was processed. The connection of a
- * stream that began before the drain also stays open for this time after the stream, because its headers did not announce the close.
+ * While the server drains, an idle connection stays open for a tenth of the drain timeout, at most this long, so that the response to the next
+ * request can announce the close. If the server closed the connection without notice, a client that has just sent a request could not know
+ * whether it was processed.
  */
 const MAX_IDLE_GRACE_MS = 10_000;
 
@@ -53,7 +51,7 @@ export function trackConnections(server: Server): Connections {
     async drain(timeoutMs) {
       isDraining = true;
       idleGraceMs = Math.min(MAX_IDLE_GRACE_MS, timeoutMs / 10);
-      // Applies to the connections whose response ends from now on.
+      // For connections whose open response has not announced the close, such as a stream.
       server.keepAliveTimeout = idleGraceMs;
       for (const socket of open) if (!requests.has(socket)) socket.setTimeout(idleGraceMs);
       if (open.size === 0) return;

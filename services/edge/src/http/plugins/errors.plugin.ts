@@ -10,7 +10,7 @@ declare module "fastify" {
   }
 }
 
-/** Called for every refusal with its code and the pattern of its route. */
+/** Called for every refusal. `route` is the route's pattern. */
 export type OnRefusal = (code: string, route: string) => void;
 
 /** Counts a malformed request. Returns the 429 to send instead if its client has sent too many. */
@@ -25,21 +25,20 @@ export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalform
 export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
-      const failure = error instanceof HttpError ? error : fromFramework(error);
-      // If the client has left, the edge cancels the request's calls to other services. A cancelled call fails as `unavailable` although the
-      // service is available.
-      const isCancelled = failure.code === "unavailable" && reply.raw.destroyed;
-      const thrown = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : failure;
-      const isMalformed = thrown.status === 400 || thrown.status === 413;
-      const refusal = (isMalformed && (await countMalformed(request, reply))) || thrown;
-      // Does not log `overloaded`: an overloaded edge refuses thousands of requests a second. The metrics count them.
+      const mapped = error instanceof HttpError ? error : fromFramework(error);
+      // If the client leaves, the edge cancels the request's calls to other services, and these calls fail as `unavailable`.
+      const isCancelled = mapped.code === "unavailable" && reply.raw.destroyed;
+      const failure = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : mapped;
+      const isMalformed = failure.status === 400 || failure.status === 413;
+      const refusal = (isMalformed && (await countMalformed(request, reply))) || failure;
+      // Does not log `overloaded`: an overloaded edge refuses thousands of requests a second.
       if (refusal.status >= 500 && refusal.code !== "overloaded")
         request.log.warn({ error, code: refusal.code }, "request failed");
       onRefusal(refusal.code, routeOf(request));
       const key = request.routeOptions.config.errorKey ?? "error";
       // Keep the connection open. If Fastify closed it, a client that is still sending would see a reset instead of the response.
       // The unread-body plugin discards the rest of the body until the request timeout.
-      if (thrown.status === 413) reply.removeHeader("connection");
+      if (failure.status === 413) reply.removeHeader("connection");
       return reply
         .code(refusal.status)
         .headers(refusal.headers)

@@ -2,7 +2,7 @@ import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { forwardedFor } from "./forwarded-for.plugin.ts";
 
-/** Returns the address that the edge reads in a header of the trusted proxy 10.0.0.1, and the number of requests whose address it could not read. */
+/** Returns the client address that the edge reads from a trusted proxy's X-Forwarded-For, and how many addresses it counted as unreadable. */
 async function read(header: string) {
   let unreadable = 0;
   const app = Fastify({ trustProxy: ["10.0.0.0/8"] });

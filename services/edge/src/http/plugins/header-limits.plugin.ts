@@ -2,15 +2,13 @@ import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
 import { HttpError } from "../http-error.ts";
 
+/** More header lines than browsers and proxies send. */
 const MAX_HEADERS = 100;
 
-/**
- * Refuses requests with more header lines than browsers and proxies send, with several Host lines, with HTTP/1.1 and no Host, or with an
- * Expect header other than `100-continue`. The parser limits the size of the headers.
- */
+/** Refuses requests with too many header lines, several or no Host lines, or an unknown Expect. Node's parser limits the size of the headers. */
 export const headerLimits = plugin(
   async (app) => {
-    // Without this listener, Node would answer an unknown Expect header with an empty body. The listener passes the request to the hook below.
+    // Without this listener, Node would answer an unknown Expect header itself, with an empty body.
     app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
     app.addHook("onRequest", ({ raw }, _, done) => done(refusalFor(raw)));
   },

@@ -29,10 +29,10 @@ export function createHttpMetrics(registry: Registry) {
 }
 
 const CLIENT_GONE = 499;
-/** Methods with a label value of their own. All others share one, so that clients cannot create series. */
+/** All other methods share one label value, so that clients cannot create series. */
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "POST"]);
 
-/** The route label of requests without a route and of bytes that are not a request. */
+/** The route label of requests without a route and of data that is not an HTTP request. */
 export const NO_ROUTE = "none";
 
 /** Returns the pattern of a request's route. The path is not usable as a label because it contains session ids. */
@@ -40,13 +40,12 @@ export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.url ?? NO_ROUTE;
 }
 
-/** Observes the duration of every request. */
 export const httpMetrics = plugin<Pick<HttpMetrics, "durations">>(
   async (app, { durations }) => {
     app.addHook("onRequest", (request, reply, done) => {
       const startedAt = performance.now();
       const { raw } = reply;
-      // "close" also follows hijacked responses and clients that left early; Fastify's onResponse does not.
+      // Fastify's onResponse does not run for hijacked responses and for clients that left early.
       raw.once("close", () => {
         const method = METHODS.has(request.method) ? request.method : "other";
         const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;

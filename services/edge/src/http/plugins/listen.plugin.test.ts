@@ -16,7 +16,7 @@ async function startServer() {
   return { app, listener, port: (app.server.address() as AddressInfo).port };
 }
 
-/** Keeps the event loop busy, so that each of its iterations takes 20 ms. */
+/** Makes each iteration of the event loop take 20 ms. */
 function slowDown(): void {
   const timer = setInterval(() => {
     const startedAt = performance.now();
@@ -36,7 +36,7 @@ test("a server with a slow event loop accepts many connections per iteration", a
     for (const socket of sockets) socket.destroy();
   });
   await expect.poll(() => accepted).toBe(300);
-  // One connection an iteration would take 6 s.
+  // With one connection per iteration, 300 connections would take 6 s.
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
@@ -54,7 +54,7 @@ test("every socket serves HTTP, and no socket accepts a connection after stop()"
   }
 });
 
-test("rejects with EADDRINUSE when another server listens on the port, even if it shares the port", async () => {
+test("rejects with EADDRINUSE when another server listens on the port, even if that server shares it", async () => {
   const other = createServer().listen(0, HOST);
   await once(other, "listening");
   onTestFinished(() => void other.close());

@@ -7,8 +7,8 @@ import type { FastifyInstance } from "fastify";
  */
 const SOCKET_COUNT = 64;
 
-/** Whether several sockets can listen on one port. If not, the edge listens on one socket. */
-const SHARES_PORTS = process.platform === "linux";
+/** Whether several sockets can listen on one port. */
+const CAN_SHARE_PORT = process.platform === "linux";
 
 export type Listener = {
   /** Stops listening. Open connections stay open. */
@@ -23,7 +23,7 @@ export async function listen(
   app: FastifyInstance,
   { host, port, highWaterMark }: { host: string; port: number; highWaterMark: number },
 ): Promise<Listener> {
-  if (!SHARES_PORTS) {
+  if (!CAN_SHARE_PORT) {
     await app.listen({ host, port });
     return listenerOf(app, []);
   }

@@ -2,10 +2,7 @@ import { currentTracer, type Span } from "@parley/service-kit";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 
-/**
- * Starts a trace for each API request and ends its span when the response ends. Ignores incoming trace headers, because visitors'
- * browsers are not trusted. Does nothing while tracing is off.
- */
+/** Starts a trace for each API request. Ignores incoming trace headers, because visitors' browsers are not trusted. */
 export const tracing = plugin(
   async (app: FastifyInstance) => {
     const current = currentTracer();

@@ -7,7 +7,7 @@ export function createBuiltinProvider(): Provider {
   return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
 }
 
-/** The answer is sent in several texts, as a language model sends it. */
+/** The answer is sent in several texts, as from a language model. */
 const WORDS_PER_TEXT = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
@@ -25,7 +25,7 @@ function lastUserMessage(prompt: Prompt): string {
   return prompt.messages.findLast((message) => message.role === Role.USER)?.content ?? "";
 }
 
-/** Splits a text after every `count` words, and keeps the white space: the joined parts are the text. */
+/** Splits a text after every `count` words. Keeps all white space. */
 function splitAfterWords(text: string, count: number): string[] {
   return text.match(new RegExp(`(?:\\s*\\S+){1,${count}}\\s*`, "g")) ?? [];
 }

@@ -58,7 +58,7 @@ describe("extractAnswer", () => {
     expect(extractAnswer(message, SHOP)).toMatch(UNKNOWN);
   });
 
-  test("replies that it does not know when there are no passages", () => {
+  test("without passages, replies that it does not know the answer", () => {
     expect(extractAnswer("How long do I have to return something?", [])).toMatch(UNKNOWN);
   });
 
@@ -80,7 +80,7 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
   });
 
-  test("answers in the language of its passages", () => {
+  test("answers in the language of the passages", () => {
     const german = [
       passage(
         "versand.md",
@@ -158,11 +158,11 @@ test("extractAnswer prefers the sentence that begins with the message's subject"
   );
 });
 
-test("a very long sentence is cut between words, or within a word but not within a character", () => {
+test("a very long sentence is cut between words, and a very long word between characters", () => {
   const quoteOf = (text: string) =>
     extractAnswer("refunds", [passage("long.md", "", text)]).slice("From long.md: “".length, -" …”".length);
   expect(quoteOf(`Refunds ${"word ".repeat(200)}`)).toMatch(/^Refunds( word)+$/);
-  // Text without spaces after its first word, at an even and at an odd position.
+  // Each emoji is two UTF-16 units. They start at an even and at an odd position.
   for (const start of ["Refunds ", "Refunds: "]) {
     const quote = quoteOf(start + "😀".repeat(500));
     expect(quote.isWellFormed()).toBe(true);

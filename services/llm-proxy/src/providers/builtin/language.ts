@@ -23,14 +23,13 @@ import { stopwords as russianStops } from "@orama/stopwords/russian";
 import { stopwords as spanishStops } from "@orama/stopwords/spanish";
 import { stopwords as swedishStops } from "@orama/stopwords/swedish";
 
-/** The stop words and the stemmer of a language. */
 export type Language = { stopWords: ReadonlySet<string>; stem: (word: string) => string };
 
 function createLanguage(stem: Language["stem"], stops: readonly string[], questionWords?: string): Language {
   return { stem, stopWords: new Set([...stops, ...(questionWords?.split(" ") ?? [])]) };
 }
 
-// Words that are frequent in questions but do not name the subject of a question. The stop word lists contain few of them.
+// Words that are frequent in questions but do not name their subject. The imported lists contain few of them.
 const QUESTION_WORDS = {
   english:
     "a tell explain describe please know want need show give mean say find use using get got let like long many much far often fast soon something anything everything someone anyone thing things way possible",
@@ -57,7 +56,7 @@ const LANGUAGES: readonly Language[] = [
   createLanguage(russian, russianStops),
 ];
 
-/** Returns the language with the most stop words among `words`, which are in lower case. */
+/** Returns the language with the most stop words among `words`, which must be in lower case. */
 export function detectLanguage(words: readonly string[]): Language {
   const scores = LANGUAGES.map((each) => words.filter((word) => each.stopWords.has(word)).length);
   return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? createLanguage((word) => word, []);

@@ -7,23 +7,20 @@ import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
 export type Quote = { passage: Passage; text: string; score: number };
 
 type Thresholds = {
-  /** The share of the query's weight that one sentence or passage (see the constants) must contain; otherwise there is no answer. */
+  /** The share of the query's weight that at least one sentence or passage must contain. Otherwise there is no answer. */
   minCoverage: number;
   /** The share of the best quote's score that another quote needs. */
   minRelativeScore: number;
   maxQuotes: number;
 };
 
-/**
- * For term weights of the word search, which are computed from the bot's whole knowledge. `minCoverage` applies to a sentence together with the
- * title of its passage.
- */
+/** Used with term weights from the word search. `minCoverage` applies to a sentence together with its passage's title. */
 const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
-/** For term weights from the passages alone, which are less reliable. `minCoverage` applies to a whole passage with its title. */
+/** Used with term weights from the passages alone, which are less reliable. `minCoverage` applies to a whole passage with its title. */
 const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
 
 const MAX_QUERY_TERMS = 48;
-/** Sentences around the best sentences are added until a quote has this length. */
+/** Sentences around the best ones are added until a quote has this length. */
 const TARGET_QUOTE_CHARACTERS = 500;
 /** A sentence is not added if it would make the quote longer than this. */
 const MAX_QUOTE_CHARACTERS = 600;
@@ -36,7 +33,7 @@ const FIRST_WORD_VALUE = 0.2;
 /** Subtracted from a quote's score for each passage that precedes the quoted passage in the prompt. */
 const RANK_COST = 0.03;
 
-/** The terms of a message with their weights. A rare term says more about the subject of the message, so it weighs more. */
+/** The terms of a message. Rare terms weigh more, because they identify its subject. */
 type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
 type PassageTerms = {
@@ -44,11 +41,8 @@ type PassageTerms = {
   /** The terms of the passage's title: its source and its heading. */
   titleTerms: Set<string>;
   sentences: string[];
-  /** The terms of each sentence. */
   sentenceTerms: Set<string>[];
-  /** The terms of each sentence's first word. */
   firstWordTerms: Set<string>[];
-  /** The terms of the title and of all sentences. */
   allTerms: Set<string>;
 };
 
@@ -79,7 +73,7 @@ export function findQuotes(message: string, passages: readonly Passage[], terms:
 function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
   if (!query.isFromSearch)
     return candidates.some((each) => computeCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
-  // Square roots make the weights more even than for ranking, so that one rare word of the message does not decide alone.
+  // Square roots make the weights more even, so that one rare word of the message does not decide alone.
   const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
   const evenQuery = toQuery(evenWeights, true);
   return candidates.some(({ sentenceTerms, titleTerms }) =>
@@ -105,8 +99,8 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First replaces a term that no passage contains with the passage term that it misspells.
- * buildQueryFromSearchTerms does not need that: the word search has already corrected the spelling of its terms.
+ * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages. The terms of the word search
+ * are already corrected.
  */
 function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
@@ -133,7 +127,6 @@ function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Q
   return { weights, total: [...weights.values()].reduce((sum, weight) => sum + weight, 0), isFromSearch };
 }
 
-/** Returns the share of the query's weight that is in `terms`. */
 function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
   let covered = 0;
   for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
@@ -163,10 +156,7 @@ function findBestSentences(
   return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
 }
 
-/**
- * Adds sentences around the best sentences up to the limits of a quote. Adds preceding sentences first, because the best sentences may refer to
- * them.
- */
+/** Adds sentences around the best ones. Adds preceding sentences first, because the best ones may refer to them. */
 function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
   let { from, to } = best;
   for (;;) {

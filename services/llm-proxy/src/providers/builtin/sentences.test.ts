@@ -45,7 +45,7 @@ test("a blank text has no sentences", () => {
   expect(splitSentences(" \n\n\t")).toEqual([]);
 });
 
-test("joining adds punctuation after a sentence that has none", () => {
+test("joinSentences adds a semicolon to a sentence without final punctuation, except to the last", () => {
   expect(joinSentences(["There are two:", "Free", "Pro", "That is all.", "Really"])).toBe(
     "There are two: Free; Pro; That is all. Really",
   );
@@ -70,7 +70,7 @@ test("splitSentences leaves out code, even without a closing fence", () => {
   expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });
 
-test("splitSentences leaves out code whose lines were joined, and only the code", () => {
+test("splitSentences leaves out a code block whose lines were joined, and keeps the text after it and inline code", () => {
   expect(splitSentences("``` npm install it ```\nThen start.")).toEqual(["Then start."]);
   expect(splitSentences("```sh npm install it ``` Then start.\nStop it.")).toEqual(["Then start.", "Stop it."]);
   expect(splitSentences("``` npm install it\nThen start.")).toEqual(["Then start."]);

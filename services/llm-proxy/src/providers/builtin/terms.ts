@@ -23,7 +23,7 @@ function removeAccents(word: string): string {
 
 const MIN_MISSPELT_LENGTH = 5;
 
-/** Whether the words differ by one letter that is added, missing, wrong, or swapped with the next. False for short words. */
+/** Whether one letter is added, missing, wrong, or swapped with the next. False if both words are short. */
 export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (long.length < MIN_MISSPELT_LENGTH || long.length - short.length > 1) return false;

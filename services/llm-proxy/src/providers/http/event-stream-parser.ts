@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
-/** The largest event. It bounds the memory, and leaves room for an event with a very long text. */
+/** The largest event. Bounds the memory of a stream. */
 const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 /**
  * Matches a comment that contains a damaged `data:` line: a colon replaced the line's first byte (`:ata: {"…`), or the line break
@@ -9,17 +9,17 @@ const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**
- * Parses Server-Sent Events from byte chunks, which may be split anywhere. A browser ignores unknown lines. This parser reports them,
- * because a lost event would leave a gap in the text.
+ * Parses Server-Sent Events from byte chunks, which may be split anywhere. Unlike a browser, it reports unknown lines (`hasGap`), because a
+ * lost event would leave a gap in the text.
  */
 export class EventStreamParser {
   /** Why parsing has stopped; undefined while it continues. */
   stopReason: "malformed" | "too_large" | undefined;
-  /** Whether there was a line with an unknown field, or a comment with a damaged event. An event may then have been lost. */
+  /** Whether an event may be lost: there was a line with an unknown field, or a comment with a damaged event. */
   hasGap: boolean = false;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #parser: { feed(characters: string): void };
-  // The incomplete last line, in pieces. The parser receives whole lines only, because it reports no error for part of an unknown line.
+  // The pieces of the incomplete last line. The parser gets only whole lines, because it reports no error for part of an unknown line.
   #incompleteLine: string[] = [];
   #incompleteLineCharacters = 0;
 

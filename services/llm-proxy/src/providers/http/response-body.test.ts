@@ -32,7 +32,7 @@ test("readText returns the whole text of a body within the limit", async () => {
   expect(await readText((await request()).stream, 100)).toBe("");
 });
 
-test("readText returns the beginning of a longer body, and closes its connection", async () => {
+test("readText returns the beginning of a body above the limit, and closes its connection", async () => {
   let closed: Promise<unknown> | undefined;
   respond = (response) => {
     closed = once(response, "close");

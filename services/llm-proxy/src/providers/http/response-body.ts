@@ -69,7 +69,6 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Adds a chunk that arrived. */
   push(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
     this.#heldBytes += chunk.length;
@@ -77,7 +76,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     this.#wakeReader();
   }
 
-  /** Ends the body after the chunks that arrived, with an error if the connection broke. */
+  /** Ends the body after the chunks that arrived. `error` is set if the connection broke. */
   end(error?: Error): void {
     this.#end ??= { error };
     this.#wakeReader();

@@ -19,13 +19,13 @@ export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
       ...(typeof body === "string" && { body }),
     });
     if (response.ok) return response;
-    // The status decides that the request failed, even if the connection breaks before the error's body is read.
+    // The status alone is enough if the connection breaks before the error's body is read.
     const text = await readText(response.stream, MAX_ERROR_BODY_BYTES).catch(() => "");
     return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
   };
 }
 
-/** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, fails with the signal's reason. */
+/** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, rejects with its reason. */
 function send(
   dispatcher: Dispatcher,
   signal: AbortSignal | undefined,

@@ -8,7 +8,6 @@ const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, i
 
 type ReadResult = { text: string; usage: unknown; failure: ProviderFailure | undefined };
 
-/** Parses a body in reads of `bytesPerRead` bytes. */
 function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
   const reader = new ChatStreamReader();
   const wellFormed = new WellFormedTextBuffer();
@@ -185,7 +184,7 @@ describe("ChatStreamReader", () => {
     expect(() => reader.feed(bytesOf({ error: { code: "server_error" } }))).toThrow("http_500");
   });
 
-  test("ignores later text once the text is complete, and loses no text when every chunk has a finish reason", () => {
+  test("keeps the text of chunks that have a finish reason, and ignores text that follows the complete text", () => {
     const reader = new ChatStreamReader();
     const chunks = [finish("stop"), text("a", "stop"), text("b", "stop"), finish("stop"), text("c")];
     expect(chunks.map((chunk) => reader.feed(bytesOf(chunk))).join("")).toBe("ab");

@@ -11,21 +11,18 @@ const MAX_TOKENS = 2 ** 31 - 1;
 type Chunk = Record<string, unknown>;
 type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 
-/**
- * Parses the body of a streamed chat completion: bytes in, text out. A malformed event, choice or content is a failure, because text may be
- * missing.
- */
+/** Parses the body of a streamed chat completion. A malformed event, choice or content is a failure, because text may be missing. */
 export class ChatStreamReader {
-  /** Whether the model has finished: after its last finish reason, or at the proper end of the stream. Later failures are ignored. */
+  /** Whether the model has finished. Later failures are ignored. */
   isFinished: boolean = false;
-  /** Whether the completion has finished before the end of the stream, without a tool call. No more text follows: later choices are ignored. */
+  /** Whether the model has finished without a tool call before the end of the stream. Later choices are ignored. */
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
   isDone: boolean = false;
   /** The provider's finish reason; empty until it arrives, or if it is not a machine-readable code. */
   finishReason: string = "";
   usage: Usage | undefined;
-  /** The tool calls of the completion; complete once `isFinished` is true. */
+  /** Complete once `isFinished` is true. */
   readonly toolCalls: ToolCallAssembler = new ToolCallAssembler();
   readonly #events = new EventStreamParser((event) => this.#readEvent(event.event, event.data));
   #hasChoice: boolean = false;
@@ -34,12 +31,12 @@ export class ChatStreamReader {
   #failure: ProviderFailure | undefined;
   #text = "";
 
-  /** Parses the bytes of one read and returns their text. Throws ProviderFailure when the stream is malformed or reports an error. */
+  /** Returns the text in the bytes. Throws ProviderFailure if the stream is malformed or reports an error. */
   feed(bytes: Uint8Array): string {
     return this.#collectText(() => this.#events.feed(bytes));
   }
 
-  /** Parses what is left at the end of the body. Throws ProviderFailure when the body ended before the completion did. */
+  /** Returns the rest of the text. Throws ProviderFailure if the body ended before the completion did. */
   end(): string {
     const text = this.#collectText(() => this.#events.end());
     if (!this.#hasFinishReason && !this.isFinished) {
@@ -61,7 +58,7 @@ export class ChatStreamReader {
 
   #readEvent(name: string | undefined, data: string): void {
     if (this.isDone || this.#failure !== undefined) return;
-    // Checked when an event arrives, so that an HTML page without any event is reported as truncated instead.
+    // Ignores a gap until an event arrives, so that an HTML page, which has no event, is reported as truncated, not as malformed.
     if (this.#events.hasGap) this.#failure = createFault("malformed");
     else if (data === "[DONE]") {
       this.isDone = true;
@@ -105,10 +102,7 @@ export class ChatStreamReader {
     }
   }
 
-  /**
-   * Marks the completion as finished if it has a finish reason, and text or a tool call. Called for a finish reason with an empty delta and for
-   * a chunk without choices. Not called for a finish reason beside other content: some gateways send one with every chunk, so more may follow.
-   */
+  /** Not called for a finish reason beside content, because some gateways send a finish reason with every chunk. */
   #finishIfPossible(): void {
     if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
     this.isFinished = true;
@@ -133,7 +127,7 @@ const isPresent = (value: unknown): boolean => value !== undefined && value !== 
 const isString = (value: unknown): value is string => typeof value === "string";
 const isStringOrArray = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
 
-/** Returns a field; undefined when it is missing or null. Throws when it is of another kind. */
+/** Returns undefined if the field is missing or null. Throws if it is of another kind. */
 function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
   const value = object[name];
   if (value === undefined || value === null) return undefined;
@@ -141,15 +135,12 @@ function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => v
   return value;
 }
 
-/** Whether a delta has no value other than a role. Null and an empty string are no values. */
+/** Whether a delta has no content besides a role. */
 function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }
 
-/**
- * Returns the text for the visitor. Content is a string or, with some providers, a list of parts. Only parts of type `text` are for the
- * visitor.
- */
+/** Returns the text for the visitor. With some providers, content is a list of parts, of which only the type `text` is for the visitor. */
 function readContent(delta: Record<string, unknown>): string {
   const content = readField(delta, "content", isStringOrArray) ?? "";
   return isString(content) ? content : content.map(readPartText).join("");
@@ -178,7 +169,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** Maps an error inside a stream with status 200. Uses the HTTP status that the error names. Without one, the reason is `stream_error`. */
+/** Maps an error inside a stream by the HTTP status that it names. Without one, the reason is `stream_error`. */
 function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

@@ -35,7 +35,7 @@ function read(body: Uint8Array, bytesPerRead: number): Outcome {
   }
 }
 
-/** Whether each byte is inside a JSON string. */
+/** For each byte of WIRE, whether it is inside a JSON string. */
 const isInString = Array<boolean>(WIRE.length).fill(false);
 for (const { index, 0: literal } of WIRE.toString("latin1").matchAll(/"(?:[^"\\]|\\.)*"/g))
   isInString.fill(true, index + 1, index + literal.length - 1);
@@ -64,13 +64,13 @@ function expectText({ text, isComplete }: Outcome, expected: string, describeCha
 }
 
 describe("a changed byte", () => {
-  test("the stream without a changed byte is read as a complete reply", () => {
+  test("the unchanged stream is read as a complete reply", () => {
     expect(textOf(WIRE)).toBe(TEXT);
     expect(read(WIRE, 7)).toEqual({ text: TEXT, isComplete: true });
   });
 
   test.each([1_000_000, 16])(
-    "is an error or changes nothing, unless it is inside a JSON string that stays valid, in reads of %i bytes",
+    "in reads of %i bytes, is an error or changes nothing, unless it is inside a JSON string that stays valid",
     { timeout: 60_000 },
     (bytesPerRead) => {
       let errors = 0;

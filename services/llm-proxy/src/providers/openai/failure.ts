@@ -3,7 +3,7 @@ import type { APIError } from "openai";
 import { failureFromStatus, ProviderFailure } from "../failure.ts";
 import { readRetryAfterMs } from "../retry.ts";
 
-/** Maps an error that the SDK throws instead of a successful response: the provider sent a status other than 2xx, or it is unreachable. */
+/** Maps an error of a request without a successful response: the provider sent a status other than 2xx, or is unreachable. */
 export function failureFromRequestError(error: unknown): ProviderFailure {
   if (isStatusError(error)) {
     const { status, headers, code, type } = error;
@@ -30,7 +30,6 @@ export function failureFromBodyError(error: unknown): ProviderFailure {
   });
 }
 
-/** Whether this is the SDK's error for a response with an HTTP status other than 2xx. */
 function isStatusError(error: unknown): error is APIError<number, Headers> {
   return error instanceof Error && typeof (error as Partial<APIError>).status === "number";
 }

@@ -96,7 +96,7 @@ const embed = (signal = new AbortController().signal) =>
 
 const connectionClosed = () => vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), 10_000);
 
-/** Streams a completion and returns its texts as they were passed on. */
+/** Streams a completion. Returns the text of each call of `onText`. */
 async function readTexts(onText: CompletionRequest["onText"] = () => undefined): Promise<string[]> {
   const texts: string[] = [];
   const record: CompletionRequest["onText"] = (piece) => {
@@ -315,7 +315,7 @@ describe("a stream", () => {
     expect(texts).toEqual(["some"]);
   });
 
-  test("fails as truncated if it is cut off when every chunk so far had a finish reason", async () => {
+  test("fails as truncated if it is cut off, even if each received chunk had a finish reason", async () => {
     respond = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(event({ role: "assistant", content: "" }, "stop") + event({ content: "some" }, "stop"));

@@ -10,7 +10,7 @@ import { embed } from "./embeddings.ts";
 import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
-/** How long a response may continue after `[DONE]` before its connection is closed. */
+/** How long a response may continue after `[DONE]` before the connection is closed. */
 const DRAIN_MS = 1_000;
 
 /** Creates a provider with OpenAI's chat completions API. Connections to an https URL go through `proxyUrl`, if given. */
@@ -81,7 +81,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   }
 }
 
-/** Returns the next chunk, undefined at the end. Throws ProviderFailure when the body was cut off. */
+/** Returns undefined at the end. Throws ProviderFailure if the body was cut off. */
 async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   try {
     return (await body.next()).value;
@@ -90,9 +90,7 @@ async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   }
 }
 
-/**
- * Passes on the rest of the text and reports that the text is complete, before the token counts arrive. Called again for each later chunk.
- */
+/** Reports that the text is complete before the token counts arrive. Called again for each later chunk. */
 async function completeText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);
@@ -100,17 +98,17 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
 }
 
 /**
- * Must be called after `onText` took the text that arrived with the finish reason, because a completion whose text was refused has not finished.
- * Must not wait until the sink has room: a timeout during that wait must not fail a finished completion.
+ * Must be called after `onText` took the text that arrived with the finish reason: a completion whose text was refused has not finished. Must
+ * be called before waiting for room in the sink: a timeout during that wait must not fail a finished completion.
  */
 function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
 }
 
-/** Content types of responses that are no event stream despite their status 200, such as error pages. */
+/** Content types of responses that are not event streams despite their status 200, such as error pages. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Sends the request, waits for the response's headers and returns its body. Throws ProviderFailure. */
+/** Throws ProviderFailure. */
 async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<ResponseBody> {
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,

@@ -25,10 +25,7 @@ function renderRound({ text, calls }: ToolRound): Message[] {
   ];
 }
 
-/**
- * Replaces arguments that are not JSON with {}. Some providers parse the arguments that their model wrote, and refuse a request
- * whose arguments are not JSON.
- */
+/** Replaces arguments that are not JSON with {}. Some providers refuse a request with other arguments, even if their own model wrote them. */
 function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);

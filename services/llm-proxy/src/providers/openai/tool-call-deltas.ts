@@ -16,7 +16,7 @@ export class ToolCallAssembler {
     return this.#calls.length > 0;
   }
 
-  /** The calls so far. Calls without a name are left out. */
+  /** The calls so far, without those that have no name. */
   get requests(): ToolRequest[] {
     return this.#calls
       .filter(({ name }) => name !== "")
@@ -42,8 +42,8 @@ export class ToolCallAssembler {
   }
 
   /**
-   * Returns the call that a delta belongs to: the call with the delta's index, or the last call if the delta has no index. Starts a new
-   * call if there is none, or if the delta has a different id.
+   * Returns the call with the delta's index, or the last call if the delta has no index. Starts a new call if there is none, or if the delta
+   * has a different id.
    */
   #findOrStartCall(index: number | undefined, id: string): PartialCall {
     const existing = index === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.index === index);

@@ -2125,7 +2125,7 @@ export declare const EraseVisitorSessionsRequestSchema: GenMessage<EraseVisitorS
  */
 export declare type EraseVisitorSessionsResponse = Message<"parley.conversation.v1.EraseVisitorSessionsResponse"> & {
   /**
-   * How many sessions of the visitor existed when the request was stored, deleted ones included.
+   * How many sessions of the visitor were not erased yet when the call ran, deleted ones included.
    *
    * @generated from field: int64 sessions = 1;
    */
@@ -3193,7 +3193,7 @@ export declare type CheckQuestionResponse = Message<"parley.conversation.v1.Chec
   grounded: boolean;
 
   /**
-   * The result of the semantic search: ok, timeout, failed, off or paused. With any other than ok, words alone were
+   * The result of the semantic search: ok, timeout, failed, off or paused. With any result but ok, words alone were
    * compared. Empty if the bot has no embeddings, or too many chunks for a semantic search.
    *
    * @generated from field: string semantic_search = 3;
@@ -3982,8 +3982,8 @@ export declare const ModerationAdminService: GenService<{
 }>;
 
 /**
- * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool names a secret and a URL
- * that the llm-proxy sends it to. A change applies to turns opened at least 5 s after it.
+ * ToolAdminService manages the tools that bots may call. Only operators add tools, because the llm-proxy sends the secret
+ * that a tool names to the tool's URL. A change applies to turns opened at least 5 s after it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *
@@ -4041,7 +4041,7 @@ export declare const ToolAdminService: GenService<{
 export declare const KnowledgeAdminService: GenService<{
   /**
    * AddSource adds a document to a bot's knowledge, or replaces the bot's source with the same name. Idempotent.
-   * The word search finds it at once. Embeddings for semantic search follow in the background.
+   * The word search finds it immediately. Embeddings for semantic search follow in the background.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found).
@@ -4110,8 +4110,8 @@ export declare const QuestionAdminService: GenService<{
   },
   /**
    * ListUnanswered groups the latest questions that a bot's visitors asked and whose reply was based on no passage and no
-   * tool, or was rated down. The most frequent group comes first. Reads at most 1,000 replies: up to 500 rated-down replies
-   * of all the workspace's bots, the latest first, and for the rest the bot's latest replies that were based on no passage.
+   * tool, or was rated down. The most frequent group comes first. Reads at most 1,000 replies: first the latest
+   * rated-down replies of all the workspace's bots, at most 500; then the bot's latest replies that were based on no passage.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for invalid days.
    *
@@ -4372,9 +4372,9 @@ export declare const AuditAdminService: GenService<{
   },
   /**
    * Repair compares turns with the quota service's holds and counted turns, and repairs the differences: it changes usage to
-   * match the conversation service's turns. The last calls add the rows that the llm-proxy's call log lacks. Each call handles a
-   * bounded number of turns; the caller calls it again with next_token until that is empty. Idempotent, and safe while
-   * turns run.
+   * match the conversation service's turns. Each call handles a bounded number of turns. The caller repeats it with
+   * next_token until that is empty. The last of these calls add the rows that the llm-proxy's call log lacks. Idempotent,
+   * and safe while turns run.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): since or token is invalid.

@@ -1719,8 +1719,8 @@ export declare const ConversationService: GenService<{
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
-   * Deadline: 10 s. After any error except NOT_FOUND, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn may be open, so
-   * the edge waits 32 s and calls CloseTurn with ERROR.
+   * Deadline: 10 s. After any error except NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn
+   * may be open, so the edge waits 32 s and calls CloseTurn with ERROR.
    * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.OpenTurn
@@ -1760,11 +1760,11 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s. It retries DONE with deadline_microseconds only until
-   * that time, which is 4 s after the edge began to close the turn. If no attempt has succeeded by then, the edge sends the
-   * outcome ERROR instead, and retries ERROR until a call succeeds or is rejected.
-   * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If that
-   * request fails twice too, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
+   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s. The exception is DONE with deadline_microseconds, which
+   * the edge retries until that deadline, 4 s after it began to close the turn. If no attempt succeeds in this time, the
+   * edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
+   * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If the
+   * smaller request also fails twice, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

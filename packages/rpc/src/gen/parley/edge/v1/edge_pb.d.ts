@@ -136,7 +136,7 @@ export declare type CancelTurnResponse = Message<"parley.edge.v1.CancelTurnRespo
 export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
 
 /**
- * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
+ * EdgeService lets one edge process reach the turns that another runs.
  *
  * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
  * them, another process that took over the address could accept the call. Each edge process stores its ID, token and address
@@ -146,8 +146,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   closes it as an error before it returns this code. No process runs such a turn, so it would stay open until the sweeper
- *   closes it, up to 7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No process runs such a turn, so otherwise it would stay open until
+ *   the sweeper closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *
@@ -156,10 +156,10 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
 export declare const EdgeService: GenService<{
   /**
    * AttachTurn streams the reply of a running turn with an idempotency key: the text so far from an offset, more text as it
-   * arrives, then the stored end. The first response comes at once and is empty.
+   * arrives, then the stored end. The first response comes immediately and is empty.
    *
    * Errors:
-   * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. Such a turn continues.
+   * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. The called process does not close such a turn.
    * - INVALID_ARGUMENT (invalid_last_event_id): the offset is beyond the text or inside a surrogate pair.
    * - RESOURCE_EXHAUSTED (overloaded): the turn already has the maximum number of readers.
    *

@@ -42,7 +42,7 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_edge_v1_edge, 3);
 
 /**
- * EdgeService lets one edge process reach the turns that another runs. The edges call each other.
+ * EdgeService lets one edge process reach the turns that another runs.
  *
  * Every call has the token of the called process in its "authorization" metadata, and the process's ID in edge_id. Without
  * them, another process that took over the address could accept the call. Each edge process stores its ID, token and address
@@ -52,8 +52,8 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   closes it as an error before it returns this code. No process runs such a turn, so it would stay open until the sweeper
- *   closes it, up to 7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No process runs such a turn, so otherwise it would stay open until
+ *   the sweeper closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *

@@ -650,9 +650,9 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
 export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
- * Waits splits the time until the provider's first text into two parts. The time starts when the first attempt enters the
- * queue for provider capacity. If the stream's first event comes before the first text, the time ends at that event. It does
- * not include how long moderation holds the first text back.
+ * Waits splits the wait for the provider's first text into two parts. The wait starts when the first attempt enters the
+ * queue for provider capacity. It ends at the first text, or at the stream's first event if that comes earlier. The time
+ * for which moderation holds back the first text is not included.
  *
  * @generated from message parley.llm.v1.Waits
  */

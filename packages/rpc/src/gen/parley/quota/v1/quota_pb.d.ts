@@ -1161,7 +1161,7 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
  * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
- * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
+ * - INTERNAL (internal_error): an unexpected failure, described only in the service's log.
  *
  * @generated from service parley.quota.v1.QuotaService
  */
@@ -1273,8 +1273,8 @@ export declare const QuotaService: GenService<{
     output: typeof ListMonthTurnsResponseSchema;
   },
   /**
-   * ListReservations lists turns in one state, by the time of their last change, with keyset pagination. The window
-   * ends min_age_seconds before now, by the database's clock.
+   * ListReservations lists the turns in one state whose last change lies in a window, with keyset pagination. The window
+   * starts at `since` and ends min_age_seconds before now, by the database's clock.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid state, since, min_age_seconds, page_size or page_token.
    * Deadline: 10 s.

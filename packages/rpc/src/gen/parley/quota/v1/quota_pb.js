@@ -285,7 +285,7 @@ export const ReservationState = /*@__PURE__*/
  * - UNAUTHENTICATED (unauthenticated): the internal token is missing or wrong.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
- * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
+ * - INTERNAL (internal_error): an unexpected failure, described only in the service's log.
  *
  * @generated from service parley.quota.v1.QuotaService
  */

@@ -25,7 +25,7 @@ const AUDIT_INTERVAL_SECONDS = 5 * 60;
 /** The interval of the task that closes months, in intervals of the reconciliation: 5 minutes by default. */
 const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
-const RETENTION_INTERVAL_MS = 60 * 60_000;
+const ERASE_EXPIRED_INTERVAL_MS = 60 * 60_000;
 const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
 const EMBED_INTERVAL_MS = 5_000;
 const ERASE_VISITORS_INTERVAL_MS = 15_000;
@@ -93,7 +93,7 @@ export function createPeriodicTasks(
     },
     {
       name: "erase expired sessions",
-      intervalMs: RETENTION_INTERVAL_MS,
+      intervalMs: ERASE_EXPIRED_INTERVAL_MS,
       run: (signal) =>
         eraseExpiredSessions(
           { database, quota, notifySettler: reportErased, failures: deps.retentionFailures, log },

@@ -36,7 +36,7 @@ import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { ToolboxFactory } from "./tools/tools.service.ts";
 
-const RETENTION_INTERVAL_MS = 60 * 60_000;
+const DELETE_CALLS_INTERVAL_MS = 60 * 60_000;
 
 /** Starts the service: the data plane on the gRPC port and the admin services on the ops port. */
 export async function start(
@@ -119,7 +119,11 @@ export async function start(
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
-    runPeriodically({ name: "delete expired call log rows", intervalMs: RETENTION_INTERVAL_MS, run }, log, lifecycle);
+    runPeriodically(
+      { name: "delete expired call log rows", intervalMs: DELETE_CALLS_INTERVAL_MS, run },
+      log,
+      lifecycle,
+    );
   }
 
   const grpc = createGrpcServer(

@@ -38,7 +38,7 @@ import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
-import { Peers } from "./turns/peers.client.ts";
+import { ReachabilityCheck } from "./turns/reachability-check.client.ts";
 import { RunningTurns } from "./turns/running-turns.ts";
 import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
@@ -91,9 +91,9 @@ export async function start(
     token: randomBytes(32).toString("base64url"),
   };
   const runningTurns = new RunningTurns();
-  const peers = new Peers(quota, llm);
-  void peers.waitForAll(log, lifecycle);
-  const lease = keepLease({ conversation, edge: identity, runningTurns, peers }, log, lifecycle);
+  const reachability = new ReachabilityCheck(quota, llm);
+  void reachability.waitForAll(log, lifecycle);
+  const lease = keepLease({ conversation, edge: identity, runningTurns, reachability }, log, lifecycle);
   const streams = createStreamRegistry(
     { maxOpen: config.maxStreams, maxOpenPerClient: config.maxStreamsPerClient },
     metrics.streams,
@@ -101,7 +101,7 @@ export async function start(
   );
   const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
-  const isReady = () => lease.isConnected() && peers.hasReachedAll && !isStopping();
+  const isReady = () => lease.isConnected() && reachability.hasReachedAll && !isStopping();
 
   const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
   const turnStartLimiter = new TurnStartLimiter(

@@ -18,7 +18,7 @@ const log = createLogger("test", "silent");
 
 /** `reachable` sets which services respond. */
 function startLease(initially: { conversation: boolean } = { conversation: true }) {
-  const reachable: Record<"conversation" | "peers", boolean> = { ...initially, peers: true };
+  const reachable: Record<"conversation" | "others", boolean> = { ...initially, others: true };
   let calls = 0;
   const renewEdge = async () => {
     calls++;
@@ -32,7 +32,7 @@ function startLease(initially: { conversation: boolean } = { conversation: true 
       conversation,
       edge: { edgeId: "edge", address: "", token: "" },
       runningTurns: new RunningTurns(),
-      peers: { isAnyReachable: async () => reachable.peers },
+      reachability: { isAnyReachable: async () => reachable.others },
     },
     log,
     lifecycle,
@@ -44,7 +44,7 @@ test("an edge that reaches no service retries at least every 2.5 s, and is no lo
   const { lease, lifecycle, reachable, calls } = startLease();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(calls()).toBe(2);
-  Object.assign(reachable, { conversation: false, peers: false });
+  Object.assign(reachable, { conversation: false, others: false });
   await vi.advanceTimersByTimeAsync(20_000);
   // The first failing renewal is due after 5 s of these 20 s, so the edge retries for 15 s.
   expect(calls()).toBeGreaterThan(2 + 15 / 2.5);
@@ -63,7 +63,7 @@ test("an edge that reaches another service stays connected while conversation ca
   reachable.conversation = false;
   await vi.advanceTimersByTimeAsync(10 * LEASE_SECONDS * 1_000);
   expect(lease.isConnected()).toBe(true);
-  reachable.peers = false;
+  reachable.others = false;
   await vi.advanceTimersByTimeAsync(LEASE_SECONDS * 1_000 + 2_500);
   expect(lease.isConnected()).toBe(false);
   await lifecycle.close();

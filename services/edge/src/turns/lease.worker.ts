@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { Lifecycle, Logger } from "@parley/service-kit";
-import type { Peers } from "./peers.client.ts";
+import type { ReachabilityCheck } from "./reachability-check.client.ts";
 import type { RunningTurns } from "./running-turns.ts";
 
 /** The lease survives two failed renewals. */
@@ -17,7 +17,7 @@ export type LeaseDeps = {
   /** This process, and how other edges call it. */
   edge: { edgeId: string; address: string; token: string };
   runningTurns: RunningTurns;
-  peers: Pick<Peers, "isAnyReachable">;
+  reachability: Pick<ReachabilityCheck, "isAnyReachable">;
 };
 
 export type Lease = {
@@ -34,7 +34,7 @@ export type Lease = {
  * streams.
  */
 export function keepLease(
-  { conversation, edge, runningTurns, peers }: LeaseDeps,
+  { conversation, edge, runningTurns, reachability }: LeaseDeps,
   log: Logger,
   lifecycle: Lifecycle,
 ): Lease {
@@ -75,7 +75,7 @@ export function keepLease(
 
   async function extendIfAnyServiceResponds(byMs: number, error: unknown): Promise<void> {
     const hasResponded = error instanceof RpcError && error.code === NOT_STORED;
-    if (hasResponded || (await peers.isAnyReachable())) connectedUntilMs = performance.now() + byMs;
+    if (hasResponded || (await reachability.isAnyReachable())) connectedUntilMs = performance.now() + byMs;
   }
 
   async function renewAndSchedule(): Promise<void> {

@@ -52,7 +52,7 @@ export async function start(
     lifecycle,
   );
   const secretOptions = { log, lifecycle, reloadRefusals };
-  const keys = openKeys(config.findKey, secretOptions);
+  const keys = openKeys(config.findSecretSource, secretOptions);
   const settingsOptions = { ...config, readSecret: keys.read };
   const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());

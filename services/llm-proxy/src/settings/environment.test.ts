@@ -7,9 +7,9 @@ const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTER
 
 /** Returns the settings that the service loads: each provider as its base URL and its key, or "" for the built-in one. */
 function settingsOf(environment: Record<string, string>) {
-  const { findKey, ...config } = readConfig({ ...required, ...environment });
+  const { findSecretSource, ...config } = readConfig({ ...required, ...environment });
   const readNamed = (name: string) => {
-    const source = findKey(name);
+    const source = findSecretSource(name);
     return source && readSecret(source);
   };
   const { providers, defaultModel } = loadSettings({ ...config, readSecret: readNamed });

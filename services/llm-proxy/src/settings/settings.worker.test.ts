@@ -27,8 +27,8 @@ function watch() {
   const { configReloads: reloads } = createMetrics(registry, () => []);
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
-  const findKey = (name: string) => ({ name, file: join(folder, name), parse: parseSecretText });
-  const keys = openKeys(findKey, { log, lifecycle, reloadRefusals });
+  const findSecretSource = (name: string) => ({ name, file: join(folder, name), parse: parseSecretText });
+  const keys = openKeys(findSecretSource, { log, lifecycle, reloadRefusals });
   const options = {
     llmConfigPath: join(folder, "llm.yaml"),
     isOpenaiConfigured: false,

@@ -127,7 +127,7 @@ export class GenerationRunner {
   }
 
   #operationOf(candidate: Candidate): Operation {
-    const model = this.#deps.catalog.modelLabel(candidate);
+    const model = this.#deps.catalog.getModelLabel(candidate);
     return { name: "chat", provider: candidate.guarded.settings.name, model };
   }
 }

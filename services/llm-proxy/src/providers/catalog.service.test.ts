@@ -79,7 +79,7 @@ test("a model that the settings name has its own label in metrics, and all other
 `);
   const labelOf = (model: string) => {
     const [candidate] = catalog.findCandidates(model) ?? [];
-    return candidate && catalog.modelLabel(candidate);
+    return candidate && catalog.getModelLabel(candidate);
   };
   const named = ["one:a", "two:b:c", "one:priced", "builtin:extractive"];
   expect(named.map(labelOf)).toEqual(["a", "b:c", "priced", "extractive"]);

@@ -90,7 +90,7 @@ export class ProviderCatalog {
   }
 
   /** Returns a model's label in metrics: its name if the settings name it, else `_OTHER`, because bots may use any number of names. */
-  modelLabel({ model, name }: Candidate): string {
+  getModelLabel({ model, name }: Candidate): string {
     return this.#configuredModels.has(model) ? name : "_OTHER";
   }
 

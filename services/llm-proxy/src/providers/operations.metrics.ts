@@ -10,7 +10,7 @@ const MODEL_LABELS = ["gen_ai_provider_name", "gen_ai_request_model"] as const;
 export type Operation = {
   name: "chat" | "embeddings";
   provider: string;
-  /** The model's label: see ProviderCatalog.modelLabel. */
+  /** The model's label: see ProviderCatalog.getModelLabel. */
   model: string;
 };
 

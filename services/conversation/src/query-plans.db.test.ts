@@ -397,10 +397,10 @@ test("an unanswered question of a long session costs about as many blocks as one
      FROM asked, generate_series(0, 1) part`,
     [bot.workspaceId, asked.sessionId, bot.id],
   );
-  const { replies, read } = await readUnanswered(db.database, unansweredOf(bot));
+  const { questions, read } = await readUnanswered(db.database, unansweredOf(bot));
   // The remaining replies that were read are rated down, some of them by visitors of other bots.
   expect(read).toBe(MAX_REPLIES);
-  const inLongSession = replies.filter(({ sessionId }) => sessionId === asked.sessionId);
+  const inLongSession = questions.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);

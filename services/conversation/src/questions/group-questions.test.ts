@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { groupQuestions } from "./group-questions.ts";
 
-const reply = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) => ({
+const question = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) => ({
   sessionId: `session of ${at}`,
   at,
   text: `${lexemes.join(" ")}?`,
@@ -13,19 +13,19 @@ const reply = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) => (
 
 test("questions with the same lexemes are one group, regardless of order, repetition and accents", () => {
   const groups = groupQuestions([
-    reply(["caf", "open"]),
-    reply(["open", "cáf"]),
-    reply(["open", "caf", "cáf"]),
-    reply(["open"]),
+    question(["caf", "open"]),
+    question(["open", "cáf"]),
+    question(["open", "caf", "cáf"]),
+    question(["open"]),
   ]);
   expect(groups.map(({ count }) => count)).toEqual([3, 1]);
 });
 
 test("a group has the latest question and its session, and counts each kind of reply", () => {
   const [group] = groupQuestions([
-    reply(["ship"], "2026-11-03T01:00:00Z", { text: "latest", isRatedDown: true }),
-    reply(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),
-    reply(["ship"], "2026-11-01T00:00:00Z", { text: "first" }),
+    question(["ship"], "2026-11-03T01:00:00Z", { text: "latest", isRatedDown: true }),
+    question(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),
+    question(["ship"], "2026-11-01T00:00:00Z", { text: "first" }),
   ]);
   expect(group).toEqual({
     example: "latest",
@@ -39,14 +39,14 @@ test("a group has the latest question and its session, and counts each kind of r
 
 test("the largest group comes first, and of equally large groups the one with the latest question", () => {
   const groups = groupQuestions([
-    reply(["new"], "2026-11-05T00:00:00Z"),
-    reply(["old"]),
-    reply(["frequent"]),
-    reply(["frequent"]),
+    question(["new"], "2026-11-05T00:00:00Z"),
+    question(["old"]),
+    question(["frequent"]),
+    question(["frequent"]),
   ]);
   expect(groups.map(({ example }) => example)).toEqual(["frequent?", "new?", "old?"]);
 });
 
 test("questions without lexemes are left out", () => {
-  expect(groupQuestions([reply([]), reply([])])).toEqual([]);
+  expect(groupQuestions([question([]), question([])])).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import type { UnansweredReply } from "./unanswered.store.ts";
+import type { UnansweredQuestion } from "./unanswered.store.ts";
 
 export type QuestionGroup = {
   /** The beginning of the latest question. */
@@ -17,18 +17,18 @@ export type QuestionGroup = {
  * Groups questions with the same stems, regardless of their order, repetition and accents. Sorts the groups by size, the largest first,
  * then by the latest question. Leaves out messages without lexemes, such as greetings.
  */
-export function groupQuestions(latestFirst: readonly UnansweredReply[]): QuestionGroup[] {
+export function groupQuestions(latestFirst: readonly UnansweredQuestion[]): QuestionGroup[] {
   const groups = new Map<string, QuestionGroup>();
-  for (const reply of latestFirst) {
-    const key = keyOf(reply.lexemes);
+  for (const question of latestFirst) {
+    const key = keyOf(question.lexemes);
     if (key === "") continue;
     const group = groups.get(key);
-    const { text: example, sessionId, at: lastAt } = reply;
+    const { text: example, sessionId, at: lastAt } = question;
     groups.set(key, {
       ...(group ?? { example, sessionId, lastAt }),
       count: (group?.count ?? 0) + 1,
-      ungrounded: (group?.ungrounded ?? 0) + Number(reply.isUngrounded),
-      ratedDown: (group?.ratedDown ?? 0) + Number(reply.isRatedDown),
+      ungrounded: (group?.ungrounded ?? 0) + Number(question.isUngrounded),
+      ratedDown: (group?.ratedDown ?? 0) + Number(question.isRatedDown),
     });
   }
   // A Map keeps the order of insertion, and sort is stable, so the latest of equally large groups comes first.

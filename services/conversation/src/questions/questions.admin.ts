@@ -53,7 +53,7 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { replies, read, isPartial } = await ownerReads.limiter.run(workspaceId, signal, () =>
+      const { questions, read, isPartial } = await ownerReads.limiter.run(workspaceId, signal, () =>
         readUnanswered(ownerReads.database, {
           workspaceId,
           botId,
@@ -63,7 +63,7 @@ export function createQuestionAdmin({
           questionWords: [...QUESTION_WORDS],
         }),
       );
-      const groups = groupQuestions(replies);
+      const groups = groupQuestions(questions);
       return {
         questions: groups
           .slice(0, MAX_GROUPS)

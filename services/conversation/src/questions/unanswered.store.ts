@@ -18,7 +18,8 @@ export type UnansweredFilters = {
   questionWords: readonly string[];
 };
 
-export type UnansweredReply = {
+/** A visitor's question whose reply used neither a passage nor a tool, or was rated down. */
+export type UnansweredQuestion = {
   sessionId: string;
   /** When the reply was finished, RFC 3339. */
   at: string;
@@ -31,9 +32,9 @@ export type UnansweredReply = {
   isRatedDown: boolean;
 };
 
-export type UnansweredReplies = {
+export type UnansweredQuestions = {
   /** The latest first. */
-  replies: UnansweredReply[];
+  questions: UnansweredQuestion[];
   /** The number of replies read, including those of other bots and of sessions that are left out. */
   read: number;
   /** Whether a limit was reached, so that older replies may be missing. */
@@ -110,13 +111,13 @@ const READ_UNANSWERED = `
              LIMIT 1
            ) words
            WHERE is_ungrounded OR is_rated
-         ), '[]') AS replies`;
+         ), '[]') AS questions`;
 
-/** Reads a bot's latest replies to visitors: those that used neither a passage nor a tool, and those that were rated down. */
-export async function readUnanswered(database: Database, filters: UnansweredFilters): Promise<UnansweredReplies> {
+/** Reads a bot's latest unanswered questions of visitors. */
+export async function readUnanswered(database: Database, filters: UnansweredFilters): Promise<UnansweredQuestions> {
   const { workspaceId, botId, days, hasKnowledge, languages, questionWords } = filters;
   const values = [workspaceId, botId, days, hasKnowledge, languages, questionWords.join(" ")];
-  const { rows } = await database.query<UnansweredReplies>(READ_UNANSWERED, values);
+  const { rows } = await database.query<UnansweredQuestions>(READ_UNANSWERED, values);
   const [found] = rows;
   if (found === undefined) throw new Error("the read of unanswered questions returned no row");
   return found;

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { experimental } from "@grpc/grpc-js";
-import { readCertificate } from "../ops/ops-tls.ts";
+import { readCertificateAndKey } from "../ops/ops-tls.ts";
 
 type Certificates = experimental.CaCertificateUpdate & experimental.IdentityCertificateUpdate;
 type CaListener = experimental.CaCertificateUpdateListener;
@@ -24,7 +24,7 @@ export class CertificateFiles implements experimental.CertificateProvider {
   constructor(tlsDir: string, refreshIntervalMs: number) {
     this.#tlsDir = tlsDir;
     this.#refreshIntervalMs = refreshIntervalMs;
-    this.#current = readCertificates(tlsDir);
+    this.#current = readGrpcCertificates(tlsDir);
   }
 
   addCaCertificateListener(listener: CaListener): void {
@@ -68,7 +68,7 @@ export class CertificateFiles implements experimental.CertificateProvider {
 
   #read(): void {
     try {
-      this.#current = readCertificates(this.#tlsDir);
+      this.#current = readGrpcCertificates(this.#tlsDir);
     } catch {
       // watchCertificates reports unusable files.
     }
@@ -76,8 +76,8 @@ export class CertificateFiles implements experimental.CertificateProvider {
 }
 
 /** Returns the certificates of calls between services. Throws if a file cannot be used. */
-export function readCertificates(tlsDir: string): Certificates {
-  const { cert, key } = readCertificate(tlsDir);
+export function readGrpcCertificates(tlsDir: string): Certificates {
+  const { cert, key } = readCertificateAndKey(tlsDir);
   return { caCertificate: readAuthority(tlsDir), certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
 }
 

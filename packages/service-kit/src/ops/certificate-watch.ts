@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { type Counter, Gauge, type Registry } from "prom-client";
-import { readCertificates } from "../grpc/certificate-files.ts";
+import { readGrpcCertificates } from "../grpc/certificate-files.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
-import { CERTIFICATE_REFRESH_MS, readCertificate } from "./ops-tls.ts";
+import { CERTIFICATE_REFRESH_MS, readCertificateAndKey } from "./ops-tls.ts";
 
 export type CertificateWatchOptions = {
   /** The directory with the `ca.crt`, `tls.crt` and `tls.key` of calls between services. Undefined without TLS. */
@@ -31,9 +31,9 @@ export function watchCertificates(
 ): void {
   /** For each directory, a function that returns the certificate in tls.crt. It throws if a file of the directory cannot be used. */
   const readers = new Map<string, () => Buffer | string>();
-  if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificate(opsTlsDir).cert);
+  if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificateAndKey(opsTlsDir).cert);
   // If gRPC and the ops port use the same directory, gRPC's reader replaces the ops port's, because it also checks ca.crt.
-  if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readCertificates(grpcTlsDir).certificate);
+  if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readGrpcCertificates(grpcTlsDir).certificate);
   const expirySeconds = new Map<string, number>();
   new Gauge({
     name: "parley_certificate_expiry_timestamp_seconds",

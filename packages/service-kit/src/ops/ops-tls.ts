@@ -22,10 +22,10 @@ export function createTlsServer(
   log: Pick<Logger, "warn">,
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">,
 ): Server {
-  let current = readCertificate(tlsDir);
+  let current = readCertificateAndKey(tlsDir);
   const server = createServer(current);
   const renew = async () => {
-    const next = readCertificate(tlsDir);
+    const next = readCertificateAndKey(tlsDir);
     if (next.cert === current.cert && next.key === current.key) return;
     server.setSecureContext(next);
     current = next;
@@ -35,7 +35,7 @@ export function createTlsServer(
 }
 
 /** Throws if the certificate or its key cannot be used. */
-export function readCertificate(tlsDir: string): Certificate {
+export function readCertificateAndKey(tlsDir: string): Certificate {
   const read = (name: string) => readFileSync(join(tlsDir, name), "utf8");
   const [cert, key] = [read("tls.crt"), read("tls.key")];
   // Node.js accepts an empty key, for example of a file that is just being written, and then fails every handshake.

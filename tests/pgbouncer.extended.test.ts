@@ -148,7 +148,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     }
 
     async function countClientConnections(role: string): Promise<number> {
-      const adminClient = new pg.Client({ connectionString: pooler.consoleUrl });
+      const adminClient = new pg.Client({ connectionString: pooler.adminConsoleUrl });
       await adminClient.connect();
       try {
         const { rows } = await adminClient.query<{ user: string }>("SHOW CLIENTS");

@@ -20,7 +20,7 @@ export interface PgBouncer {
   /** Replaces the server's address in a database URL with the pooler's. */
   through(url: string): string;
   /** URL of PgBouncer's admin console, which accepts commands such as SHOW CLIENTS. */
-  consoleUrl: string;
+  adminConsoleUrl: string;
   stop(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
   await pooler.waitReady();
   return {
     through: (url) => Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href,
-    consoleUrl: `postgres://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}/pgbouncer`,
+    adminConsoleUrl: `postgres://${ADMIN.name}:${ADMIN.password}@127.0.0.1:${port}/pgbouncer`,
     async stop() {
       // SIGTERM would wait until every client has disconnected.
       await pooler.stop("SIGQUIT");

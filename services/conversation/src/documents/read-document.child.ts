@@ -5,12 +5,12 @@ import { Worker } from "node:worker_threads";
 import type { Block } from "./block.ts";
 import { toChunks } from "./chunking.ts";
 import type { Format } from "./document.ts";
-import { type DocumentPiece, EXIT_CODE_UNREADABLE } from "./document-piece.ts";
 import { indexChunks } from "./index-document.ts";
+import { EXIT_CODE_UNREADABLE, type ReaderMessage } from "./reader-message.ts";
 
 // A process that reads one document. read-document.client.ts starts it:
 //   node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
-// The document is on stdin. The pieces go to stdout, one line of JSON each.
+// The document is on stdin. The messages go to stdout, one line of JSON each.
 
 const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 
@@ -50,10 +50,10 @@ async function readBlocks(format: Format, content: Uint8Array): Promise<Block[]>
 }
 
 function* lines(blocks: readonly Block[]): Generator<string> {
-  for (const piece of pieces(blocks)) yield `${JSON.stringify(piece)}\n`;
+  for (const message of messages(blocks)) yield `${JSON.stringify(message)}\n`;
 }
 
-function* pieces(blocks: readonly Block[]): Generator<DocumentPiece> {
+function* messages(blocks: readonly Block[]): Generator<ReaderMessage> {
   const firstWords = yield* indexChunks(toChunks(blocks));
   // Marks the end: without this line, the parent refuses the document.
   yield { firstWords };

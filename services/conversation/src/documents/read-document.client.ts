@@ -4,8 +4,8 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { invalidArgument } from "@parley/service-kit";
 import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
-import { EXIT_CODE_UNREADABLE, parsePiece } from "./document-piece.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
+import { EXIT_CODE_UNREADABLE, parseMessage } from "./reader-message.ts";
 
 const MiB = 1024 * 1024;
 const MAX_CPU_MS = 20_000;
@@ -105,12 +105,12 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
   for await (const line of readLines(output)) {
     bytes += line.length;
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
-    const piece = parsePiece(line);
-    if ("firstWords" in piece) return { ...piece, chunks, characters, pieces: parsePieces(lines) };
+    const message = parseMessage(line);
+    if ("firstWords" in message) return { ...message, chunks, characters, pieces: parsePieces(lines) };
     lines.push(line);
-    if ("words" in piece) continue;
-    chunks += piece.chunks.length;
-    characters += piece.chunks.reduce((sum, { text }) => sum + text.length, 0);
+    if ("words" in message) continue;
+    chunks += message.chunks.length;
+    characters += message.chunks.reduce((sum, { text }) => sum + text.length, 0);
   }
   return undefined;
 }
@@ -118,8 +118,8 @@ async function collectPieces(output: Readable): Promise<ReadDocument | undefined
 // Parses the lines a second time, because keeping all pieces as objects would take several times the memory.
 function* parsePieces(lines: readonly Buffer[]): Generator<IndexedPiece> {
   for (const line of lines) {
-    const piece = parsePiece(line);
-    if (!("firstWords" in piece)) yield piece;
+    const message = parseMessage(line);
+    if (!("firstWords" in message)) yield message;
   }
 }
 

@@ -7,12 +7,12 @@ export const EXIT_CODE_UNREADABLE = 3;
  * A line of JSON from the reading process: a piece of the document, or, in the last line, the document's first words, from which its language is
  * detected.
  */
-export type DocumentPiece = IndexedPiece | { firstWords: string[] };
+export type ReaderMessage = IndexedPiece | { firstWords: string[] };
 
-/** Throws unless the line is a valid piece whose texts PostgreSQL can store. */
-export function parsePiece(line: Buffer): DocumentPiece {
-  const piece = parseJson(line);
-  if (isPiece(piece)) return piece;
+/** Throws unless the line is a valid message whose texts PostgreSQL can store. */
+export function parseMessage(line: Buffer): ReaderMessage {
+  const message = parseJson(line);
+  if (isMessage(message)) return message;
   throw new Error("the reading process wrote an invalid line");
 }
 
@@ -25,7 +25,7 @@ function parseJson(line: Buffer): unknown {
   }
 }
 
-function isPiece(value: unknown): value is DocumentPiece {
+function isMessage(value: unknown): value is ReaderMessage {
   if (!isRecord(value) || Object.keys(value).length !== 1) return false;
   const { chunks, words, firstWords } = value;
   return isArrayOf(chunks, isChunk) || isArrayOf(words, isText) || isArrayOf(firstWords, isText);

@@ -19,7 +19,7 @@ export type IndexedChunk = Chunk & {
 export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
 
 export type IndexedDocument = {
-  chunks: number;
+  chunkCount: number;
   /** Length of the text in all chunks. */
   characters: number;
   pieces: Iterable<IndexedPiece>;

@@ -16,7 +16,7 @@ describe("readDocument", { timeout: 120_000 }, () => {
     const chunks = pieces.flatMap((piece) => ("chunks" in piece ? piece.chunks : []));
     const words = pieces.flatMap((piece) => ("words" in piece ? piece.words : []));
     expect(pieces.length).toBeGreaterThan(5);
-    expect(chunks).toHaveLength(document.chunks);
+    expect(chunks).toHaveLength(document.chunkCount);
     expect(chunks.map((chunk) => chunk.text).join("\n")).toBe(
       Array.from({ length: 20_000 }, (_, at) => `Sentence ${at} of some length.`).join("\n"),
     );

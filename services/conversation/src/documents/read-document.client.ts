@@ -101,15 +101,15 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
 /** Returns undefined if the output ends before its last line, which has the first words. */
 async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
-  let [bytes, chunks, characters] = [0, 0, 0];
+  let [bytes, chunkCount, characters] = [0, 0, 0];
   for await (const line of readLines(output)) {
     bytes += line.length;
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const message = parseMessage(line);
-    if ("firstWords" in message) return { ...message, chunks, characters, pieces: parsePieces(lines) };
+    if ("firstWords" in message) return { ...message, chunkCount, characters, pieces: parsePieces(lines) };
     lines.push(line);
     if ("words" in message) continue;
-    chunks += message.chunks.length;
+    chunkCount += message.chunks.length;
     characters += message.chunks.reduce((sum, { text }) => sum + text.length, 0);
   }
   return undefined;

@@ -46,7 +46,7 @@ export function createKnowledgeAdmin({
       return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
         const raw = sent ?? (await fetchContent(request, egress, signal));
         const document = await readDocument(raw, { signal });
-        if (document.chunks === 0) throw invalidArgument("content holds no text");
+        if (document.chunkCount === 0) throw invalidArgument("content holds no text");
         const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
         const { format } = raw;
         const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });

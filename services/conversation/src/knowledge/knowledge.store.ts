@@ -144,8 +144,8 @@ function toChunkColumns(chunks: readonly IndexedChunk[]): string[][] {
 
 async function upsertSource(connection: Connection, source: NewSource): Promise<Source> {
   const { workspaceId, botId, name, format, language, url } = source;
-  const { characters, chunks } = source.document;
-  const values = [workspaceId, botId, name, format, language, url, characters, chunks];
+  const { characters, chunkCount } = source.document;
+  const values = [workspaceId, botId, name, format, language, url, characters, chunkCount];
   const { rows } = await connection.query<Source>(PUT_SOURCE, values);
   const [stored] = rows;
   if (stored === undefined) throw new Error("the upsert of a knowledge source returned no row");

@@ -18,7 +18,7 @@ export function addDocument(
   const { workspaceId, id: botId } = bot;
   const chunks = toChunks(splitDocument("md", text));
   const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
-  const document = { chunks: chunks.length, characters, pieces: indexChunks(chunks) };
+  const document = { chunkCount: chunks.length, characters, pieces: indexChunks(chunks) };
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
 }
 

@@ -52,7 +52,7 @@ test("a run returns the rank of each expected document, and a later run finds a 
   expect(runs[1]?.results).toEqual(before?.results);
 });
 
-test("GetEvaluation returns the last 20 runs of a bot, and results only for the latest two", async () => {
+test("the service keeps the last 20 runs of a bot, and GetEvaluation returns them with results only for the latest two", async () => {
   const [bot, other] = [await createShop(), await createShop()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
   await evaluations().runEvaluation(botFields(other));
@@ -63,6 +63,11 @@ test("GetEvaluation returns the last 20 runs of a bot, and results only for the 
   expect(runs.map(({ id }) => id)).toEqual(ids.slice(0, 20));
   expect(runs.map(({ results }) => results.length)).toEqual([1, 1, ...Array(18).fill(0)]);
   expect((await evaluations().getEvaluation(botFields(other))).runs).toHaveLength(1);
+  const { rows: stored } = await system.admin.query<{ id: string }>(
+    "SELECT run_id AS id FROM conversation.evaluation_runs WHERE bot_id = $1 ORDER BY run_id DESC",
+    [bot.id],
+  );
+  expect(stored.map(({ id }) => BigInt(id))).toEqual(ids.slice(0, 20));
 });
 
 test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {

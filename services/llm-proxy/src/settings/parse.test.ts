@@ -5,7 +5,12 @@ import { parseSettings } from "./parse.ts";
 import { PRESETS } from "./presets.ts";
 import { type OpenAiSettings, PROVIDER_DEFAULTS } from "./settings.ts";
 
-const keys: Record<string, string> = { OPENAI_API_KEY: "sk-1", GROQ_API_KEY: "gsk-2", MY_KEY: "k-3" };
+const keys: Record<string, string> = {
+  OPENAI_API_KEY: "sk-1",
+  GROQ_API_KEY: "gsk-2",
+  MY_KEY: "k-3",
+  UNSENDABLE_KEY: "k-4\n",
+};
 const options = { defaultModel: undefined, readSecret: (name: string) => keys[name] };
 const parse = (text: string) => parseSettings(text, options);
 
@@ -154,15 +159,18 @@ describe("parseSettings", () => {
     expect(problemsOf(text).join("\n")).toMatch(problem);
   });
 
-  test("reports all problems together, and quotes no API key", () => {
+  test("reports all problems together, and quotes no secret", () => {
     const problems = problemsOf(`
       default_model: unknown:x
       providers:
         one: { base_url: https://x/v1, api_key_env: NOT_SET }
         two: { preset: azure }
+        three: { base_url: "https://x:99999/v1", api_key_env: OPENAI_API_KEY }
+      tool_secrets:
+        orders: { env: UNSENDABLE_KEY, hosts: [shop.example], workspaces: ["*"] }
     `);
-    expect(problems).toHaveLength(4);
-    expect(problems.join()).not.toMatch(/sk-1|gsk-2|k-3/);
+    expect(problems).toHaveLength(6);
+    expect(problems.join()).not.toMatch(/sk-1|k-4/);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readSse } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   CONSOLE_WORKSPACE,
@@ -260,13 +261,26 @@ describe("calls", () => {
   });
 
   it("streams the playground's reply", async () => {
+    await system.admin.bots.createBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug: "stalling",
+      changes: { model: "openai:stall-after-1" },
+    });
     const response = await owner.post("/api/chat/playground/", {
-      bot_slug: "guide",
+      bot_slug: "stalling",
       session_id: crypto.randomUUID(),
       message: "hello",
     });
-    expect(response.headers.get("content-type")).toContain("text/event-stream");
-    expect(await response.text()).toMatch(/^event: meta\n.*event: done\n/s);
+    const names: string[] = [];
+    for await (const item of readSse(response)) {
+      if ("event" in item) names.push(item.event);
+      if (names.includes("token")) break;
+    }
+    expect(names).toEqual(["meta", "token"]);
+    // Without streaming, the token would arrive only after llm-proxy has timed out and closed this request.
+    const request = system.provider.requests.find(({ model }) => model === "stall-after-1");
+    expect(request).toMatchObject({ tokensSent: 1 });
+    expect(request).not.toHaveProperty("closedByClientAt");
   });
 
   it("continues the playground's reply with its idempotency key, and calls the model once", async () => {
@@ -411,8 +425,13 @@ describe("operation", () => {
   });
 
   it("finishes a streaming reply before it stops", async () => {
+    await system.admin.bots.createBot({
+      workspaceId: CONSOLE_WORKSPACE,
+      slug: "leisurely",
+      changes: { model: "openai:tokens-10-every-100" },
+    });
     const response = await owner.post("/api/chat/playground/", {
-      bot_slug: "guide",
+      bot_slug: "leisurely",
       session_id: crypto.randomUUID(),
       message: "hello",
     });

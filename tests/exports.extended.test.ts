@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat, exportTranscript } from "./system/chat.ts";
 import { cliEnv, runCliInProcess } from "./system/cli.ts";
 import { queryFirstRow } from "./system/database.ts";
+import { holdLocks } from "./system/hold-locks.ts";
 import { readMetric } from "./system/metrics.ts";
 import type { ServiceProcess } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
@@ -30,14 +30,8 @@ async function createSession(): Promise<{ tenant: Tenant; sessionId: string }> {
 }
 
 /** Makes every read of a transcript wait. Returns a function that ends the wait. */
-async function lockMessages(): Promise<() => Promise<void>> {
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN; LOCK TABLE conversation.messages IN ACCESS EXCLUSIVE MODE");
-  onTestFinished(() => locker.end());
-  return async () => {
-    await locker.query("ROLLBACK");
-  };
+function lockMessages(): Promise<() => Promise<void>> {
+  return holdLocks(system.database, "LOCK TABLE conversation.messages IN ACCESS EXCLUSIVE MODE");
 }
 
 async function countWaitingReads(): Promise<number> {

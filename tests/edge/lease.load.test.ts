@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@parley/test-support";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { postChat } from "../system/chat.ts";
+import { holdLocks } from "../system/hold-locks.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
 const LEASE_SECONDS = 3;
@@ -15,7 +15,7 @@ afterAll(() => system?.stop());
 
 const readyStatus = async (port: number) => (await fetch(`http://127.0.0.1:${port}/healthz/ready`)).status;
 
-/** Starts an edge that reaches each service through a proxy. */
+/** Starts an edge that reaches each service through a proxy. Stops them when the test ends. */
 async function startProxiedEdge() {
   const targets = {
     CONVERSATION_TARGET: system.conversation.port,
@@ -23,31 +23,30 @@ async function startProxiedEdge() {
     LLM_TARGET: system.llm.port,
   };
   const proxies = await Promise.all(Object.values(targets).map((targetPort) => startTcpProxy({ targetPort })));
+  onTestFinished(async () => {
+    for (const proxy of proxies) await proxy.close();
+  });
   const names = Object.keys(targets);
   const proxied = Object.fromEntries(proxies.map(({ port }, index) => [names[index], `127.0.0.1:${port}`]));
   const edge = await system.startEdge(proxied);
-  const stop = async () => {
-    await edge.stop();
-    await Promise.all(proxies.map((proxy) => proxy.close()));
-  };
-  return { edge, proxies, stop };
+  onTestFinished(() => edge.stop());
+  return { edge, proxies };
 }
 
 test("an edge cut off from every service is not ready after one lease, and is ready within 3 s once it reaches conversation again", async () => {
-  const { edge, proxies, stop } = await startProxiedEdge();
+  const { edge, proxies } = await startProxiedEdge();
   expect(await readyStatus(edge.port)).toBe(200);
   await Promise.all(proxies.map((proxy) => proxy.drop()));
   await expect.poll(() => readyStatus(edge.port), { timeout: (LEASE_SECONDS + 2) * 1_000 }).toBe(503);
   await proxies[0]?.resume();
   await expect.poll(() => readyStatus(edge.port), { timeout: 3_000 }).toBe(200);
-  await stop();
 });
 
 test.each(["drop", "stall"] as const)(
   "an edge stays ready and returns 503 unavailable while only conversation is unreachable (%s)",
   async (fault) => {
     const tenant = await createTenant(system.admin);
-    const { edge, proxies, stop } = await startProxiedEdge();
+    const { edge, proxies } = await startProxiedEdge();
     const [conversation] = proxies;
     await conversation?.[fault]();
     for (let second = 0; second < 3 * LEASE_SECONDS; second++) {
@@ -63,20 +62,15 @@ test.each(["drop", "stall"] as const)(
     await expect
       .poll(async () => (await postChat(`http://127.0.0.1:${edge.port}`, tenant)).status, { timeout: 10_000 })
       .toBe(200);
-    await stop();
   },
 );
 
 test("an edge stays ready while conversation responds but cannot store leases", async () => {
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN; LOCK TABLE conversation.edges IN EXCLUSIVE MODE");
+  await holdLocks(system.database, "LOCK TABLE conversation.edges IN EXCLUSIVE MODE");
   for (let second = 0; second < 3 * LEASE_SECONDS; second++) {
     expect((await fetch(`${system.url()}/healthz/ready`)).status).toBe(200);
     await sleep(1_000);
   }
-  await locker.query("ROLLBACK");
-  await locker.end();
 });
 
 test.each(["QUOTA_TARGET", "LLM_TARGET"])(
@@ -85,11 +79,11 @@ test.each(["QUOTA_TARGET", "LLM_TARGET"])(
     // The proxy first connects to the wrong service, as if the variable had a wrong value.
     let targetPort = system.conversation.port;
     const proxy = await startTcpProxy({ targetPort: () => targetPort });
+    onTestFinished(() => proxy.close());
     const starting = system.startEdge({ [name]: `127.0.0.1:${proxy.port}` });
     expect(await Promise.race([starting, sleep(4_000, "not ready")])).toBe("not ready");
     targetPort = name === "QUOTA_TARGET" ? system.quota.port : system.llm.port;
     proxy.resetAll();
     await (await starting).stop();
-    await proxy.close();
   },
 );

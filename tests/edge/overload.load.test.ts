@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, postChat } from "../system/chat.ts";
 import { queryFirstRow, waitUntilSettled } from "../system/database.ts";
+import { holdLocks } from "../system/hold-locks.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 import { countOutcomes, newClientAddress, outcomeOf, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
+
+const LOCK_USAGE = "SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE";
 
 let system: System;
 beforeAll(async () => {
@@ -17,9 +19,7 @@ afterAll(() => system?.stop());
 test("new messages get 503 overloaded with Retry-After once earlier ones have waited 5 s for the database; the earlier ones get replies later", async () => {
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN; LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
+  const unlock = await holdLocks(system.database, "LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
   const waiting = Array.from({ length: 10 }, () => chat(system.url(), tenant));
   // Longer than 5 s, and less than the 10 s after which the waiting messages would be refused too.
   await sleep(7_000);
@@ -29,8 +29,7 @@ test("new messages get 503 overloaded with Retry-After once earlier ones have wa
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("2");
   expect(await refused.json()).toEqual({ error: "overloaded" });
-  await locker.query("ROLLBACK");
-  await locker.end();
+  await unlock();
   const replies = await Promise.all(waiting);
   expect(replies.map(({ done }) => done?.finish_reason)).toEqual(Array(10).fill("stop"));
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
@@ -40,13 +39,10 @@ test("new messages get 503 overloaded with Retry-After once earlier ones have wa
 test("of ten messages that waited 10 s for a database connection and were refused, at most one opens a turn later", async () => {
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN; LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
+  const unlock = await holdLocks(system.database, "LOCK TABLE conversation.sessions IN EXCLUSIVE MODE");
   const waiting = await Promise.all(Array.from({ length: 10 }, () => postChat(system.url(), tenant)));
   expect(waiting.map(({ status }) => status)).toEqual(Array(10).fill(503));
-  await locker.query("ROLLBACK");
-  await locker.end();
+  await unlock();
   // The pool serves the calls in their order, so the earlier calls have ended once a new chat succeeds.
   await expect
     .poll(async () => (await chat(system.url(), tenant)).done?.finish_reason, { timeout: 15_000 })
@@ -67,10 +63,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
   if (edge === undefined) throw new Error("the system has no edge");
   const tenant = await createTenant(system.admin);
   expect((await chat(system.url(), tenant)).done?.finish_reason).toBe("stop");
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN");
-  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
+  const unlock = await holdLocks(system.database, LOCK_USAGE, [tenant.workspaceId]);
   const countTurns = () =>
     queryFirstRow<{ turns: number }>(system.database, "SELECT count(*)::integer AS turns FROM conversation.turns");
   // As many turns as a workspace may start concurrently, so that the next ones wait.
@@ -87,8 +80,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
   await Promise.all(abandoned);
   await expect.poll(countWaiting, { timeout: 5_000 }).toBe(0);
   const live = visit(system.url(), tenant);
-  await locker.query("ROLLBACK");
-  await locker.end();
+  await unlock();
   const visits = await Promise.all([...started, live]);
   // On a slow machine, some turns have waited for the lock for 10 s, and their streams end with an error.
   expect(visits.map(({ kind }) => kind)).toEqual(Array(65).fill("stream"));
@@ -109,10 +101,7 @@ test("1,064 messages of a workspace whose usage row is locked wait; its further 
   const [stuck, other] = await Promise.all([createTenant(system.admin), createTenant(system.admin)]);
   expect((await chat(system.url(), stuck)).done?.finish_reason).toBe("stop");
   expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
-  const locker = new pg.Client({ connectionString: system.database.url });
-  await locker.connect();
-  await locker.query("BEGIN");
-  await locker.query("SELECT FROM quota.usage WHERE workspace_id = $1 FOR UPDATE", [stuck.workspaceId]);
+  const unlock = await holdLocks(system.database, LOCK_USAGE, [stuck.workspaceId]);
   const ended: string[] = [];
   const visits = Array.from({ length: 1_100 }, async () => {
     const result = await visit(system.url(), stuck);
@@ -122,8 +111,7 @@ test("1,064 messages of a workspace whose usage row is locked wait; its further 
   // Of the 1,100 messages, 64 start, 1,000 wait, and 36 are refused.
   await expect.poll(() => ended, { timeout: 8_000 }).toEqual(Array(36).fill("503"));
   expect((await chat(system.url(), other)).done?.finish_reason).toBe("stop");
-  await locker.query("ROLLBACK");
-  await locker.end();
+  await unlock();
   const { stop = 0, 503: refused = 0, ...others } = countOutcomes(await Promise.all(visits));
   expect(others).toEqual({});
   // On a slow machine, the last messages have waited for 10 s, and get 503.

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { quickOrFull } from "@parley/test-support";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportTranscript } from "../system/chat.ts";
 import { queryFirstRow, readBalance } from "../system/database.ts";
+import { holdLocks } from "../system/hold-locks.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
 import { type Versions, versionsOf } from "./next-version.ts";
@@ -144,10 +145,7 @@ test("a migration gives up on a locked table after 2 s, and the traffic that wai
     next.findIndex(({ name }) => name === "9000_messages"),
   );
   await retryLockTimeouts(() => migrate({ ...migrationTarget("conversation"), migrations: [...now, ...earlier] }));
-  const longReader = new pg.Client({ connectionString: system.database.url });
-  await longReader.connect();
-  await longReader.query("BEGIN");
-  await longReader.query("SELECT FROM conversation.messages LIMIT 1");
+  const endRead = await holdLocks(system.database, "SELECT FROM conversation.messages LIMIT 1");
   const waitsMs: number[] = [];
   const load = await runUnderLoad(async () => {
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -156,10 +154,9 @@ test("a migration gives up on a locked table after 2 s, and the traffic that wai
       waitsMs.push(performance.now() - startedAt);
       expect(errorCode).toBe(LOCK_NOT_AVAILABLE);
     }
-    await longReader.query("COMMIT");
+    await endRead();
     await retryLockTimeouts(() => migrate(migrationTarget("conversation")));
   });
-  await longReader.end();
   expectNoErrors(load);
   for (const waitMs of waitsMs) {
     // The lock timeout is 2 s. A busy machine adds to it.

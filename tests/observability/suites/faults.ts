@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFull, isMet } from "@parley/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { shuffle } from "../../system/random.ts";
 import type { FiringAlert } from "../../system/servers/prometheus.ts";
 import { createFaults, type Fault, matchesAlert } from "../faults.ts";
@@ -51,13 +51,21 @@ export function faultsSuite(shared: () => Fixture): void {
   test.each(groups.map((names) => ({ names, title: names.join(", ") })))(
     "$title: the expected alerts fire, and otherwise only alerts for consequences of the faults",
     async ({ names }) => {
-      const injected = names.flatMap((name) => faults.get(name) ?? []);
+      const group = names.flatMap((name) => faults.get(name) ?? []);
       await waitForAlerts((firing) => firing.length === 0, "an alert fires without a fault");
 
       const repaired = new AbortController();
-      for (const fault of injected) await fault.inject(repaired.signal);
-      const expected = injected.flatMap((fault) => fault.alerts);
-      const allowed = new Set(injected.flatMap(({ consequences = [] }) => consequences));
+      const injected: Fault[] = [];
+      onTestFinished(async () => {
+        repaired.abort();
+        await Promise.all(injected.map((fault) => fault.repair()));
+      });
+      for (const fault of group) {
+        await fault.inject(repaired.signal);
+        injected.push(fault);
+      }
+      const expected = group.flatMap((fault) => fault.alerts);
+      const allowed = new Set(group.flatMap(({ consequences = [] }) => consequences));
       const isExpected = (alert: FiringAlert) => expected.some((each) => matchesAlert(each, alert));
       await waitForAlerts(
         (firing) =>
@@ -65,10 +73,8 @@ export function faultsSuite(shared: () => Fixture): void {
           firing.every((alert) => isExpected(alert) || allowed.has(alert.name)),
         `expected for ${names.join(", ")}: ${JSON.stringify(expected)}`,
       );
-      await Promise.all(injected.map((fault) => fault.waitUntilVisible?.()));
-      repaired.abort();
-      await Promise.all(injected.map((fault) => fault.repair()));
-      for (const fault of injected) {
+      await Promise.all(group.map((fault) => fault.waitUntilVisible?.()));
+      for (const fault of group) {
         const alerts = fault.alerts.map(({ alert, labels = {} }) => [alert, ...Object.values(labels)].join(" "));
         process.stdout.write(`${fault.name}: ${alerts.join(", ") || "no alert; parley doctor reports it"}\n`);
       }

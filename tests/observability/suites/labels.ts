@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { call, signIn } from "../../console/owner.ts";
 import { postChat, readChat } from "../../system/chat.ts";
+import { startConsole, startDevelopmentSso } from "../../system/console.ts";
 import { queryFirstRow } from "../../system/database.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { Fixture } from "../fixture.ts";
@@ -17,14 +19,15 @@ const LABELS = new Set([
 const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
 
 export function labelsSuite(shared: () => Fixture): void {
+  async function scrape({ name, opsPort }: { name: string; opsPort: number }): Promise<string[]> {
+    const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
+    return text.split("\n").flatMap((line) => (/^(parley|gen_ai)_/.test(line) ? [`${name}:${opsPort} ${line}`] : []));
+  }
   async function scrapeAll(): Promise<string[]> {
     const { edges, conversation, quota, llm } = shared().system;
-    const pages = [...edges, conversation, quota, llm].map(async ({ name, opsPort }) => {
-      const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
-      return text.split("\n").flatMap((line) => (/^(parley|gen_ai)_/.test(line) ? [`${name}:${opsPort} ${line}`] : []));
-    });
-    return (await Promise.all(pages)).flat();
+    return (await Promise.all([...edges, conversation, quota, llm].map(scrape))).flat();
   }
+  const labelsOf = (line: string) => [...line.matchAll(/[{,](\w+)="/g)].map(([, name = ""]) => name);
   const seriesOf = (lines: readonly string[]) => lines.map((line) => line.slice(0, line.lastIndexOf(" "))).sort();
 
   test("labels contain no session, visitor, message, key or address, and visitors add no series", async () => {
@@ -58,12 +61,56 @@ export function labelsSuite(shared: () => Fixture): void {
     for (const secret of secrets) expect(lines.filter((line) => line.includes(secret))).toEqual([]);
     const labels = lines.flatMap((line) => {
       const metric = /^\S+ (\w+)/.exec(line)?.[1] ?? "";
-      const names = [...line.matchAll(/[{,](\w+)="/g)].map(([, name = ""]) => name);
-      return names.filter((name) => !(metric === WORKSPACE_METRIC && name === "workspace"));
+      return labelsOf(line).filter((name) => !(metric === WORKSPACE_METRIC && name === "workspace"));
     });
     expect([...new Set(labels)].filter((label) => !LABELS.has(label))).toEqual([]);
     const workspaceLines = lines.filter((line) => line.includes(` ${WORKSPACE_METRIC}{`));
     const workspaces = workspaceLines.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]);
     expect(new Set(workspaces)).toEqual(new Set([tenants.full.workspaceId, tenants.near.workspaceId]));
   });
+
+  test("the console's labels contain no input of owners, and owners add no series", async () => {
+    const consoleProcess = await startConsoleFor(shared());
+    const secrets: string[] = [];
+    const round = async () => {
+      const secret = randomUUID();
+      secrets.push(secret);
+      const { send, post } = await signIn(consoleProcess.url);
+      const signInUrl = (await send("/auth/sign-in", { redirect: "manual" })).headers.get("location") ?? "";
+      const state = new URL(signInUrl).searchParams.get("state");
+      const getBot = call("parley.conversation.v1.BotAdminService/GetBot", { slug: secret });
+      const responses = await Promise.all([
+        send(`/${secret}?${secret}`, { method: "PURGE" }),
+        send(`/auth/callback?state=${state}&error=${secret}`, { redirect: "manual" }),
+        send(`/api/conversations/${secret}/export.json`),
+        post(`/api/rpc/${secret}/GetBot`),
+        post("/api/batch", { calls: [getBot, { conversations: `q=${secret}` }] }),
+        post("/api/batch", { calls: [call(secret)] }),
+        post("/api/chat/playground/", { bot_slug: secret, session_id: secret, message: secret }),
+      ]);
+      for (const response of responses) await response.text();
+    };
+    for (let index = 0; index < 2; index++) await round();
+    const before = seriesOf(await scrape(consoleProcess));
+    for (let index = 0; index < 5; index++) await round();
+    const lines = await scrape(consoleProcess);
+    expect(lines.filter((line) => line.includes(" parley_console_calls_total{"))).not.toEqual([]);
+    expect(seriesOf(lines).filter((series) => !before.includes(series))).toEqual([]);
+    for (const secret of secrets) expect(lines.filter((line) => line.includes(secret))).toEqual([]);
+    expect([...new Set(lines.flatMap(labelsOf))].filter((label) => !LABELS.has(label))).toEqual([]);
+  });
+}
+
+/** Starts a console in front of the system's services, and stops it at the end of the test. The services refuse its owners' tokens. */
+async function startConsoleFor({ system }: Fixture): Promise<{ name: string; url: string; opsPort: number }> {
+  const sso = await startDevelopmentSso();
+  onTestFinished(() => sso.stop());
+  const { url, opsPort, stop } = await startConsole({
+    sso,
+    conversationUrl: `http://127.0.0.1:${system.conversation.opsPort}`,
+    quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
+    edgeUrl: system.url(),
+  });
+  onTestFinished(stop);
+  return { name: "console", url, opsPort };
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
   ({ env, exhaustedTenant } = await prepareTop({ system, env: cliEnv(system) }));
 });
 
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 describe("parley top", () => {
   it("reads a replica over TLS at an IP address that its certificate contains", async () => {

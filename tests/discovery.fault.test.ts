@@ -20,11 +20,15 @@ let dns: NameServer;
 let port = 0;
 let opsPort = 0;
 const replicas = new Map<string, RunningProcess>();
+const resources = new AsyncDisposableStack();
 
+afterAll(() => resources.disposeAsync());
 beforeAll(async () => {
   [port = 0, opsPort = 0] = await freePorts(2);
   dns = await startNameServer();
+  resources.defer(() => dns.close());
   system = await startSystem({ edges: 0 });
+  resources.defer(() => system.stop());
   tenant = await createTenant(system.admin);
   await Promise.all([startReplica(REPLICAS[0]), startReplica(REPLICAS[1])]);
   dns.setAddresses(REPLICAS[0], REPLICAS[1]);
@@ -34,11 +38,6 @@ beforeAll(async () => {
     // grpc-js's default resolver uses the machine's DNS server. The alternative one queries the server in the target.
     GRPC_NODE_USE_ALTERNATIVE_RESOLVER: "true",
   });
-});
-afterAll(async () => {
-  await Promise.all([...replicas.values()].map((replica) => replica.stop("SIGTERM", 40_000)));
-  await system?.stop();
-  await dns.close();
 });
 
 test("an edge spreads its calls evenly over the replicas behind one DNS name", async () => {
@@ -100,6 +99,7 @@ async function startReplica(host: string): Promise<void> {
     },
     ready: () => returnsOk(`http://${host}:${opsPort}/healthz/ready`),
   });
+  resources.defer(async () => void (await replica.stop("SIGTERM", 40_000)));
   await replica.waitReady();
   replicas.set(host, replica);
 }

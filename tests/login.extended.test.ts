@@ -12,7 +12,7 @@ beforeAll(async () => {
   system = await startSystem({ edges: 0 });
   tenant = await createTenant(system.admin);
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 let device: DeviceLogin;
 let sso: DeviceSso;

@@ -24,8 +24,11 @@ let toolServer: ToolServer;
 let nginxPort: number;
 let mcp: McpTestServer;
 let tenant: Tenant;
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
 beforeAll(async () => {
   toolServer = await startToolServer();
+  resources.defer(() => toolServer.close());
   nginxPort = await freePort();
   mcp = await startMcpServer([
     {
@@ -34,6 +37,7 @@ beforeAll(async () => {
       call: ({ item }) => ({ content: [{ type: "text", text: `7 of ${String(item)} left` }] }),
     },
   ]);
+  resources.defer(() => mcp.close());
   system = await startSystem({
     llmConfig: (base_url) => ({
       default_model: "openai:default",
@@ -45,6 +49,7 @@ beforeAll(async () => {
     }),
     env: { "llm-proxy": { TOOL_KEY: SECRET, EGRESS_ALLOW: "127.0.0.1/32" } },
   });
+  resources.defer(() => system.stop());
   ({ provider } = system);
   tenant = await createTenant(system.admin);
   const { workspaceId, botSlug } = tenant;
@@ -62,10 +67,6 @@ beforeAll(async () => {
     fallback: "I cannot say.",
     appliesTo: "reply",
   });
-});
-afterAll(async () => {
-  await system?.stop();
-  await Promise.all([toolServer.close(), mcp.close()]);
 });
 
 type Message = { role: string; content: string };
@@ -191,6 +192,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   let shop: Tenant;
   beforeAll(async () => {
     admin = await startToolServer();
+    resources.defer(() => admin.close());
     const secondPort = await freePort();
     const routes = `
       location = /healthz/live { return 200; }
@@ -207,6 +209,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
         }
         server { listen 127.0.0.1:${secondPort}; ${routes} }`,
     );
+    resources.defer(() => nginx.stop());
     shop = await createTenant(system.admin);
     const { workspaceId, botSlug } = shop;
     const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
@@ -216,7 +219,6 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
       await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: tool, secret: "orders", kind } });
     }
   });
-  afterAll(() => Promise.all([nginx.stop(), admin.close()]));
 
   /** Sends a message for which the model calls the tool with this argument. */
   async function call(name: string, id: string) {

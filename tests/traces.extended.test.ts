@@ -12,17 +12,18 @@ describeWith("redis", "tracing", () => {
   let collector: Collector;
   let system: System;
   let tenant: Tenant;
-  let stop: () => Promise<void>;
   let headersFile: string;
+  const resources = new AsyncDisposableStack();
+  afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
     // A test restarts the collector on the same port. freePort() returns no ephemeral port, so no outgoing connection takes the port in between.
     collector = await startCollector(await freePort());
-    ({ system, stop, headersFile } = await startTracedSystem(collector.url));
+    // A test replaces the collector.
+    resources.defer(() => collector.close());
+    const traced = await startTracedSystem(collector.url);
+    resources.defer(() => traced.stop());
+    ({ system, headersFile } = traced);
     tenant = await createTenant(system.admin);
-  });
-  afterAll(async () => {
-    await stop?.();
-    await collector.close();
   });
 
   const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));

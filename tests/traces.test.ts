@@ -11,15 +11,15 @@ describeWith("redis", "tracing", () => {
   let collector: Collector;
   let system: System;
   let tenant: Tenant;
-  let stop: () => Promise<void>;
+  const resources = new AsyncDisposableStack();
+  afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
     collector = await startCollector();
-    ({ system, stop } = await startTracedSystem(collector.url));
+    resources.defer(() => collector.close());
+    const traced = await startTracedSystem(collector.url);
+    resources.defer(() => traced.stop());
+    ({ system } = traced);
     tenant = await createTenant(system.admin);
-  });
-  afterAll(async () => {
-    await stop?.();
-    await collector.close();
   });
 
   const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));

@@ -20,15 +20,16 @@ describeWith("nginx", "the console behind nginx", () => {
   let documentedNginx: Nginx;
   let defaultNginx: Nginx;
 
+  const resources = new AsyncDisposableStack();
+  afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
     installation = await startConsoleSystem({ model: "openai:tokens-10-every-300", ssoEnv: { OWNER: LONG_OWNER } });
+    resources.defer(() => installation.stop());
     ({ sso, consoleProcess } = installation);
     defaultNginx = await startNginx("");
+    resources.defer(() => defaultNginx.stop());
     documentedNginx = await startNginx(await readDocumentedSettings());
-  });
-  afterAll(async () => {
-    await Promise.all([defaultNginx.stop(), documentedNginx.stop()]);
-    await installation.stop();
+    resources.defer(() => documentedNginx.stop());
   });
 
   async function startNginx(settings: string): Promise<Nginx> {

@@ -23,8 +23,10 @@ type Options = {
 
 /** Starts a system with the workspace CONSOLE_WORKSPACE and its bot `guide`. */
 export async function startConsoleSystem({ model = "openai:default", ssoEnv }: Options = {}): Promise<ConsoleSystem> {
-  const sso = await startDevelopmentSso(ssoEnv);
-  const system = await startSystem({ env: { edge: sso.env, conversation: sso.env, quota: sso.env } });
+  await using resources = new AsyncDisposableStack();
+  const sso = resources.adopt(await startDevelopmentSso(ssoEnv), (started) => started.stop());
+  const env = { edge: sso.env, conversation: sso.env, quota: sso.env };
+  const system = resources.adopt(await startSystem({ env }), (started) => started.stop());
   const workspaceId = CONSOLE_WORKSPACE;
   await system.admin.workspaces.createWorkspace({ id: workspaceId, name: "Console tests", plan: "pro" });
   await system.admin.bots.createBot({ workspaceId, slug: "guide", changes: { model } });
@@ -34,14 +36,7 @@ export async function startConsoleSystem({ model = "openai:default", ssoEnv }: O
     quotaUrl: `http://127.0.0.1:${system.quota.opsPort}`,
     edgeUrl: system.url(),
   });
-  return {
-    sso,
-    system,
-    consoleProcess,
-    async stop() {
-      await consoleProcess.stop();
-      await system.stop();
-      await sso.stop();
-    },
-  };
+  resources.defer(() => consoleProcess.stop());
+  const running = resources.move();
+  return { sso, system, consoleProcess, stop: () => running.disposeAsync() };
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
   ({ sso, system, consoleProcess } = installation);
   owner = await signIn(consoleProcess.url);
 });
-afterAll(() => installation.stop());
+afterAll(() => installation?.stop());
 
 forwardingSuite(() => ({ ...installation, owner }));
 
@@ -105,10 +105,12 @@ describe("sign-in", () => {
 describe("a token that expires soon", () => {
   // Every refresh asks the identity provider, because the token is valid for less than two minutes.
   const TTL_SECONDS = 100;
-  let shortSso: DevelopmentSso;
+  const resources = new AsyncDisposableStack();
   let shortConsole: ConsoleProcess;
+  afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
-    shortSso = await startDevelopmentSso({ TOKEN_TTL_SECONDS: String(TTL_SECONDS) });
+    const shortSso = await startDevelopmentSso({ TOKEN_TTL_SECONDS: String(TTL_SECONDS) });
+    resources.defer(() => shortSso.stop());
     const unused = "http://127.0.0.1:1";
     shortConsole = await startConsole({
       sso: shortSso,
@@ -116,10 +118,7 @@ describe("a token that expires soon", () => {
       quotaUrl: unused,
       edgeUrl: unused,
     });
-  });
-  afterAll(async () => {
-    await shortConsole.stop();
-    await shortSso.stop();
+    resources.defer(() => shortConsole.stop());
   });
 
   it("is replaced by a new one", async () => {

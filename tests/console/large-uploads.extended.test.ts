@@ -20,7 +20,7 @@ beforeAll(async () => {
   ({ sso, system, consoleProcess } = installation);
   owner = await signIn(consoleProcess.url);
 });
-afterAll(() => installation.stop());
+afterAll(() => installation?.stop());
 
 describe("many concurrent large uploads", () => {
   const UPLOADS = 30;

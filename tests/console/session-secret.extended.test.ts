@@ -13,9 +13,13 @@ const TIMEOUT = { timeout: 30_000 };
 let folder: string;
 let sso: DevelopmentSso;
 let consoleProcess: ConsoleProcess;
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parley-session-secret-"));
+  resources.defer(() => rm(folder, { recursive: true }));
   sso = await startDevelopmentSso();
+  resources.defer(() => sso.stop());
   await write(OLD);
   const unused = "http://127.0.0.1:1";
   consoleProcess = await startConsole({
@@ -25,11 +29,7 @@ beforeAll(async () => {
     edgeUrl: unused,
     env: { SESSION_SECRET_FILE: join(folder, "SESSION_SECRET") },
   });
-});
-afterAll(async () => {
-  await consoleProcess.stop();
-  await sso.stop();
-  await rm(folder, { recursive: true });
+  resources.defer(() => consoleProcess.stop());
 });
 
 const write = (...secrets: string[]) => replaceFile(join(folder, "SESSION_SECRET"), secrets.join("\n"));

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
+import { type ConsoleProcess, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { signIn } from "./owner.ts";
 
 /** The conversation service queues a document for at most 60 s, fetches it in at most 20 s and reads it in at most 60 s. */
@@ -12,11 +12,14 @@ const service = createServer((request, response) => {
   request.resume();
   setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end("{}"), LONGEST_MS);
 });
-let sso: DevelopmentSso;
 let consoleProcess: ConsoleProcess;
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
-  sso = await startDevelopmentSso();
+  resources.defer(() => void service.close());
+  const sso = await startDevelopmentSso();
+  resources.defer(() => sso.stop());
   const unused = "http://127.0.0.1:1";
   consoleProcess = await startConsole({
     sso,
@@ -24,11 +27,7 @@ beforeAll(async () => {
     quotaUrl: unused,
     edgeUrl: unused,
   });
-});
-afterAll(async () => {
-  await consoleProcess.stop();
-  await sso.stop();
-  service.close();
+  resources.defer(() => consoleProcess.stop());
 });
 
 it("the console waits as long as adding a document may take", { timeout: LONGEST_MS + 30_000 }, async () => {

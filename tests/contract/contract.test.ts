@@ -25,7 +25,7 @@ beforeAll(async () => {
   system = await startContractSystem();
   timeouts = await startTimeouts(system);
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 
 const shared = () => system;
 

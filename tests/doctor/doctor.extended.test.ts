@@ -9,7 +9,7 @@ describe("parley doctor", () => {
     system = await startSystem({ edges: 0 });
     tenant = await createTenant(system.admin);
   });
-  afterAll(() => system.stop());
+  afterAll(() => system?.stop());
 
   test("warns that it cannot check for forged addresses if the doctor's machine is one of the edge's trusted proxies", async () => {
     const edge = await system.startEdge({ TRUSTED_PROXIES: "127.0.0.1" });

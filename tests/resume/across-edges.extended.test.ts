@@ -12,7 +12,7 @@ let tenant: Tenant;
 beforeAll(async () => {
   ({ system, tenant } = await startTwoEdges());
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 beforeEach(() => system.provider.reset());
 
 const { edgeAt, follow, newMessage, open, read, readPart, statusOf, stop } = createReplyClient(() => ({

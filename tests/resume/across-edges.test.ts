@@ -17,7 +17,7 @@ let tenant: Tenant;
 beforeAll(async () => {
   ({ system, tenant } = await startTwoEdges());
 });
-afterAll(() => system.stop());
+afterAll(() => system?.stop());
 beforeEach(() => system.provider.reset());
 
 const { edgeAt, newMessage, open, read, readPart, send, statusOf, stop } = createReplyClient(() => ({

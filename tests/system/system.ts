@@ -76,16 +76,17 @@ const SCHEMAS = { conversation: "conversation", quota: "quota", "llm-proxy": "ll
 /** The API key with which llm-proxy calls the provider. */
 export const PROVIDER_KEY = "sk-key-of-the-tests";
 
-/** Starts an installation and waits until every service is ready. */
+/** Starts an installation and waits until every service is ready. If a service does not start, stops the others and rejects. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const [database, sso, provider] = await Promise.all([
-    options.database ?? createMigratedDatabase(options.databaseServerUrl),
-    startSso(),
-    startFakeProvider(options.script),
-  ]);
+  await using resources = new AsyncDisposableStack();
+  const database = options.database ?? (await createMigratedDatabase(options.databaseServerUrl));
+  resources.defer(() => database.drop());
+  const sso = resources.adopt(await startSso(), (started) => started.stop());
+  const provider = resources.adopt(await startFakeProvider(options.script), (started) => started.close());
   // The tests' server commits asynchronously by default. Some tests kill the database, which must lose no commit, as in production.
   await queryFirstRow(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
+  resources.defer(() => rm(directory, { recursive: true }));
   await options.prepareDatabase?.(database);
 
   const jwt = {
@@ -135,9 +136,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     },
   };
   const replicas = createReplicas(env);
+  resources.defer(() => quota.stop());
+  resources.defer(async () => void (await Promise.all([conversation.stop(), llm.stop()])));
+  resources.defer(() => replicas.stop());
   const edges = Array.from({ length: options.edges ?? 1 }, () => replicas.startEdge());
   await Promise.all([quota.start(), llm.start(), conversation.start(), ...edges]);
 
+  const running = resources.move();
   return {
     ...replicas,
     conversation,
@@ -148,13 +153,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     sso,
     provider,
     database,
-    async stop() {
-      await replicas.stop();
-      await Promise.all([conversation, llm].map((service) => service.stop()));
-      await quota.stop();
-      await Promise.all([sso.stop(), provider.close()]);
-      await Promise.all([database.drop(), rm(directory, { recursive: true })]);
-    },
+    stop: () => running.disposeAsync(),
   };
 }
 
@@ -171,8 +170,8 @@ export function createReplicas(env: ServiceEnvironments): Replicas {
     },
     async startReplica(name, more) {
       const replica = await createService(name, { ...env[name], ...more });
-      await replica.start();
       replicas.push(replica);
+      await replica.start();
       return replica;
     },
     async startEdge(more) {

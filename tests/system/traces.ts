@@ -37,9 +37,11 @@ type TracedSystem = {
 
 /** Starts a system with a Redis. The services export their spans to the collector. */
 export async function startTracedSystem(collectorUrl: string): Promise<TracedSystem> {
+  await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "parley-traces-"));
+  resources.defer(() => rm(folder, { recursive: true }));
   const headersFile = join(folder, "OTEL_EXPORTER_OTLP_HEADERS");
-  const redis = await startRedis();
+  const redis = resources.adopt(await startRedis(), (started) => started.stop());
   const headers = `authorization=Bearer ${COLLECTOR_TOKEN}`;
   await replaceFile(headersFile, headers);
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl };
@@ -54,15 +56,9 @@ export async function startTracedSystem(collectorUrl: string): Promise<TracedSys
       routes: { careful: ["openai:status-503", "openai:echo"] },
     }),
   });
-  return {
-    system,
-    headersFile,
-    async stop() {
-      await system.stop();
-      await redis.stop();
-      await rm(folder, { recursive: true });
-    },
-  };
+  resources.defer(() => system.stop());
+  const running = resources.move();
+  return { system, headersFile, stop: () => running.disposeAsync() };
 }
 
 export function createTraceHelpers(get: () => { system: System; collector: Collector }) {

@@ -1,0 +1,26 @@
+import type { TestDatabase } from "@parley/test-support";
+import { expect, inject, test } from "vitest";
+import { queryFirstRow } from "./database.ts";
+import { startSystem } from "./system.ts";
+
+test("a system whose service does not start reports that service, and leaves no database or provider", async () => {
+  let database: TestDatabase | undefined;
+  let providerUrl = "";
+  const starting = startSystem({
+    prepareDatabase: async (prepared) => {
+      database = prepared;
+    },
+    llmConfig: (base_url) => {
+      providerUrl = base_url;
+      return { providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } } };
+    },
+    env: { quota: { DATABASE_POOL: "none" } },
+  });
+  await expect(starting).rejects.toThrow(/^quota exited with 1 before it was ready/);
+  expect(
+    await queryFirstRow({ url: inject("postgresUrl") }, "SELECT datname FROM pg_database WHERE datname = $1", [
+      database?.name,
+    ]),
+  ).toBeUndefined();
+  await expect(fetch(`${providerUrl}/models`)).rejects.toThrow("fetch failed");
+});

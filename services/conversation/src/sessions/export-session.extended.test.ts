@@ -32,12 +32,15 @@ test("an export continues after PostgreSQL has closed the export's idle connecti
 
 test("ExportSession exports a session with small and very large replies", async () => {
   const sessionId = await createSession(200, "x");
-  await system.admin.query(
-    "UPDATE conversation.messages SET content = repeat('ü', 1000000) WHERE session_id = $1 AND message_id % 10 = 0",
+  const { rowCount: largeReplies } = await system.admin.query(
+    `UPDATE conversation.messages SET content = repeat('ü', 1000000)
+     WHERE session_id = $1 AND content = 'x' AND role = 'assistant' AND message_id % 5 = 0`,
     [sessionId],
   );
+  expect(largeReplies).toBeGreaterThan(30);
   const { pieces, text } = await collect(stream(sessionId));
   expect(Math.max(...pieces.map((piece) => piece.length))).toBe(256 * 1024);
-  const large = JSON.parse(text).messages.filter(({ content }: { content: string }) => content.length === 1_000_000);
-  expect(large.length).toBeGreaterThan(30);
+  const contents: string[] = JSON.parse(text).messages.map(({ content }: { content: string }) => content);
+  expect(contents.filter((content) => content === "ü".repeat(1_000_000))).toHaveLength(largeReplies ?? 0);
+  expect(contents.filter((content) => content === "x")).toHaveLength(400 - (largeReplies ?? 0));
 });

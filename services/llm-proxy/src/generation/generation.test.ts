@@ -45,5 +45,8 @@ test.each([
   const observed = ended.then((ending) => ({ ...ending, afterMs: Date.now() - startedAtMs }));
   await vi.advanceTimersByTimeAsync(40 * MINUTE_MS);
   expect(await observed).toMatchObject({ outcome: "provider_timeout", reason: "total_timeout" });
-  expect((await observed).afterMs).toBeLessThanOrEqual(6 * MINUTE_MS + 10_000);
+  const { afterMs } = await observed;
+  // The provider writes every 10 s, so it detects the timeout up to 10 s late.
+  expect(afterMs).toBeGreaterThanOrEqual(6 * MINUTE_MS);
+  expect(afterMs).toBeLessThanOrEqual(6 * MINUTE_MS + 10_000);
 });

@@ -155,6 +155,13 @@ describe("the port between edges", () => {
     }
   }
 
+  test("answers calls with its token and the ids of a running turn", async () => {
+    const { turnId, edgeId, lease, opener } = await startReply();
+    const fields = { edgeId, workspaceId: tenant.workspaceId, turnId, offset: 0 };
+    expect(await codesOf(lease.address, `Bearer ${lease.token}`, fields)).toEqual(["answered", "answered"]);
+    expect((await opener.end).done).toMatchObject({ finish_reason: "cancelled" });
+  });
+
   test("accepts only the token of its own process", async () => {
     const { turnId, edgeId, lease, other, opener } = await startReply();
     const { workspaceId } = tenant;

@@ -18,19 +18,21 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   let directory: string;
   let system: System;
   let tenant: Tenant;
+  const stops: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
-    postgres = await startDebianPostgres();
     directory = await mkdtemp(join(tmpdir(), "parley-restore-"));
+    stops.push(() => rm(directory, { recursive: true }));
+    postgres = await startDebianPostgres();
+    stops.push(() => postgres.stop());
     await createDatabaseAndAdmin();
     await migrate();
     // Only the tests' own queries use this URL. The services use their roles.
     system = await startSystem({ database: { name: "parley", url: superuserUrl(), drop: async () => undefined } });
+    stops.push(() => system.stop());
     tenant = await createTenant(system.admin);
   });
   afterAll(async () => {
-    await system?.stop();
-    await postgres.stop();
-    await rm(directory, { recursive: true });
+    for (const stop of stops.reverse()) await stop();
   });
 
   function superuserUrl(): string {

@@ -14,5 +14,6 @@ test.each([
   ["the end of the session in a Connect call", ConnectError.from(new SignedOutError()), false],
 ])("a query is retried at most twice, and only if a retry may succeed: %s", (_, error, isRetried) => {
   expect(retry(0, error)).toBe(isRetried);
+  expect(retry(1, error)).toBe(isRetried);
   expect(retry(2, error)).toBe(false);
 });

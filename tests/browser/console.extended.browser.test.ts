@@ -81,22 +81,30 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   }, 150_000);
 
-  it("shows a section's field beside its label, whichever screen is opened first", async () => {
-    const bot = await addBot(fixture.service);
-    const { page } = await openConsole(fixture);
-    /** Returns the distance from the end of the label to the start of its field. Negative if the field is below the label. */
-    const distancePx = async (label: string) => {
-      const text = await page.tab.locator("label", { hasText: label }).boundingBox();
-      const field = await page.field(label).boundingBox();
-      return (field?.x ?? 0) - (text?.x ?? 0) - (text?.width ?? 0);
-    };
-    await page.signIn("/usage", "Usage");
-    await page.field("Month").waitFor();
-    expect(await distancePx("Month")).toBeGreaterThan(0);
-    await page.goto(`/questions?bot=${bot}`);
-    await page.field("Period").waitFor();
-    expect(await distancePx("Period")).toBeGreaterThan(0);
-  });
+  it.each(["Usage", "Unanswered questions"])(
+    "shows a section's field beside its label if %s is opened first",
+    async (first) => {
+      const bot = await addBot(fixture.service);
+      const { page } = await openConsole(fixture);
+      const usage = { path: "/usage", heading: "Usage", label: "Month" };
+      const questions = { path: `/questions?bot=${bot}`, heading: "Unanswered questions", label: "Period" };
+      const [firstScreen, secondScreen] = first === "Usage" ? [usage, questions] : [questions, usage];
+      /** Returns the distance from the end of the label to the start of its field. Negative if the field is below the label. */
+      const distancePx = async (label: string) => {
+        const text = await page.tab.locator("label", { hasText: label }).boundingBox();
+        const field = await page.field(label).boundingBox();
+        return (field?.x ?? 0) - (text?.x ?? 0) - (text?.width ?? 0);
+      };
+      const expectBesideLabel = async (label: string) => {
+        await page.field(label).waitFor();
+        expect(await distancePx(label)).toBeGreaterThan(0);
+      };
+      await page.signIn(firstScreen.path, firstScreen.heading);
+      await expectBesideLabel(firstScreen.label);
+      await page.goto(secondScreen.path);
+      await expectBesideLabel(secondScreen.label);
+    },
+  );
 
   it("continues a reply when the owner returns to a bot's playground, and does not show it in another bot's", async () => {
     const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];

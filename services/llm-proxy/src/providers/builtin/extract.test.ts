@@ -122,9 +122,12 @@ describe("extractAnswer", () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test("a quote is shorter than 800 characters", () => {
+  test("a quote has at most 700 characters and an ellipsis", () => {
     const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
-    expect(extractAnswer("refunds", long).length).toBeLessThan(800);
+    const [, quote = ""] = /^From long\.md: “(.*)”$/.exec(extractAnswer("refunds", long)) ?? [];
+    expect(quote).toMatch(/^Refunds are (very )+…$/);
+    expect(quote.length).toBeGreaterThan(690);
+    expect(quote.length).toBeLessThanOrEqual(702);
   });
 
   test("the longest message with many long passages takes less than half a second of CPU time", () => {

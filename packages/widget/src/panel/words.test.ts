@@ -67,6 +67,7 @@ describe("the language file", () => {
 describe("pickLanguage", () => {
   it("returns the language of the whole tag or of its first part, and undefined if neither is offered", () => {
     expect(pickLanguage("pt-br", LANGUAGES)).toBe("pt");
+    expect(pickLanguage("pt-br", ["pt", "pt-br"])).toBe("pt-br");
     expect(pickLanguage("zh-hant-tw", LANGUAGES)).toBe("zh");
     expect(pickLanguage("ar", LANGUAGES)).toBe("ar");
     expect(pickLanguage("en-gb", LANGUAGES)).toBeUndefined();

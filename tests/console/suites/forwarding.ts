@@ -37,18 +37,13 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
     bot = { publicKey: key?.publicKey ?? "", origin: "https://shop.example" };
   });
 
-  /**
-   * Sends a message in a new session and returns the session's id. If `fields` has a session_id, continues that session instead; then the
-   * returned id is meaningless.
-   */
-  async function startConversation(fields: Record<string, unknown> = {}): Promise<string> {
-    const sessionId = randomUUID();
-    await chat(
-      system.url(),
-      { ...bot, workspaceId: CONSOLE_WORKSPACE, botSlug: "guide" },
-      { session_id: sessionId, ...fields },
-    );
-    return sessionId;
+  type MessageFields = { session_id?: string; message?: string; visitor_id?: string };
+
+  /** Sends a message and returns the id of its session. The session is new if `fields` has no session_id. */
+  async function sendMessage({ session_id = randomUUID(), ...fields }: MessageFields = {}): Promise<string> {
+    const tenant = { ...bot, workspaceId: CONSOLE_WORKSPACE, botSlug: "guide" };
+    await chat(system.url(), tenant, { session_id, ...fields });
+    return session_id;
   }
 
   describe("the CLI with an owner's login", () => {
@@ -75,8 +70,8 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
 
     test("lists, shows, exports, deletes and erases conversations through the console", async () => {
       const text = "x".repeat(4_000);
-      const [shown, deleted] = [await startConversation({ message: text }), await startConversation()];
-      for (let turn = 0; turn < 40; turn++) await startConversation({ session_id: shown, message: text });
+      const [shown, deleted] = [await sendMessage({ message: text }), await sendMessage()];
+      for (let turn = 0; turn < 40; turn++) await sendMessage({ session_id: shown, message: text });
       const ids = async () => (await parley<{ id: string }[]>("conversation", "list")).map(({ id }) => id);
       expect(await ids()).toEqual(expect.arrayContaining([shown, deleted]));
       type Transcript = { messages: { content: string }[] };
@@ -122,7 +117,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
   test("the console forwards the edge's owner API unchanged, with the owner's cookies and with an access token", async () => {
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
     const visitor_id = `visitor-${randomUUID()}`;
-    const [first, second] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
+    const [first, second] = [await sendMessage({ visitor_id }), await sendMessage({ visitor_id })];
     const withToken = (path: string, init: RequestInit = {}) =>
       fetch(consoleProcess.url + path, { ...init, headers: { authorization, ...init.headers } });
     for (const send of [owner.send, withToken]) {
@@ -159,7 +154,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }):
   });
 
   test("the console forwards an export with the compression that the edge chose", async () => {
-    const sessionId = await startConversation();
+    const sessionId = await sendMessage();
     // An export omits sessions that were started in the last 60 s.
     await queryFirstRow(
       system.database,

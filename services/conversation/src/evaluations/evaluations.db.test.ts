@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Code, type HandlerContext } from "@connectrpc/connect";
 import { EvaluationAdminService, RunEvaluationRequestSchema } from "@parley/rpc/conversation";
-import { expect, test, vi } from "vitest";
+import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
@@ -188,6 +189,8 @@ test("a run that waited for another one leaves out the cases that were removed m
   await addCase(bot, "Prices?", "prices.txt");
   const gate = Promise.withResolvers<void>();
   const { counts, search } = createCountingSearch(() => gate.promise);
+  const limit = vi.spyOn(WorkspaceConcurrencyLimiter.prototype, "run");
+  onTestFinished(() => limit.mockRestore());
   const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTime: () => undefined });
   const run = async () =>
     admin.runEvaluation(create(RunEvaluationRequestSchema, botFields(bot)), {
@@ -196,8 +199,8 @@ test("a run that waited for another one leaves out the cases that were removed m
   const first = run();
   await vi.waitFor(() => expect(counts.started).toBe(2));
   const second = run();
-  // During these calls, the second run finds its bot and begins to wait for the first run.
-  for (let call = 0; call < 3; call++) await evaluations().getEvaluation(botFields(bot));
+  // When the second run has called the limiter, it waits for the first run.
+  await vi.waitFor(() => expect(limit).toHaveBeenCalledTimes(2));
   await evaluations().removeCase({ ...botFields(bot), id: removed?.id ?? 0n });
   gate.resolve();
   expect((await first).run?.cases).toBe(2);

@@ -268,8 +268,11 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       };
       for (const encoding of ["identity", "gzip"]) {
         const kept: typeof whole = [];
+        const lengths: number[] = [];
         while (kept.length < whole.length) {
-          const text = await cutDownload(kept.at(-1)?.cursor ?? "", 1 + Math.floor(Math.random() * 200_000), encoding);
+          const bytes = 1 + Math.floor(Math.random() * 200_000);
+          lengths.push(bytes);
+          const text = await cutDownload(kept.at(-1)?.cursor ?? "", bytes, encoding);
           kept.push(...linesOf(text.slice(0, text.lastIndexOf("\n") + 1)));
         }
         // A cursor starts with its export's upper limit for the start of a conversation. The limit differs between the downloads.
@@ -277,7 +280,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           ...line,
           position: cursor.split("-").slice(1),
         });
-        expect(kept.map(withoutUpperLimit)).toEqual(whole.map(withoutUpperLimit));
+        expect(kept.map(withoutUpperLimit), `${encoding}, cut after ${lengths.join(", ")} bytes`).toEqual(
+          whole.map(withoutUpperLimit),
+        );
       }
     });
 

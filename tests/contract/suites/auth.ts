@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { base64url, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { type Api, bearer, createApi, exportPath } from "../support/api.ts";
 import { type ContractSystem, formatDetail, formatRefusal, memberClaims } from "../support/contract-system.ts";
@@ -105,6 +105,7 @@ export function authSuite(shared: () => ContractSystem): void {
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
 
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys: [{ ...ownJwk, kid: "evil" }] })));
+    onTestFinished(() => void keySet.close());
     let keySetRequests = 0;
     keySet.on("request", () => keySetRequests++);
     await once(keySet.listen(0, "127.0.0.1"), "listening");
@@ -129,7 +130,6 @@ export function authSuite(shared: () => ContractSystem): void {
     for (const token of forgedTokens)
       expect(await callBoth(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
     expect(keySetRequests).toBe(0);
-    keySet.close();
   });
 
   test("a token without a valid workspace claim gets no_workspace [5/11] [7.2/2] [D23/5] [H/9]", async () => {

@@ -12,7 +12,9 @@ export function createCookieClient(initialJars: CookieJars = new Map()) {
       const jar = jars.get(host) ?? new Map<string, string>();
       jars.set(host, jar);
       const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-      const response = await fetch(url, { ...init, headers: { ...(init.headers as object), cookie } });
+      const headers = new Headers(init.headers);
+      headers.set("cookie", cookie);
+      const response = await fetch(url, { ...init, headers });
       for (const header of response.headers.getSetCookie()) {
         received.push(header);
         const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(header) ?? [];

@@ -7,28 +7,28 @@ import { capsSuite } from "./suites/caps.ts";
 import { disconnectsSuite } from "./suites/disconnects.ts";
 import { drainSuite } from "./suites/drain.ts";
 import { floodsSuite } from "./suites/floods.ts";
-import { frozenPeersSuite, startFrozenPeer } from "./suites/frozen-peers.ts";
+import { frozenPeersSuite, runFrozenPeer } from "./suites/frozen-peers.ts";
 import { inputSuite } from "./suites/input.ts";
 import { lateDisconnectsSuite } from "./suites/late-disconnects.ts";
 import { limitsSuite } from "./suites/limits.ts";
 import { logsSuite } from "./suites/logs.ts";
-import { longStreamsSuite, startLongStreams } from "./suites/long-streams.ts";
+import { longStreamsSuite, runLongStreams } from "./suites/long-streams.ts";
 import { networkFaultsSuite } from "./suites/network-faults.ts";
 import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
-import { slowReadersSuite, startSlowReaders } from "./suites/slow-readers.ts";
+import { runSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
 
 // All suites share one system. Suites that could disturb each other have their own tenants, client addresses or edges. The slow
 // scenarios start first, on their own edges and replicas, and later suites check their results.
 describe("the edge", () => {
   let fixture: EdgeFixture;
   const frozenPeers = {
-    conversation: startOnce(() => startFrozenPeer(fixture.system, "conversation")),
-    quota: startOnce(() => startFrozenPeer(fixture.system, "quota")),
-    "llm-proxy": startOnce(() => startFrozenPeer(fixture.system, "llm-proxy")),
+    conversation: startOnce(() => runFrozenPeer(fixture.system, "conversation")),
+    quota: startOnce(() => runFrozenPeer(fixture.system, "quota")),
+    "llm-proxy": startOnce(() => runFrozenPeer(fixture.system, "llm-proxy")),
   };
-  const slowReaders = startOnce(() => startSlowReaders(fixture.system));
-  const longStreams = startOnce(() => startLongStreams(fixture.system));
+  const slowReaders = startOnce(() => runSlowReaders(fixture.system));
+  const longStreams = startOnce(() => runLongStreams(fixture.system));
   let frozenPeersEnded: Promise<unknown> | undefined;
 
   beforeAll(async () => {

@@ -18,7 +18,7 @@ export type LongStreams = {
 };
 
 /** Runs three streams: one that outlives its connection's maximum age, one while llm-proxy drains, and one while conversation drains. */
-export async function startLongStreams(system: System): Promise<LongStreams> {
+export async function runLongStreams(system: System): Promise<LongStreams> {
   const openStream = async (url: string, tokens: number): Promise<Response> => {
     const tenant = await createTenant(system.admin, { model: `openai:tokens-${tokens}-every-100` });
     return postChat(url, tenant, {}, { headers: { "x-forwarded-for": newClientAddress() } });

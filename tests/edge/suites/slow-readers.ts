@@ -41,7 +41,7 @@ export type SlowReaders = {
 };
 
 /** Opens streams from a model that writes as fast as possible, and never reads them. Waits until the edge has cut every stream. */
-export async function startSlowReaders(system: System): Promise<SlowReaders> {
+export async function runSlowReaders(system: System): Promise<SlowReaders> {
   const [edge, tenant] = await Promise.all([
     system.startEdge({ MAX_STREAMS_PER_CLIENT: "1000" }),
     createTenant(system.admin, { plan: "scale", model: "openai:flood" }),

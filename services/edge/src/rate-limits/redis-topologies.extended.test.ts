@@ -158,8 +158,10 @@ describeWith(
           take(settings, subjects, { NODE_EXTRA_CA_CERTS: authorityFile }),
           take(settings, subjects, {}),
         ]);
+        const [allowed = 0, undecided = 0] = trusting.split(" ").map(Number);
         // If Redis' reply is late, the process repeats the request, and both attempts count.
-        expect(trusting).toMatch(/^[1-5] \d+$/);
+        expect(allowed).toBeLessThanOrEqual(policy.limit);
+        expect(allowed + undecided).toBeGreaterThanOrEqual(policy.limit);
         expect(other).toBe("unavailable");
       });
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
+import { countLockWaits, createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";
 import { type ServiceProcess, startServiceProcess } from "./testing/service.ts";
 import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
@@ -67,10 +67,9 @@ test("the service stops accepting calls within 3 s of SIGTERM, even if its tasks
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   // In the default pool, only four of the tasks could wait at the same time.
   const service = await startService({ DATABASE_POOL: "20" });
-  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   // The settler waits to claim the outbox lease, and seven tasks wait to claim theirs: audit, reconciliation, call log, closing months, pruning
   // turns, and counting replies by workspace and by bot.
-  await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBe(8);
+  await expect.poll(() => countLockWaits(db.admin)).toBe(8);
   service.process.signal("SIGTERM");
   const startedAt = performance.now();
   const isRefused = () =>
@@ -90,15 +89,14 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   const locker = await db.admin.connect();
   await locker.query("BEGIN; LOCK TABLE conversation.task_leases IN ACCESS EXCLUSIVE MODE");
   const service = await startService();
-  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   // Of the main pool's eight connections, periodic tasks use four, and the settler uses one.
-  await expect.poll(async () => (await db.admin.query(waiting)).rowCount).toBeGreaterThanOrEqual(5);
+  await expect.poll(() => countLockWaits(db.admin)).toBeGreaterThanOrEqual(5);
   const turn = openRequest(await createBot(db.database));
   const startedAt = performance.now();
   await service.conversation.openTurn(turn, options);
   await service.conversation.closeTurn({ ...turn, outcome: TurnOutcome.ERROR }, options);
   expect(performance.now() - startedAt).toBeLessThan(3_000);
-  expect((await db.admin.query(waiting)).rowCount).toBe(5);
+  expect(await countLockWaits(db.admin)).toBe(5);
   await locker.query("ROLLBACK");
   locker.release();
   await service.process.stop();

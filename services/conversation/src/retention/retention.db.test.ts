@@ -4,6 +4,7 @@ import { createLogger } from "@parley/service-kit";
 import { recordStatements } from "@parley/service-kit/testing";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
+import { countLockWaits } from "../testing/database.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { storeDeletion } from "../workspace-deletions/deletions.store.ts";
@@ -117,8 +118,7 @@ test("eraseExpiredSessions keeps a session that becomes active between the listi
     session.sessionId,
   ]);
   const erasing = eraseExpired();
-  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  await expect.poll(async () => (await system.admin.query(waiting)).rowCount, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => countLockWaits(system.admin), { timeout: 10_000 }).toBe(1);
   await connection.query("COMMIT");
   connection.release();
   expect(await erasing).toBe(0);

@@ -1,3 +1,4 @@
+import type { Database } from "@parley/service-kit";
 import { createServiceDatabase, type ServiceDatabase } from "@parley/service-kit/testing";
 import { migrations } from "../../migrations/index.ts";
 import { APPEND_ONLY_TABLES } from "../role.ts";
@@ -16,4 +17,12 @@ export function createTestDatabase(): Promise<TestDatabase> {
     appendOnlyTables: APPEND_ONLY_TABLES,
     migrations,
   });
+}
+
+/** Returns the number of connections to the database that wait for a lock. */
+export async function countLockWaits(admin: Database): Promise<number> {
+  const { rows } = await admin.query(
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+  );
+  return rows.length;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -30,11 +30,13 @@ describe("ensureSecrets", () => {
     await writeFile(join(dir, "secrets.json"), JSON.stringify({ databasePassword: "kept" }));
     const secrets = await ensureSecrets(dir, none);
     expect(secrets.databasePassword).toBe("kept");
+    expect(new Set(Object.values(secrets)).size).toBe(7);
     expect(await ensureSecrets(dir, none)).toEqual(secrets);
   });
 
   it.each(["{", "null", "[]", "5"])("does not overwrite a file that contains %s", async (damaged) => {
     await writeFile(join(dir, "secrets.json"), damaged);
     await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
+    expect(await readFile(join(dir, "secrets.json"), "utf8")).toBe(damaged);
   });
 });

@@ -136,16 +136,19 @@ describe("supervise", () => {
     expect(notices).toHaveLength(1);
   });
 
-  it("writes the output to the log file and reports warnings", async () => {
+  it("writes the output to the log file and reports warnings and errors", async () => {
     const talking = `${serverScript(port)}
       setInterval(() => {
         console.log(JSON.stringify({ level: "info", message: "all is well" }));
         console.log(JSON.stringify({ level: "warn", message: "slow", error: { message: "timeout" } }));
+        console.log(JSON.stringify({ level: "error", message: "disk full" }));
       }, 20);`;
     const { ready, stop } = await start(specOf(talking));
     await ready;
     const warning = { name: "stand-in", level: "warn", text: "slow: timeout" };
     await vi.waitFor(() => expect(notices).toContainEqual(warning), 5_000);
+    const error = { name: "stand-in", level: "error", text: "disk full" };
+    await vi.waitFor(() => expect(notices).toContainEqual(error), 5_000);
     await stop();
     expect(await readFile(join(dir, "stand-in.log"), "utf8")).toContain("all is well");
     expect(notices.map(({ text }) => text)).not.toContain("all is well");

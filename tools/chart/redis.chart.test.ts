@@ -19,9 +19,10 @@ describe("Redis", () => {
     expect(ports).toEqual(new Set([443, 6_379]));
   });
 
-  it("is a cluster with redis.mode=cluster", async () => {
-    const { variables } = await renderEdge("redis.mode=cluster", "networkPolicy.redisPort=7000");
+  it("is a cluster with redis.mode=cluster, and the edge may connect to networkPolicy.redisPort", async () => {
+    const { variables, ports } = await renderEdge("redis.mode=cluster", "networkPolicy.redisPort=7000");
     expect(variables).toEqual([REDIS_URL, "REDIS_MODE=cluster"]);
+    expect(ports).toEqual(new Set([443, 7_000]));
   });
 
   it("is found through sentinels with redis.mode=sentinel, and the edge may connect to the sentinels' port", async () => {

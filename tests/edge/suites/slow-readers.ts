@@ -110,12 +110,14 @@ async function chatWithoutReading(
   return isCut;
 }
 
-/** Waits until the provider sends no token for two seconds: then every buffer is full. */
+/** Waits until the provider sends no token for two seconds: then every buffer is full. Throws after GIVE_UP_MS. */
 async function waitForFullBuffers(sentTokens: () => number[]): Promise<void> {
   const until = performance.now() + GIVE_UP_MS;
-  for (let last = ""; performance.now() < until; ) {
+  for (let last = ""; ; ) {
     const now = sentTokens().join();
     if (now === last && sentTokens().length === READERS) return;
+    if (performance.now() > until)
+      throw new Error(`after ${GIVE_UP_MS} ms, the provider still sends tokens or has too few requests: ${now}`);
     last = now;
     await sleep(2_000);
   }

@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Manifest, parseManifests } from "../../tools/chart/manifest.ts";
 import { CHART, listValuesNames, valuesFile } from "../../tools/chart/render.ts";
 import { schemaProblems } from "../../tools/chart/validate.ts";
@@ -42,8 +41,8 @@ describe("the values files of the chart on a real API server", () => {
       await run("kubectl", ["create", "--filename", join(folder ?? "", file)]);
       createdCrds.push(crd);
       // Until the object has a status, `kubectl wait` fails without waiting.
-      const wait = ["wait", "--for=condition=Established", crd, "--timeout=30s"];
-      while (!(await succeeds("kubectl", wait))) await sleep(200);
+      const wait = ["wait", "--for=condition=Established", crd, "--timeout=1s"];
+      await vi.waitUntil(() => succeeds("kubectl", wait), { timeout: 30_000, interval: 200 });
     }
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@parley/rpc";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
+import { countLockWaits } from "./testing/database.ts";
 import { lockSessions } from "./testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
 import { createBot, openRequest } from "./testing/turns.ts";
@@ -19,13 +20,16 @@ test("the service drops an OpenTurn call whose deadline passes before the call g
     turns.map((turn) => rpcFailure(system.conversation.openTurn(turn, { timeoutMs: 1_000 }))),
   );
   expect(failures.every(({ status: code }) => code === status.DEADLINE_EXCEEDED)).toBe(true);
+  const waiting = await countLockWaits(system.admin);
+  expect(waiting).toBeGreaterThan(0);
+  expect(waiting).toBeLessThanOrEqual(MAIN_CONNECTIONS);
   await unlock();
   await sleep(1_000);
   const { rowCount } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [
     bot.workspaceId,
   ]);
   // Only the calls that had a connection before their deadline can have opened a turn.
-  expect(rowCount).toBeLessThanOrEqual(MAIN_CONNECTIONS);
+  expect(rowCount).toBeLessThanOrEqual(waiting);
 });
 
 test("the service closes a turn even if the deadline of CloseTurn passes before the call gets a connection", async () => {

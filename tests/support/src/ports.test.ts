@@ -16,19 +16,28 @@ it("freePorts returns consecutive free ports below the ephemeral range", async (
 });
 
 it("freePort returns one port of the range", async () => {
-  expect(await freePort()).toBeGreaterThan(10_080);
+  const port = await freePort();
+  expect(port).toBeGreaterThan(10_080);
+  expect(port).toBeLessThan(32_768);
 });
 
-it("freePorts never returns port 10080, which browsers and fetch refuse", async () => {
-  // The global setups run without a pool id, and use the lowest part of the range.
-  vi.stubEnv("VITEST_POOL_ID", "0");
-  try {
-    const ports = (await Promise.all(Array.from({ length: 100 }, () => freePorts(3)))).flat();
-    expect(Math.min(...ports)).toBeGreaterThan(10_080);
-  } finally {
-    vi.unstubAllEnvs();
-  }
-});
+it.each([
+  ["lowest", "0"],
+  ["highest", "7"],
+])(
+  "in the %s part of the range, freePorts returns ports above 10080 and below the ephemeral range",
+  async (_, poolId) => {
+    vi.stubEnv("VITEST_POOL_ID", poolId);
+    try {
+      const ports = (await Promise.all(Array.from({ length: 100 }, () => freePorts(3)))).flat();
+      // Browsers and fetch refuse to connect to port 10080.
+      expect(Math.min(...ports)).toBeGreaterThan(10_080);
+      expect(Math.max(...ports)).toBeLessThan(32_768);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  },
+);
 
 it("freePorts returns no port twice, even if none is bound", async () => {
   const ports = (await Promise.all(Array.from({ length: 300 }, () => freePorts(2)))).flat();

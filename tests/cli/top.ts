@@ -1,5 +1,5 @@
 import { nodeFlags } from "@parley/test-support";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { chat } from "../system/chat.ts";
 import { createPlan, waitUntilSettled } from "../system/database.ts";
 import { root } from "../system/processes.ts";
@@ -23,7 +23,9 @@ export async function prepareTop({ system, env }: { system: System; env: Record<
 }> {
   await createPlan(system.database, "cap-2", 2);
   const exhaustedTenant = await createTenant(system.admin, { plan: "cap-2" });
-  for (let turn = 0; turn < 3; turn++) await chat(system.url(), exhaustedTenant);
+  const replies: unknown[] = [];
+  for (let turn = 0; turn < 3; turn++) replies.push((await chat(system.url(), exhaustedTenant)).done?.finish_reason);
+  expect(replies).toEqual(["stop", "stop", "quota_exceeded"]);
   // The tests compare the tenant's usage and holds, so these must not change any more.
   await waitUntilSettled(system.database, 10_000);
   return { env: { ...env, PARLEY_EDGE_URL: `http://127.0.0.1:${system.edges[0]?.opsPort}` }, exhaustedTenant };

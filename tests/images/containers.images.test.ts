@@ -14,7 +14,7 @@ if (!isAvailable) {
 /** The services that run with two replicas. */
 const REPLICATED = ["conversation", "quota", "llm-proxy"];
 const SERVICES = ["edge", "conversation", "quota", "llm-proxy"];
-/** The reply of the fake provider's model tokens-60. */
+/** The reply of the fake provider's model tokens-60-every-50. */
 const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
 const MAX_BYTES_ABOVE_BASE = 90_000_000;
 

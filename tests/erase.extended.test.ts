@@ -36,7 +36,7 @@ describeWith("redis", "erasure", () => {
       await postgres?.stop();
     });
 
-    /** Searches every place that could hold a visitor's text. Returns, for each place with the marker, in how many lines or values it is. */
+    /** Searches every place that could hold a visitor's text. Returns the places with the marker, and how many lines or values have it. */
     async function findMarker(marker: string): Promise<Record<string, number>> {
       const services = [...system.edges, system.conversation, system.quota, system.llm];
       const texts: [place: string, lines: string[]][] = [

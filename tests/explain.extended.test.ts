@@ -54,7 +54,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
-  test("measures with the database's clock how long a reply was open whose edge died", async () => {
+  test("measures with the database's clock how long a reply whose edge died was open", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
     // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();

@@ -176,7 +176,7 @@ it("docs/retries.md's function returns the complete reply without repeated text 
   });
 }, 60_000);
 
-it("a start with DATABASE_URL uses that database, creates no other database, and leaves it running", async () => {
+it("a start with DATABASE_URL uses that database, creates no other, and leaves that database running", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
   expect(await portsInUse(instance)).not.toContain(instance.databasePort);
   expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });

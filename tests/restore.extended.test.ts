@@ -26,7 +26,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     stops.push(() => postgres.stop());
     await createDatabaseAndAdmin();
     await migrate();
-    // Only the tests' own queries use this URL. The services use their roles.
+    // Only the tests' own queries connect as the superuser. The services connect with their own roles.
     system = await startSystem({ database: { name: "parley", url: superuserUrl(), drop: async () => undefined } });
     stops.push(() => system.stop());
     tenant = await createTenant(system.admin);

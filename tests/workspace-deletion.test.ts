@@ -47,8 +47,8 @@ async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<str
 }
 
 /**
- * Waits until both a chat and an export are refused, for at most 5 s: the edge caches keys, and the conversation service reads the list of
- * deleted workspaces periodically.
+ * Waits at most 5 s until both a chat and an export are refused. They may be refused at different times, because the edge caches keys and
+ * the conversation service reads the list of deleted workspaces periodically.
  */
 async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void> {
   const startedAt = performance.now();

@@ -85,7 +85,6 @@ describe("layoutProblems", () => {
   });
 
   it("checks dynamic imports, side-effect imports and re-exports", () => {
-    // The text has no literal imports of these packages, because the layout check also reads this file.
     const quoted = (name: string) => `"@parley/${name}"`;
     const text = `import ${quoted("quota")}; export { y } from ${quoted("edge")}; await import(${quoted("llm-proxy")});`;
     expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);

@@ -15,8 +15,8 @@ export type ToolOptions = {
 };
 
 /**
- * Runs a program of the PATH, to which pnpm adds node_modules/.bin. Resolves whatever the exit code is. Rejects if the program is missing, is killed
- * or prints more than MAX_OUTPUT_BYTES.
+ * Runs a program from the PATH, to which pnpm adds node_modules/.bin. Resolves even if the exit code is not 0. Rejects if the program is
+ * missing, is killed or prints more than MAX_OUTPUT_BYTES.
  */
 export function runTool(
   command: string,

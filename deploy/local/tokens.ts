@@ -5,7 +5,7 @@ import type { Ports } from "./processes/ports.ts";
 export type TokenIssuer = {
   /** The settings for `parley token`; null with an identity provider. */
   issuerSettings: IssuerSettings | null;
-  /** For the services, which verify access tokens with them. Empty with an identity provider: the services inherit its variables. */
+  /** The services verify access tokens with these variables. Empty with an identity provider, whose variables the services inherit. */
   serviceVariables: Readonly<Record<string, string>>;
 };
 

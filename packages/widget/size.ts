@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildWidget } from "./build.ts";
 import type { Manifest } from "./src/assets.ts";
 
-/** The KB of docs/embed.md, as 1,000 bytes: stricter than 1,024. */
+/** docs/embed.md states the limits in KB. A KB is 1,000 bytes here, which is stricter than 1,024. */
 const KB = 1000;
 
 /** After gzip. */

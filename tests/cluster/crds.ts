@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
-/** Its go.mod pins the versions of the modules in FILES. */
+/** The go.mod in this folder pins the versions of the modules in FILES. */
 const GO_MODULE = "tests/cluster/node/crds";
 
 /** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */

@@ -1,6 +1,9 @@
 type CookieJars = Map<string, Map<string, string>>;
 
-/** Stores cookies by host and port, in a copy of `initialJars`. Ignores cookie attributes. Deletes a cookie whose new value is empty. */
+/**
+ * Creates an HTTP client that stores cookies by host and port, in a copy of `initialJars`. The client ignores cookie attributes, and deletes a
+ * cookie whose new value is empty.
+ */
 export function createCookieClient(initialJars: CookieJars = new Map()) {
   const jars: CookieJars = new Map([...initialJars].map(([host, jar]) => [host, new Map(jar)]));
   const received: string[] = [];

@@ -18,8 +18,8 @@ import { protocolSuite } from "./suites/protocol.ts";
 import { providerFaultsSuite } from "./suites/provider-faults.ts";
 import { runSlowReaders, slowReadersSuite } from "./suites/slow-readers.ts";
 
-// All suites share one system. Suites that could disturb each other have their own tenants, client addresses or edges. The slow
-// scenarios start first, on their own edges and replicas, and later suites check their results.
+// All suites share one system. Suites that could disturb each other have their own tenants, client addresses or edges. Except in the full run,
+// the slow scenarios start first, on their own edges and replicas, and later suites check their results.
 describe("the edge", () => {
   let fixture: EdgeFixture;
   const frozenPeers = {

@@ -12,7 +12,7 @@ const STREAMS = 50;
 /**
  * A reply has 2.7 MB. Three ends are possible:
  * - The kernel's buffers hold the unread reply, and the turn ends with `stop`.
- * - The buffers are too small, because earlier connections needed less. The edge cuts the stream after 30 s.
+ * - The buffers are too small, because the kernel sizes them by what earlier connections needed. The edge cuts the stream after 30 s.
  * - The machine is too slow to store all 135 MB in time. After STORE_LIMIT_MS, the edge ends the reply with `internal_error`.
  */
 const TOKENS = 900;

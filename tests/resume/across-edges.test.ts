@@ -219,7 +219,7 @@ describe("a reply without readers", () => {
 
 test("erasing a session ends its running reply as cancelled", async () => {
   const message = newMessage();
-  // Slow, because the edge learns of the closed turn only when it renews its lease, which it does once a second.
+  // The reply must be slow, because the edge learns of the closed turn only when it renews its lease, once a second.
   system.provider.script(() => SLOW_REPLY);
   const opener = await open(edgeAt(0), message);
   const { session_id: sessionId } = message.fields;

@@ -157,7 +157,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   };
 }
 
-/** Starts nothing yet. `env` holds the environment variables of the edges and replicas that the functions start. */
+/** Starts nothing yet: the returned functions start edges and replicas with the environment variables in `env`. */
 export function createReplicas(env: ServiceEnvironments): Replicas {
   const edges: ServiceProcess[] = [];
   const replicas: ServiceProcess[] = [];

@@ -48,7 +48,7 @@ test("a reply that spans the end of a month is counted once, in the old month", 
   const { month, next } = await setTimeToMonthEnd(system.database, "1 minute");
 
   const pending = chat(system.url(), tenant);
-  // The reply then takes another 3 s.
+  // After the hold, the reply takes another 3 s.
   await expect.poll(() => readBalance(system.database), { timeout: SETTLE_TIMEOUT_MS }).toMatchObject({ held: 1 });
   await setTimeToMonthEnd(system.database, "-1 second");
   const reply = await pending;

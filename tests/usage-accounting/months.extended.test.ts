@@ -105,7 +105,7 @@ const TABLES = {
 };
 let restore: Record<keyof typeof TABLES, () => Promise<unknown>>;
 
-/** Returns a function that restores the present rows of the schema. */
+/** Copies the rows of a schema. Returns a function that restores them. */
 async function backUp(schema: keyof typeof TABLES): Promise<() => Promise<unknown>> {
   const { restoreSql } = await copyTables(system.database, schema, TABLES[schema]);
   return () => runSql(`BEGIN; ${restoreSql} COMMIT`);

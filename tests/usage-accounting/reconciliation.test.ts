@@ -67,7 +67,7 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
   const before = await countRepairs();
   let turns = 1;
   const startedAt = performance.now();
-  // Lasts 5 s, or up to 30 s if a busy machine completes too few turns in that time.
+  // The visitors chat for 5 s, or for up to 30 s if a busy machine completes too few turns in 5 s.
   const isOver = () => performance.now() - startedAt > (turns > MIN_TURNS ? 5_000 : 30_000);
   const sendMessages = async () => {
     while (!isOver()) if ((await visit(system.url(), tenant)).kind === "stream") turns++;

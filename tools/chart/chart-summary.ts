@@ -44,7 +44,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   };
 }
 
-/** Not in `otherObjects`, because the rest of the summary lists them. `referenceProblems` checks the ServiceAccounts. */
+/** `otherObjects` omits these kinds: `referenceProblems` checks ServiceAccounts, and the rest of the summary lists the others. */
 const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],

@@ -7,7 +7,7 @@ import { componentOf, type Manifest, ofKind, parseManifests, workloads } from ".
 import { dashboardFiles, type RuleGroup, ruleGroups } from "./monitoring.ts";
 import { CHART, renderChart, runHelmTemplate } from "./render.ts";
 
-/** Not `--set`, which would turn a fraction into a string. */
+/** Uses `--set-json`, because `--set` would turn a fraction into a string. */
 function thresholdFlags(alert: string, threshold: number): string[] {
   return ["--set-json", `prometheusRule.alerts.${alert}.threshold=${threshold}`];
 }

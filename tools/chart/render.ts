@@ -38,9 +38,7 @@ export type Rendered = { manifests: Manifest[] };
 
 const cache = new Map<string, Promise<Rendered>>();
 
-/**
- * Renders the chart, with a cache for each combination of arguments. If helm fails, throws its output and caches nothing.
- */
+/** Renders the chart. Caches the result for each combination of arguments. If helm fails, throws its output and caches nothing. */
 export function renderChart(valuesName: string, sets: readonly string[] = []): Promise<Rendered> {
   const key = [valuesName, ...sets].join(" ");
   const cached = cache.get(key);

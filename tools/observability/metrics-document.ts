@@ -37,7 +37,7 @@ import {
 import { createReservationCounter, registerUsageGauges } from "../../services/quota/src/usage/usage.metrics.ts";
 
 const log = createLogger("metrics", "silent");
-/** Stands for the objects that gauges read when they are collected, which does not happen here. */
+/** Placeholder for the objects that gauges read when they are collected. Nothing collects the metrics here. */
 const unused = {} as never;
 const database = unused as Database;
 

@@ -122,7 +122,7 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
   };
 }
 
-/** CPU time and WAL are totals since the server's start. Redis's memory and number of keys are current values. */
+/** CPU times and WAL are running totals. Redis's memory and number of keys are current values. */
 async function readCounters(url: string, server: number, redisUrl: string) {
   const [wal] = await queryRows<{ bytes: number }>(
     url,

@@ -27,7 +27,7 @@ const SAMPLE_INTERVAL_MS = 20;
 type Traffic = { stop(): Promise<unknown> };
 type Attack = {
   begin: () => Promise<Traffic>;
-  /** Starts the traffic of the measurements without the attack; absent: no traffic. */
+  /** Starts harmless traffic for the measurements without the attack; absent: no traffic. */
   beginHarmless?: () => Promise<Traffic>;
 };
 type Latencies = { chatMs: number; healthMs: number };

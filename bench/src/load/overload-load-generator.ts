@@ -74,7 +74,7 @@ const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome
   result.sent++;
 });
 
-// `normalRate` is below the capacity. The system has recovered after the last chat of this load that does not complete.
+// `normalRate` is below the capacity, so every chat of this load completes once the system has recovered.
 const overloadEndedAt = performance.now();
 let lastProblemAt = overloadEndedAt;
 const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {

@@ -7,8 +7,8 @@ import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from
 export type Part = Split | "all";
 
 /**
- * `refused` is the share of the unanswerable questions that the model refuses. `nearMissesRefused` is this share for the unanswerable
- * questions about subjects that the documents mention.
+ * `refused` is the share of the set's `unanswerable` questions that the model refuses to answer. `nearMissesRefused` is the same share of its
+ * `nearMisses`.
  */
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 

@@ -39,7 +39,7 @@ function hottestFunctions(profile: Profile, count: number): HotFunction[] {
     });
 }
 
-/** Returns a location relative to the repository or the npm package. */
+/** Returns `path:line`. The path is relative to the repository, or to node_modules for an npm package. */
 function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): string {
   if (url === "") return "";
   const path = url.replace(/^.*\/node_modules\//, "").replace(/^file:.*?\/((?:services|packages)\/)/, "$1");

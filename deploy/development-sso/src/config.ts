@@ -2,7 +2,7 @@ import { ConfigError, Environment } from "@parley/service-kit/environment";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** Throws ConfigError that lists every problem. */
+/** Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const issuer = environment.text("ISSUER", "http://localhost:8094");

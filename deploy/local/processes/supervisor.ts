@@ -9,7 +9,7 @@ export type Notice = { name: string; level: "info" | "warn" | "error"; text: str
 export type SupervisedProcess = {
   /** Resolves when the process is first ready. Rejects with StartError when the start fails. */
   ready: Promise<void>;
-  /** Stops the process without a restart. Kills it after the spec's `stopTimeoutMs`. */
+  /** Stops the process and does not restart it. Kills it if it still runs after the spec's `stopTimeoutMs`. */
   stop: () => Promise<void>;
   kill: () => void;
 };

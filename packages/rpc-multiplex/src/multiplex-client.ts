@@ -88,8 +88,8 @@ export class MultiplexClient implements CallTransport {
 
   /**
    * Replaces the streams with one new stream to each replica that answers. grpc-js does not list a channel's replicas, but its round robin
-   * gives consecutive streams to consecutive replicas, unless another call comes between. So it opens streams until two in a row reach no new
-   * replica.
+   * gives consecutive streams to consecutive replicas, unless another call comes between. So this method opens streams until two in a row reach
+   * no new replica.
    */
   async #renewStreams(): Promise<void> {
     if (this.#isRenewing || !this.#isConnected()) return;

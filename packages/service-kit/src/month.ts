@@ -13,7 +13,10 @@ export function parseMonth(text: string): string | undefined {
   throw invalidArgument("month must look like 2026-11");
 }
 
-/** Reads USAGE_RETENTION_MONTHS: for how many months after a closed month its turns and usage ledger are kept. 0 means without limit. */
+/**
+ * Reads USAGE_RETENTION_MONTHS: how many months the turns and the usage ledger of a closed month are kept after its end. 0 means
+ * without limit.
+ */
 export function readUsageRetention(environment: Environment): number {
   const months = environment.integer("USAGE_RETENTION_MONTHS", 13, { min: 0, max: 1_200 });
   if (months > 0 && months < MIN_RETENTION_MONTHS)

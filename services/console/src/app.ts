@@ -26,7 +26,10 @@ export type AppDeps = SignInDeps &
 
 /** Receiving a body may take 120 s, and an upload may wait before its body is received. */
 const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
-/** Closes a connection without traffic during a request. The longest legitimate pause is the wait for AddSource or EraseSession. */
+/**
+ * The server closes a connection that has no traffic for this long during a request. The longest legitimate pause is the wait for AddSource or
+ * EraseSession.
+ */
 const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.slowCall + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;

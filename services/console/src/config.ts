@@ -4,7 +4,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 const MIN_SECRET_LENGTH = 32;
 
-/** Throws ConfigError that lists every problem. */
+/** Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const publicUrl = environment.requiredText("CONSOLE_URL", "the origin that owners open");

@@ -6,8 +6,8 @@ export const name = "0007_turns_by_message";
 export const config = { transaction: false };
 
 /**
- * Finds a turn by its message. Message ids rise in the order of the rows, so a BRIN index suffices. It costs a new turn almost nothing, and a
- * lookup reads a few pages.
+ * Adds an index that finds a turn by its message. Message ids rise in the order of the rows, so a BRIN index suffices. It costs a new turn
+ * almost nothing, and a lookup reads a few pages.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

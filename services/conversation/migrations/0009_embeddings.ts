@@ -2,7 +2,7 @@ import type { Knex } from "@parley/service-kit";
 
 export const name = "0009_embeddings";
 
-/** Without a transaction, so that none locks both sources and chunks. */
+/** Runs without a transaction, so that sources and chunks are not locked at the same time. */
 export const config = { transaction: false };
 
 /**

@@ -5,7 +5,7 @@ export const name = "0018_turns_by_open";
 /** CREATE INDEX CONCURRENTLY lets traffic continue, but cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** The index finds the streaming turns that were opened first, for the sweep. */
+/** Adds the index with which the sweep finds the streaming turns that were opened first. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

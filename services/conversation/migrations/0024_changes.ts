@@ -3,8 +3,9 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0024_changes";
 
 /**
- * Adds the audit log. The service's role may read and add lines but not change or delete them (service-role.ts); `delete_expired_changes` runs as
- * its owner. `member` is the sub claim of the member's access token, NULL for the operator. `target` and `changed_fields` hold names and ids.
+ * Adds the audit log. The service's role may read and add lines, but not change or delete them (service-role.ts). It deletes expired lines only
+ * through `delete_expired_changes`, which runs as the migrating role. `member` is the sub claim of the member's access token, NULL for
+ * the operator. `target` and `changed_fields` hold names and ids.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

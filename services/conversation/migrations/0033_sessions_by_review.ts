@@ -7,7 +7,7 @@ export const config = { transaction: false };
 
 const LISTED = "deleted_at IS NULL AND erased_at IS NULL";
 
-/** For the owners' list with the filter `review`. They hold only reviewed sessions, so an ordinary turn adds no entry. */
+/** The indexes of the owners' list with the filter `review`. They hold only reviewed sessions, so an ordinary turn adds no entry. */
 const INDEXES: Readonly<Record<string, string>> = {
   sessions_reviewed_good: `sessions (workspace_id, last_activity_at) WHERE reviews_good > 0 AND reviews_bad = 0 AND ${LISTED}`,
   sessions_reviewed_bad: `sessions (workspace_id, last_activity_at) WHERE reviews_bad > 0 AND ${LISTED}`,

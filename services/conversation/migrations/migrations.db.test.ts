@@ -119,7 +119,7 @@ test("the planner's statistics contain no content of sessions and messages, even
     });
   }
   const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
-  // The service's statements need the newest schema, so this reverts the migrations only after storing the turns.
+  // The service's statements need the newest schema, so the test reverts the migrations only after storing the turns.
   await revertMigrations(target, revertedCount);
   const columns = async () => {
     await db.admin.query("ANALYZE");

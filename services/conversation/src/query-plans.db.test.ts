@@ -413,7 +413,7 @@ test.each<[string, Partial<SearchFilters>]>([
   ["a visitor", { visitorId: "00000000" }],
   ["a rating", { rating: "down" }],
   ["a review", { review: "bad" }],
-])("a page of an export of %s reads only its own sessions and messages, by index", async (_, filters) => {
+])("a page of an export filtered by %s reads only its own sessions and messages, by index", async (_, filters) => {
   const page = { ...FIRST_EXPORT_PAGE, workspaceId: bot.workspaceId, filters: { ...NO_FILTER, ...filters } };
   const { plan, blocks } = await explain((database) => readSessions(database, page));
   expect(plan).not.toContain("Seq Scan");

@@ -44,8 +44,8 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
- * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. A complete
- * reply that cannot be stored sends its `error` and `done` only after 14 s (see TurnCloser.close), so during CLOSE_DRAIN_MS.
+ * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. If a complete
+ * reply cannot be stored, the edge sends its `error` and `done` only after 14 s (see TurnCloser.close), during CLOSE_DRAIN_MS.
  */
 const STREAM_END_MS = 12_000;
 /** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurns. */

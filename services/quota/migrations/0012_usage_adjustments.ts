@@ -3,8 +3,8 @@ import type { Knex } from "@parley/service-kit";
 export const name = "0012_usage_adjustments";
 
 /**
- * Lets an operator adjust a month's usage by any amount except 0. Such an entry has no turn, and names the operator. Its id is the caller's
- * request id.
+ * Lets an operator adjust a month's usage by any amount except 0. Such an adjustment has no turn, and names the operator. Its id is the
+ * caller's request id.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -17,7 +17,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Deletes the entries without a turn and subtracts their amounts from the usage, so that used = ledger rows + adjustments still holds. */
+/** Deletes the adjustments without a turn and subtracts their amounts from the usage, so that used = ledger rows + adjustments still holds. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     UPDATE quota.usage u SET used = u.used - a.amount

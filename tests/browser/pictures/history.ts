@@ -66,7 +66,7 @@ export async function addHistory(service: Service): Promise<void> {
   );
 }
 
-/** Also rates the reply if `index` is a multiple of four. */
+/** Asks a bot a question. Rates the reply if `index` is a multiple of four. */
 async function ask(service: Service, publicKey: string, index: number): Promise<void> {
   const visitor = { public_key: publicKey, session_id: randomUUID() };
   const post = (path: string, body: object) =>

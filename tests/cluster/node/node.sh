@@ -35,7 +35,7 @@ isolate() {
 
 start_network() {
   ip link set lo up
-  # The node's address must not be a loopback address. A bridge without ports has it, because every kernel supports bridges.
+  # The node's address must not be a loopback address. It is the address of a bridge without ports, because every kernel supports bridges.
   ip link add node type bridge
   ip address add "$node_ip/24" dev node
   ip address add "$uncached_dns_ip/24" dev node

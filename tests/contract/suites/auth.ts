@@ -23,7 +23,7 @@ export function authSuite(shared: () => ContractSystem): void {
     await api.chat(tenant, { session_id: sessionId });
   });
 
-  /** Calls the export and the playground. Returns the status and body of both responses. Cuts the export's to 60 characters. */
+  /** Calls the export and the playground. Returns each response as its status and body. The export's text is cut to 60 characters. */
   async function callBoth(authorization: string | undefined, client: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };

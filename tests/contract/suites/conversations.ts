@@ -36,7 +36,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // This conversation must not appear in another workspace's list.
+    // The lists of `tenant` must not contain this conversation.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
@@ -309,7 +309,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
-      // The cursors contain an upper limit that differs between the two exports.
+      // Each cursor contains its export's upper limit for the start of a conversation, which differs between the two exports.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });

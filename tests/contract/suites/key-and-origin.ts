@@ -95,7 +95,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect((await api.getConfig(revoked)).status).toBe(200);
     await system.admin.keys.revokeKey({ publicKey: revoked.publicKey });
     const revokedAt = performance.now();
-    // The time of sending, because responses may come late on a busy machine.
+    // Measures when the requests were sent, because their responses may come late on a busy machine.
     let lastAcceptedAt = revokedAt;
     for (let sentAt = revokedAt; (await api.getConfig(revoked)).status === 200; sentAt = performance.now()) {
       lastAcceptedAt = sentAt;
@@ -138,7 +138,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect(await statuses()).toEqual([200, 403]);
     await system.admin.keys.updateKey({ publicKey: key.publicKey, domains: ["new.example"] });
     const updatedAt = performance.now();
-    // The time of sending, because responses may come late on a busy machine.
+    // Measures when the requests were sent, because their responses may come late on a busy machine.
     let lastOldAt = updatedAt;
     for (let sentAt = updatedAt; (await statuses())[0] === 200; sentAt = performance.now()) {
       lastOldAt = sentAt;

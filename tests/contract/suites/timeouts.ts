@@ -17,7 +17,7 @@ export type Timeouts = {
 };
 
 export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
-  // Before the suites start: in a busy process the start of the silence would be measured too late.
+  // Opens this stream before the suites start, because a busy process would measure the start of the silence too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),

@@ -45,7 +45,7 @@ function useProxy(get: Shared) {
     return count;
   };
 
-  /** Sends a message without an idempotency key, and disconnects once during its reply. `turns` is the number of turns after the client's end. */
+  /** Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns. */
   const disconnectOnce = async (edit?: (code: string) => string) => {
     const { readReplyOnce } = await generateClient(url(), edit);
     const body = newBody();

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Below the ephemeral ports, which outgoing connections take, and above 10080, to which browsers and fetch refuse to connect. */
+/** The range is below the ephemeral ports, which outgoing connections take, and above 10080, to which browsers and fetch refuse to connect. */
 const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;
 /** Parts of the range: at least one for each Vitest worker and one for other processes. */

@@ -149,7 +149,7 @@ interface Pair {
   bytesUntilCorruption: number;
 }
 
-/** Returns the chunk, or a copy of it if it contains the byte to invert. */
+/** Returns the chunk. If the byte to invert is in it, returns a copy with that byte inverted. */
 function invertByte(pair: Pair, chunk: Buffer): Buffer {
   const at = pair.bytesUntilCorruption;
   pair.bytesUntilCorruption = at < chunk.length ? Number.POSITIVE_INFINITY : at - chunk.length;

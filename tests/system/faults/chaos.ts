@@ -195,7 +195,7 @@ export class Restarts {
     return true;
   }
 
-  /** Throws if a restart failed. */
+  /** Waits for all restarts. Throws if one of them failed. */
   async finish(): Promise<void> {
     await Promise.all(this.#pending.values());
     if (this.hasFailed) throw new AggregateError(this.#failures, "a killed service did not start again");

@@ -117,7 +117,7 @@ function textOfModel({ model, message }: KeyedVisit): string {
   return Array.from({ length: count }, (_, index) => `t${index} `).join("");
 }
 
-/** Returns the number of turns. Counts the sent keys, because erasing deletes stored keys. */
+/** Reports sessions with more turns than sent keys. Ignores stored keys, because erasing deletes them. Returns the number of all turns. */
 async function checkTurns({ database }: System, visits: readonly KeyedVisit[], problems: Problems): Promise<number> {
   const keys = new Map<string, number>();
   for (const { sessionId } of visits) keys.set(sessionId, (keys.get(sessionId) ?? 0) + 1);

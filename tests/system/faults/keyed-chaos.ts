@@ -111,7 +111,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
       ...Array.from({ length: options.visitors }, (_, number) => visitUntilOver(chaos, tenants, number, visits)),
     ].map((task) =>
       task.catch((error: unknown) => {
-        // Ends the other tasks, which otherwise run until `minFaults` is reached.
+        // Ends the other tasks, which would run for ever if `minFaults` is not reached.
         hasFailed = true;
         throw error;
       }),

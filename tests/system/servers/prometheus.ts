@@ -26,7 +26,7 @@ export type PrometheusOptions = {
   rules?: Readonly<Record<string, string>>;
 };
 
-/** Starts a Prometheus that scrapes the services every second. The dashboards and alerts need the labels `application` and `service`. */
+/** Starts a Prometheus that scrapes the services every second. It adds the labels `application` and `service`, which dashboards and alerts need. */
 export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
   const commands = prometheusCommands();
   if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');

@@ -43,7 +43,7 @@ describe("a server", () => {
     ]);
   });
 
-  it("converts letters of other scripts to lower case, as full-text search needs", async () => {
+  it("converts letters outside ASCII to lower case, as full-text search needs", async () => {
     const { url } = await start();
     expect(await query(url, "SELECT lower('GRÜSSE ÉTÉ ПРИВЕТ') AS folded")).toEqual([{ folded: "grüsse été привет" }]);
   });

@@ -46,7 +46,7 @@ function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => num
   }
 }
 
-/** Whether an instruction may read a character of two UTF-16 units. Without `runes`, it reads any character. */
+/** Whether an instruction may read a character of two UTF-16 units. If `runes` is empty, it reads any character. */
 function isWide(runes: ArrayLike<number>): boolean {
   return runes.length === 0 || Array.from(runes).some((rune) => rune > MAX_BMP_CODE_POINT);
 }

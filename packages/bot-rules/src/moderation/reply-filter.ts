@@ -66,7 +66,7 @@ export class ReplyFilter {
       : "";
   }
 
-  /** Returns the length of the longest possible match. */
+  /** Searches the held text and records a match. Returns the length of the longest possible match. */
   async #search(isTextComplete: boolean): Promise<number> {
     if (this.#matchedPattern !== undefined) return 0;
     const { index, maxMatchLength } = await this.#matchText(this.#normalisedText, this.#contextLength, isTextComplete);

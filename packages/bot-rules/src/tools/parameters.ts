@@ -32,7 +32,7 @@ export type ToolParameters = {
 export function parseParameters(text: string): ToolParameters {
   if (isLongerThan(text, MAX_SCHEMA_CHARACTERS))
     throw new Error(`parameters must have at most ${MAX_SCHEMA_CHARACTERS} characters`);
-  // Ignores `$schema`, because the keywords that tools use are the same in all versions of JSON Schema, and the root's `$id`.
+  // Ignores the root's `$id`, which is only a name, and `$schema`: the keywords that tools use are the same in all versions of JSON Schema.
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   requireCheckable(schema);

@@ -72,7 +72,8 @@ const DOT_SEGMENT = /^[.\s]*(;|$)/;
 
 /**
  * Returns whether the arguments leave the path's structure unchanged, even if a server decodes the path more than once. For example, nginx
- * decodes a path before routing: it routes /orders/..%2Fadmin like /admin. `reference` is the template's path with "x" for each argument.
+ * decodes a path before routing: it routes /orders/..%2Fadmin like /admin. Also returns false for control characters and invalid UTF-8.
+ * `reference` is the template's path with "x" for each argument.
  */
 function keepsPathStructure(reference: string, expanded: string): boolean {
   const [expected, segments] = [decodeSegments(reference), decodeSegments(expanded)];

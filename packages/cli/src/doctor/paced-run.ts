@@ -15,8 +15,8 @@ export type Meta = {
 export type Tick = { sentMs: number; arrivedMs: number };
 
 /**
- * The response to one request for paced events, which the edge sends at a fixed pace: the stream or a refusal. Times are milliseconds since
- * the request.
+ * The response to one request for paced events: a stream of events that the edge sends at a fixed pace, or a refusal. Times are milliseconds
+ * since the request.
  */
 export type PacedRun = {
   /** How long the edge sends nothing between the last `tick` and `done`. */

@@ -4,7 +4,7 @@ import type { TurnEntry } from "@parley/rpc/quota";
 export type Phase = { name: string; ms: number };
 
 export type TurnTimes = {
-  /** From the request until the edge sent CloseTurn, if the edge reported phases. */
+  /** From the request until the edge sent CloseTurn. If the edge reported no phases, see computeTurnTimes. */
   wallMs: number;
   /** Sorted by when each phase first began. They do not overlap, and add up to `wallMs`. */
   phases: readonly Phase[];

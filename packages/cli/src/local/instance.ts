@@ -14,7 +14,7 @@ export type Instance = {
   /** The URLs of the ops ports. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
-  /** The settings of the development issuer; null if an identity provider issues the tokens. Older versions also use this field name. */
+  /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */
   tokens: IssuerSettings | null;
 };
 

@@ -15,7 +15,10 @@ export type Login = {
   expiresAt: number;
 };
 
-/** If the identity provider does not respond, each waiting command in turn holds the lock for 10 to 20 s, until its requests time out. */
+/**
+ * Long enough for several waiting commands: if the identity provider does not respond, each in turn holds the lock for 10 to 20 s, until its
+ * requests time out.
+ */
 const LOCK_TIMEOUT_MS = 60_000;
 const LOCK_POLL_MS = 50;
 const NOTICE_AFTER_MS = 1_000;

@@ -56,7 +56,10 @@ function toStorable(value: string): string {
   return value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** Searches the request, then the response's messages, such as the revoked key, then a created workspace. Returns "" if none has the id. */
+/**
+ * Returns the request's workspace_id. If it has none, returns the workspace_id of a message in the response, such as the revoked key, or the id
+ * of the created workspace. Returns "" if there is none.
+ */
 function findWorkspaceId(request: Message, inResponse: readonly TypedMessage[]): string {
   for (const message of [request, ...inResponse.map((each) => each.message)]) {
     const { workspaceId } = message as unknown as Fields;

@@ -212,7 +212,7 @@ test("if the administrator may not create the schema, the error names the statem
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: [] });
 });
 
-test("if the administrator may not grant CONNECT, of which PostgreSQL only warns, migrate rejects and names the statement to run", async () => {
+test("if the administrator may not grant CONNECT, the error names the statement to run, although PostgreSQL only warns", async () => {
   const { target, url, name, admin, role } = await createTestDatabase({ isOwner: false });
   await query(url, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${admin}`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));

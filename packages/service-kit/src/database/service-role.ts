@@ -42,7 +42,10 @@ async function defineRole(
   });
 }
 
-/** Since PostgreSQL 16, CREATEROLE does not suffice to alter a role that another role created. */
+/**
+ * Returns the remedy if the administrator may not create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a role
+ * that another role created.
+ */
 async function buildRoleRemedy(client: pg.Client, role: string): Promise<string> {
   const { rows } = await client.query("SELECT FROM pg_roles WHERE rolname = current_user AND rolcreaterole");
   const admin = pg.escapeIdentifier(client.user ?? "");

@@ -10,7 +10,7 @@ type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
  * Gives gRPC the certificates in `ca.crt`, `tls.crt` and `tls.key` of a directory, and reads the files again regularly. While the files cannot
- * be used, gRPC keeps the last usable certificates. With grpc-js's own provider, every new connection would fail then.
+ * be used, gRPC keeps the last usable certificates. With grpc-js's own provider, every new connection would then fail.
  */
 export class CertificateFiles implements experimental.CertificateProvider {
   readonly #tlsDir: string;

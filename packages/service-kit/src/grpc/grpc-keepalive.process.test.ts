@@ -6,7 +6,7 @@ import { listen } from "../testing/listen.ts";
 // Tests patches/@grpc__grpc-js. A server sends GOAWAY on a connection that has reached its maximum age. The connection's streams then continue, and
 // keepalive still checks the connection.
 const MAX_CONNECTION_AGE_MS = 200;
-/** The timeout is long, because a busy machine may stall this process with both peers. */
+/** The timeout is long, because a busy machine may stall this process, in which both peers run. */
 const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 2_000 };
 const TOKENS = 60;
 const TOKEN_INTERVAL_MS = 20;

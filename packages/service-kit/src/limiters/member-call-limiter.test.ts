@@ -45,7 +45,7 @@ test.each([
   expect(entered).toEqual(["a", "b", "c", "d", "a"]);
   first.end();
   await setImmediate();
-  // Workspace e had no upload yet, so its first one runs before the second one of a.
+  // The second upload of a waits behind the first one of e.
   expect(entered.at(-1)).toBe("e");
 });
 

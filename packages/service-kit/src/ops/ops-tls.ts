@@ -6,7 +6,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
 
-/** A renewed certificate needs no restart. */
+/** How often the certificate files are read again, so that a renewed certificate needs no restart. */
 export const CERTIFICATE_REFRESH_MS = 30_000;
 
 type Certificate = { cert: string; key: string };

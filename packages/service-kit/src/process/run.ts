@@ -14,8 +14,9 @@ type CommonConfig = {
 };
 
 /**
- * Runs a service until SIGTERM, SIGINT, or a supervisor that disconnects from the IPC channel stops it. While it is stopping, another of these
- * makes it exit immediately. The exit code is 0 if the service closed within `drainMs` + `SERVICE_CLOSE_TIMEOUT_MS`, otherwise 1.
+ * Runs a service until it receives SIGTERM or SIGINT, or its supervisor disconnects from the IPC channel. If another of these events occurs
+ * while the service is stopping, it exits immediately. The exit code is 0 if the service closed within `drainMs` + `SERVICE_CLOSE_TIMEOUT_MS`,
+ * otherwise 1.
  */
 export async function runService<C extends CommonConfig>(
   service: string,

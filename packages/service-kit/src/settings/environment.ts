@@ -32,7 +32,7 @@ export class Environment {
     return this.optionalText(name) ?? fallback;
   }
 
-  /** `purpose` describes the value in the error if it is missing. */
+  /** If the value is missing, `purpose` describes it in the error. */
   requiredText(name: string, purpose: string): string {
     const value = this.optionalText(name);
     if (value === undefined) this.#problems.push(`${name} is not set: ${purpose}`);
@@ -101,7 +101,7 @@ export class Environment {
     return { name, parse, text };
   }
 
-  /** Like optionalSecret. `purpose` describes the secret in the error if it is missing. */
+  /** Like optionalSecret. If the secret is missing, `purpose` describes it in the error. */
   requiredSecret<T>(name: string, parse: (text: string) => T, purpose: string): SecretSource<T> {
     return this.optionalSecret(name, parse) ?? { name, parse, text: this.requiredText(name, purpose) };
   }

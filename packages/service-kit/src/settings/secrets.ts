@@ -21,8 +21,8 @@ export type Secret<T> = {
    */
   onChange(listener: () => void): void;
   /**
-   * Logs and counts that a user of the secret keeps the previous content, for example because a server refuses the new content. current()
-   * still returns the new content.
+   * Logs and counts that code which uses the secret keeps the previous content, for example because a server refuses the new content.
+   * current() still returns the new content.
    */
   reportRefusal(error: unknown): void;
 };

@@ -23,7 +23,7 @@ export type Tracer = {
   /** Writes the headers of a call, so that `openRemoteChild` opens a child of `span` at the callee. */
   inject(span: Span, write: (key: string, value: string) => void): void;
   annotateActiveSpan(attributes: Attributes): void;
-  /** For log lines. */
+  /** Returns the ids of the active span, for log lines. */
   activeIds(): SpanIds | undefined;
   /** Returns the ids of the active span if its trace is recorded. */
   recordedIds(): SpanIds | undefined;

@@ -9,7 +9,8 @@ const running = window.Parley;
 if (!script?.dataset.publicKey) {
   console.warn("Parley: the script element has no data-public-key attribute");
 } else if (script.isConnected && running?.publicKey !== script.dataset.publicKey) {
-  // A single-page framework may remove the script element before the script runs, or insert it again on navigation.
+  // The condition is for single-page frameworks: they may remove the script element before the script runs, or insert it
+  // again on navigation.
   running?.destroy();
   window.Parley = startWidget(readOptions(script));
 }

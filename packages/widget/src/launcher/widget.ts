@@ -18,7 +18,7 @@ export function startWidget(options: Options): ParleyApi {
   let panel: Panel | undefined;
   /** Whether the panel is open or will open when it has loaded. */
   let isOpen = options.shouldOpen;
-  /** The element that had the focus when the panel was opened, and gets it back at the close. Null if data-open opened the panel. */
+  /** The element that had the focus before the panel opened. It gets the focus back when the panel closes. Null if data-open opened the panel. */
   let opener: HTMLElement | null = null;
 
   const emit: PanelContext["emit"] = (name, detail) =>

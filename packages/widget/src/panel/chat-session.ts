@@ -20,7 +20,7 @@ export interface ChatView {
   onTurnEnd(replyId: string, code?: string): void;
 }
 
-/** After `rate_limited`. */
+/** How many times a message is sent again after `rate_limited`. */
 const MAX_RESENDS = 3;
 
 /** Sends the visitor's messages one after the other and stores them with their replies. */

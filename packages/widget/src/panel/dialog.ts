@@ -53,7 +53,7 @@ export function createDialog(
       }
     }
   });
-  // On iOS the on-screen keyboard resizes only the visual viewport, which the visitor can then pan.
+  // On iOS the on-screen keyboard resizes only the visual viewport, which the visitor can then pan. The dialog follows it.
   for (const event of ["resize", "scroll"]) {
     visualViewport?.addEventListener(
       event,

@@ -1,4 +1,7 @@
-/** One Server-Sent Event. `name` is `message` if the stream gives none, `data` has the data lines joined by newlines, `id` is the last id so far. */
+/**
+ * One Server-Sent Event. `name` is `message` if the stream gives none. `data` has the data lines, joined by newlines. `id` is
+ * the last id so far.
+ */
 export interface ServerEvent {
   readonly name: string;
   readonly data: string;

@@ -25,8 +25,8 @@ export interface TurnRequest {
 
 /**
  * Posts a message and calls `onEvent` for each event of the reply, in order, `done` last. Continues the reply after a
- * lost connection. Throws the signal's reason, or a Failure if the service returns an error, the browser is offline or the
- * connection is lost too often.
+ * lost connection. Throws the signal's reason if the signal is aborted. Throws a Failure if the service returns an error,
+ * the browser is offline or the connection is lost too often.
  */
 export async function streamTurn(request: TurnRequest): Promise<void> {
   let lastEventId = "";
@@ -56,6 +56,7 @@ function canReconnect(code: string, lastEventId: string): boolean {
   return /^(network|interrupted)$/.test(code) || (lastEventId !== "" && code === "unavailable");
 }
 
+/** Sends one request and reads its response until `done`. Calls `onProgress` after each event. */
 async function receive(
   request: TurnRequest,
   lastEventId: string,

@@ -26,14 +26,14 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
 };
-/** Most readable first: a document's name comes before its id. */
+/** The fields that may name a target, most readable first: a document's name comes before its id. */
 const NAME_FIELDS = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
 
 export type DescribedChange = {
   action: string;
   /** The name that completes `action`, such as the bot's slug after "Created a key of"; may be empty. */
   name: string;
-  /** The target's bot unless it is `name`, the target's key, and the changed fields. */
+  /** The bot (unless `name` is its slug), the public key, and the changed fields. */
   details: string[];
 };
 

@@ -28,8 +28,8 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // Passed to `mutate`, because TanStack Query skips these callbacks after this component has unmounted. Otherwise onClose could close another
-    // dialog that the owner has opened since.
+    // onSuccess is passed to `mutate`, because TanStack Query skips these callbacks after this component has unmounted. Otherwise onClose could
+    // close another dialog that the owner has opened since.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

@@ -20,7 +20,7 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
       announce("The conversation was deleted.");
       queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
       await navigate({ to: "/conversations" });
-      // After the navigation, because the conversation's screen would read the conversation again.
+      // Removed only after the navigation: before it, the conversation's screen would fetch the conversation again.
       queryClient.removeQueries({ queryKey: ["conversation", workspaceId, sessionId] });
     },
     onError: (error) => announce(errorText(error), { isError: true }),

@@ -28,7 +28,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const form = useRef<HTMLFormElement>(null);
   const linkedQuestion = useRef(question);
   useEffect(() => {
-    // If the page's URL contains a question, scrolls to the form, which is below the documents, by focusing its field.
+    // If the page's URL contains a question, focuses the form's field. The browser then scrolls to the form, which is below the documents.
     if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
   // The browser's Back and Forward change the question.

@@ -35,7 +35,7 @@ function Changes() {
   const { workspace_id: workspaceId } = useSession();
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["changes", workspaceId],
-    // `pageParam` has one page token for each service's log; undefined if that log has no further page.
+    // `pageParam` has one page token for each service's log. The token is undefined if that log has no further page.
     queryFn: ({ pageParam }) =>
       Promise.all(
         changeLogs.map((log, index) => {

@@ -41,7 +41,7 @@ export type Threshold = {
   isReached: boolean;
 };
 
-/** Returns none if the quota is 0. The operator's metrics use 80 % too. */
+/** Returns the warning thresholds, or none if the quota is 0. The operator's metrics use 80 % too. */
 export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
   if (cap === 0) return [];
   return [80, 100].map((percent) => {

@@ -10,7 +10,7 @@ const BOTS = "parley.conversation.v1.BotAdminService/ListBots";
 const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
 const ERASE_SESSION = "parley.conversation.v1.SessionAdminService/EraseSession";
 
-/** Starts an admin service. Returns a function that calls it through createAdminCalls, and the responses counted there. */
+/** Starts an admin service. Returns a function that calls its methods, and the responses that the client has counted. */
 async function startService(listener: RequestListener) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Its POST routes store the body in cookies, as a session or a pending sign-in. Its GET routes return the stored value. */
+/** Creates an app. Its POST routes store the body in cookies, as a session or a pending sign-in. Its GET routes return the stored value. */
 async function createApp(...secrets: string[]): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(cookie);

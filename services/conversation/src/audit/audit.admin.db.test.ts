@@ -30,7 +30,7 @@ describe("audit", () => {
       return workspaces.find((each) => each.id === workspaceId);
     };
     await expect.poll(october, { timeout: 20_000 }).toMatchObject({ doneMessages: 1, used: 1, ledger: 1 });
-    // The audit reports a turn that is in the outbox as waiting, not as lost. The settler deletes it only after quota has counted it.
+    // The audit reports a turn that is in the outbox as waiting, not as lost. The settler deletes its row only after quota has counted the turn.
     const inOutbox = async () =>
       (await system.admin.query("SELECT FROM conversation.outbox WHERE workspace_id = $1", [workspaceId])).rowCount;
     await expect.poll(inOutbox, { timeout: 20_000 }).toBe(0);

@@ -22,7 +22,7 @@ export type DoneTurns = {
   pruned: number;
 };
 
-/** The turn ids of a workspace's month. The caller must read the sets in this order, so that turns in progress are no differences. */
+/** The turn ids of a workspace's month. The caller must read the sets in this order, so that turns in progress do not appear as differences. */
 export type TurnSets = {
   /** Read first: the done turns that are no longer in the outbox. `counted`, which is read later, must contain them. */
   settled: ReadonlySet<string>;
@@ -48,7 +48,10 @@ export type DifferenceKind =
 
 export type Difference = { kind: DifferenceKind; turnId: string };
 
-/** Whether the quota service has counted exactly the done turns, apart from adjustments, and holds none. Equal counts may hide different turns. */
+/**
+ * Whether the quota service has counted exactly the done turns, apart from adjustments, and holds none. Compares digests too, because different
+ * turns can have equal counts.
+ */
 export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;
   return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;

@@ -1,7 +1,7 @@
 import { type Database, workspaceTransaction } from "@parley/service-kit";
 import type { ToolDefinition } from "./tool-definition.ts";
 
-/** A copy of BotKey of bots/, because importing it would be a cycle: bots/index.ts imports this feature. */
+/** A copy of BotKey of bots/. Importing that type would create a cycle, because bots/index.ts imports this feature. */
 export type BotKey = { workspaceId: string; botId: string };
 
 /** Adds a tool to a bot, or replaces the tool with this name. Returns false if the bot would have more than `limit` tools. */

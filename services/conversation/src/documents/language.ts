@@ -82,7 +82,7 @@ const MIN_WORDS = 30;
 const MIN_SHARE = 0.12;
 
 /**
- * Chooses a text's language: that of the script of most of its words, or else the one with the most stop words among them.
+ * Chooses a text's language by the script of most words, or else by the largest number of stop words.
  *
  * @param words first words of the text
  * @param stopWords number of `words` that are stop words, for each of STOP_WORD_LANGUAGES

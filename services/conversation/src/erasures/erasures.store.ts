@@ -83,7 +83,7 @@ export async function listSessionsToErase(
   return rows;
 }
 
-/** Deletes the request with the visitor's id. */
+/** Deletes a request, and with it the visitor's id. */
 export async function deleteErasure(database: Database, { workspaceId, requestId }: Erasure): Promise<void> {
   await database.query("DELETE FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2", [
     workspaceId,

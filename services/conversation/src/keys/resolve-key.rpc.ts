@@ -7,7 +7,7 @@ import { isPublicKey } from "./public-key.ts";
 
 export type ResolveKeyDeps = { database: Database; keyPrefix: string; keyUses: Pick<KeyUses, "add"> };
 
-/** Not cached, because the edge caches the response for 4 s, and a revoked key must be refused within 5 s. */
+/** Does not cache keys: the edge already caches the response for 4 s, and a revoked key must be refused within 5 s. */
 export async function handleResolveKey(
   { database, keyPrefix, keyUses }: ResolveKeyDeps,
   { publicKey }: Pick<ResolveKeyRequest, "publicKey">,

@@ -34,8 +34,8 @@ const STEPS: readonly Step[] = [
 const MAX_PAGES = 5;
 
 /**
- * Compares some of the turns with usage and the call log, and repairs the differences. `since` does not limit the holds. Returns the token of
- * the next call, empty at the end.
+ * Runs up to MAX_PAGES pages of one step, and repairs the differences. `token` selects the step and the page. `since` does not limit the step
+ * that compares holds. Returns the token of the next call, empty after the last step.
  */
 export async function repair(
   deps: RepairDeps,

@@ -21,8 +21,8 @@ const BUSY_PAGE_CHARACTERS = 32 * 1024;
 const FIRST_PAGE_SESSIONS = 16;
 const MAX_PAGE_SESSIONS = 1_000;
 /**
- * After this time, a call ends at the end of its current page or large session, and the client continues with another call. Leaves time for
- * that page or session before the call's deadline, EXPORT_TIMEOUT_MS.
+ * After this time, a call ends at the end of its current page or large session, and the client continues with another call. The limit leaves
+ * time for that page or session before the call's deadline, EXPORT_TIMEOUT_MS.
  */
 const MAX_CALL_MS = 4 * 60_000;
 
@@ -132,8 +132,8 @@ class SessionWalk {
   }
 
   /**
-   * Reads a session's messages after `afterMessageId` in pages. For a session that the page contains without its messages, because they are many
-   * or not counted, and for one that the previous call exported in part.
+   * Reads a session's messages after `afterMessageId` in pages. Used for a session that the page contains without its messages, because they are
+   * many or not counted, and for the session that the previous call exported in part.
    */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {

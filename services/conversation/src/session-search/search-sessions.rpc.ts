@@ -12,7 +12,7 @@ import { type FoundSession, findText, type SessionPage, searchSessions } from ".
 
 const MAX_LIMIT = 100;
 const MAX_TEXT_CHARACTERS = 200;
-/** Limit of one text search. */
+/** The limit of one call that searches for a text. */
 const MAX_MESSAGES_READ = 2_000;
 /** A session has at least two messages, so the messages of more sessions would exceed MAX_MESSAGES_READ. */
 const MAX_CANDIDATES = MAX_MESSAGES_READ / 2;
@@ -70,8 +70,8 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
 }
 
 /**
- * Plans which messages to read, one candidate after the other. The last range may cover only a part of its session. If the previous page ended
- * within a session, the only range is the rest of that session.
+ * Plans which messages to read, one candidate after the other, up to MAX_MESSAGES_READ in total. The last range may cover only a part of its
+ * session. If the previous page ended within a session, the only range is the rest of that session, within the same limit.
  */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;

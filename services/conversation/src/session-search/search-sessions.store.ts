@@ -149,7 +149,7 @@ function filterSql(filters: SessionFilters, value: (each: unknown) => string): s
       `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${value(botSlug)})`,
     );
   if (source === "playground") conditions.push("s.source = 'playground'");
-  // Most sessions are the widget's, so this filter has no index. The first condition must have one.
+  // Most sessions are the widget's, so this filter has no index. It must not be the first condition, which chooses the index of the scan.
   if (source === "widget") conditions.push(...(conditions.length === 0 ? ["true"] : []), "s.source = 'widget'");
   return conditions;
 }

@@ -10,7 +10,8 @@ export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
 /**
  * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. `idSql` is a SQL expression for the visitor's id,
- * such as `$3`. The index on visitors' ids stores hashes and omits empty ids, so the condition repeats both.
+ * such as `$3`. The index on visitors' ids stores hashes and omits empty ids. The condition compares hashes and excludes empty ids, so that
+ * PostgreSQL can use this index.
  */
 export const isVisitorSql = (idSql: string) =>
   `hashtextextended(s.visitor_id, 0) = hashtextextended(${idSql}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${idSql}`;

@@ -32,7 +32,7 @@ export async function handleSoftDeleteSession(
   return {};
 }
 
-/** Also used by the admin service. Throws session_not_found whenever it cannot delete the session. */
+/** Also used by the admin service. Throws session_not_found for a malformed id, and for a missing, deleted or erased session. */
 export async function softDeleteSession(
   database: Queryable,
   { workspaceId, sessionId }: Pick<SoftDeleteSessionRequest, "workspaceId" | "sessionId">,

@@ -71,7 +71,7 @@ export type RatedSessions = { up: number; down: number };
 /** Bounds the query's time. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the rated sessions of the last `days` UTC days, up to 10,000 each. A session with ratings of both kinds counts as `down`. */
+/** Counts the sessions of the last `days` UTC days by rating, at most 10,000 of each. A session with ratings of both kinds counts as `down`. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,

@@ -11,7 +11,7 @@ export type Settlement = {
   month: string | null;
 };
 
-/** Passes turns whose outbox rows are committed to the settler, so that they do not wait for its next poll of the outbox. */
+/** Passes turns to the settler, so that they do not wait for its next poll of the outbox. Their outbox rows must be committed. */
 export type NotifySettler = (closed: readonly Settlement[]) => void;
 
 /** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */

@@ -7,7 +7,7 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 /**
  * Limits how many malformed requests an address may send: requests that fail validation, are too large, or have a bad access token.
  * Above the limit, the routes with the hook `refuseOverLimit` refuse every request of the address before they read its body. They refuse
- * well-formed requests too, because only the work that the limit saves would show which requests are well-formed.
+ * well-formed requests too, because finding out which requests are well-formed is the work that the limit saves.
  */
 export type MalformedRequests = {
   /** Counts a malformed request. Returns the 429 to send instead if its address has sent too many. */

@@ -31,7 +31,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, clientBucket);
-      // The handler and the response both occupy the slot. From here, only the response does, until it closes.
+      // Ends the handler's use of the stream's slot. The response holds the slot until it closes.
       stream.release();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },

@@ -10,8 +10,8 @@ const MAX_RETRY_DELAY_MS = 2_000;
 /** Checks that quota and llm-proxy can be reached and accept this edge's token. */
 export class ReachabilityCheck {
   /**
-   * A call to each service, by the service's name. Uses a method that every release of the service has. The service checks the token before it
-   * refuses the empty request, so the expected refusal counts as an accepted call.
+   * A call to each service, by the service's name. The call sends an empty request to a method that every release of the service has. The
+   * service checks the token before it refuses the empty request, so the expected refusal shows that it accepts the token.
    */
   readonly #calls: ReadonlyMap<string, () => Promise<unknown>>;
   #hasReachedAll: boolean = false;

@@ -33,7 +33,7 @@ const INTERNAL_ERROR: ReplyResult = {
   toolsCalled: [],
 };
 
-/** The fields that are not given describe an internal error before the first text. */
+/** Fields that are not given get the values of an internal error before the first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
 }

@@ -41,7 +41,7 @@ export type TurnRequest = {
 };
 
 export type TurnContext = GenerationContext & {
-  /** From TurnStartLimiter.begin(): the turn no longer counts as starting. Repeated calls have no effect. */
+  /** Frees the turn's place in TurnStartLimiter. Called when the turn has started or failed. Repeated calls have no effect. */
   releaseStart: () => void;
   /** Aborted when the visitor disconnects or stops the reply: a reply that is neither complete nor blocked then gets the outcome `cancelled`. */
   cancelSignal: AbortSignal;

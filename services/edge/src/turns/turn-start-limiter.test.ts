@@ -14,7 +14,7 @@ function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, si
   const turns = Array.from({ length: count }, () =>
     limiter.begin(workspaceId, signal).then((started) => begun.push(started)),
   );
-  // Turns that still wait after a test are refused later.
+  // Prevents unhandled rejections: turns that still wait after a test are refused later.
   for (const turn of turns) turn.catch(() => undefined);
   return { turns, begun, reportOldestStarted: () => begun.shift()?.() };
 }

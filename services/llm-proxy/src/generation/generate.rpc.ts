@@ -26,8 +26,8 @@ type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
  * Streams a generation: its text in order, its tool calls in order, then exactly one end message. A tool call may overtake text that
- * moderation holds back; no reader of the stream relates the two. Throws invalid_argument or invalid_prompt before the first response. Adds
- * every generation to the call log, even a cancelled one.
+ * moderation holds back, because no reader of the stream depends on their order. Throws invalid_argument or invalid_prompt before the first
+ * response. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,
@@ -40,7 +40,7 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
-  /** The stream's first response contains the waits until then. */
+  /** Builds a response. Adds the waits so far to the stream's first response. */
   const toResponse = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;

@@ -6,7 +6,7 @@ test("does not split a text of up to 1,024 code units", () => {
   expect([...splitText("x".repeat(1_024))]).toEqual(["x".repeat(1_024)]);
 });
 
-test("splits a longer text into parts that join to the text, without splitting a surrogate pair", () => {
+test("splits a longer text without losing characters or splitting a surrogate pair", () => {
   for (const text of ["é".repeat(5_000), `a${"👋🏽".repeat(3_000)}`, "👋".repeat(2_048)]) {
     const parts = [...splitText(text)];
     expect(parts.join("")).toBe(text);

@@ -79,7 +79,7 @@ export class McpSession {
 
   #connect(signal: AbortSignal) {
     this.#connected ??= this.#open(signal).catch((error) => {
-      // So the next `list` or `call` connects again.
+      // The next `list` or `call` connects again.
       this.#connected = undefined;
       throw error;
     });

@@ -17,7 +17,8 @@ export const LOCK_NOT_AVAILABLE = "55P03";
 export const MAX_ATTEMPTS = 3;
 
 // - Locks: usage rows first and reservations second, as Reserve does, each in a fixed order, to prevent deadlocks.
-// - Month: that of the hold. A turn without a hold (after a database restore) has the month that the caller sends, by default the current one.
+// - Month: a held turn keeps the month of its hold. A turn without a hold (after a database restore) gets the month that the caller sends, by
+//   default the current one.
 // - `was_held`: a row that this statement inserts has equal reserved_at and settled_at; a hold gets a later settled_at.
 // - Closed months: a turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
 const SETTLE = `
@@ -68,7 +69,7 @@ const SETTLE = `
 const SPLIT_LOCK_TIMEOUT = "100ms";
 /**
  * Time limit for settling the parts of a split batch. If one row is locked, the attempt before the split takes 2 s (the role's lock_timeout).
- * The sum is below the caller's deadline (5 s), so the caller gets the settled turns.
+ * Both times together are below the caller's deadline (5 s), so the caller gets the settled turns.
  */
 const SPLIT_MS = 2_000;
 

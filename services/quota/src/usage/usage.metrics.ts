@@ -8,7 +8,7 @@ import {
 } from "@parley/service-kit";
 import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 
-/** From this share of its cap on, a workspace has a series of its own. */
+/** A workspace that has used this share of its cap gets a series of its own. */
 const NEAR_CAP_SHARE = 0.8;
 /** Bounds the number of series with the label `workspace`. */
 const MAX_NAMED_WORKSPACES = 200;

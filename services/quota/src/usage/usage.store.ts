@@ -1,6 +1,6 @@
 import type { Database } from "@parley/service-kit";
 
-/** `adjusted` is the part of `used` that the operator added; negative if removed. */
+/** `adjusted` is the part of `used` that the operator added; negative if the operator removed messages. */
 export type Usage = { plan: string; cap: number; used: number; held: number; adjusted: number; month: string };
 
 export type WorkspaceMonth = {

@@ -26,7 +26,7 @@ export function useLocalPostgres() {
     for (const server of running.splice(0)) await server.stop();
   });
 
-  /** Gives the tests of a suite one data directory. To initialise one takes more CPU time than the rest of a test. */
+  /** Gives the tests of a suite one data directory, because initialising it takes more CPU time than the rest of a test. */
   function shareDataDir(): void {
     beforeAll(async () => {
       local.dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
@@ -47,7 +47,7 @@ export function useLocalPostgres() {
 
   /**
    * Runs starter.fixture.ts in its own process group, which `kill` signals. The server is in another group and survives the signal. With `uid`
-   * and `gid`, the script has already stopped the server.
+   * and `gid`, the script stops the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;

@@ -58,7 +58,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     );
 }
 
-/** Commander assigns the values of options that `usage` and its subcommands share to `usage`, even if they follow the subcommand. */
+/** If `usage` and a subcommand have the same option, Commander assigns its value to `usage`, even if the option follows the subcommand. */
 function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)

@@ -20,7 +20,7 @@ test("case, width and accents do not matter", () => {
   expect(terms("ＣＡＦÉ Crème")).toEqual(terms("café creme"));
 });
 
-test("two words with one added, missing, wrong or swapped letter are a misspelling if the longer one has five letters or more", () => {
+test("two words that differ by one added, missing, wrong or swapped letter are a misspelling if the longer one has five letters or more", () => {
   for (const [one, other] of [
     ["refund", "refnud"],
     ["refund", "refun"],

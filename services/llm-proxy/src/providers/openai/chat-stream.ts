@@ -15,7 +15,7 @@ type ErrorBody = { code?: unknown; status?: unknown; type?: unknown };
 export class ChatStreamReader {
   /** Whether the model has finished. Later failures are ignored. */
   isFinished: boolean = false;
-  /** Whether the model has finished without a tool call before the end of the stream. Later choices are ignored. */
+  /** Set if the model finishes without a tool call while the stream is still open. Later choices are ignored. */
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
   isDone: boolean = false;

@@ -1,6 +1,7 @@
 import type { Change } from "@parley/rpc/access";
 
 const ACTIONS: Readonly<Record<string, string>> = {
+  "AuditAdminService/Repair": "Repaired the usage",
   "BotAdminService/CreateBot": "Created the bot",
   "BotAdminService/UpdateBot": "Changed the bot",
   "ConversationService/EraseVisitor": "Erased a visitor",
@@ -22,12 +23,15 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "SessionAdminService/ReviewMessage": "Reviewed an answer of the conversation",
   "ToolAdminService/PutTool": "Added or changed the tool",
   "ToolAdminService/RemoveTool": "Removed the tool",
+  "WorkspaceAdminService/AdjustUsage": "Corrected the usage of",
   "WorkspaceAdminService/CreateWorkspace": "Created the workspace",
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
+  "WorkspaceDeletionAdminService/DeleteWorkspace": "Deleted the workspace",
+  "WorkspaceDeletionAdminService/RestoreWorkspace": "Restored the workspace",
 };
 /** The fields that may name a target, most readable first: a document's name comes before its id. */
-const NAME_FIELDS = ["name", "session_id", "plan", "retention_days", "slug", "bot_slug", "id"];
+const NAME_FIELDS = ["name", "session_id", "plan", "retention_days", "month", "slug", "bot_slug", "id"];
 
 export type DescribedChange = {
   action: string;

@@ -56,14 +56,18 @@ test("closes a turn whose OpenTurn commits after the database was unreachable fo
 });
 
 test("if the result of OpenTurn is unknown, leaves the turn to the sweeper after 7 minutes without a response", async () => {
+  const log = createLogger("test", "silent");
+  const warn = vi.spyOn(log, "warn");
   let calls = 0;
   const closer = createCloser(async () => {
     calls++;
     throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
-  });
+  }, log);
   closer.closeIfOpened(turn);
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect(calls).toBe(13);
+  const messages = warn.mock.calls.map((args) => args.at(1));
+  expect(messages).toEqual([...Array(12).fill("turn close failed, retrying"), "turn close given up"]);
 });
 
 test("gives up if the conversation service cannot even close the turn as an error without content", async () => {

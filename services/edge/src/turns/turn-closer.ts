@@ -128,7 +128,7 @@ export function createTurnCloser(
   let delayedCloses = 0;
   async function closeAfterDelay(turn: CloseTurnInit): Promise<void> {
     let isAfterOutage: boolean = false;
-    for (let attempt = 0; attempt < MAX_CLOSE_IF_OPENED_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_CLOSE_IF_OPENED_ATTEMPTS; attempt++) {
       await pause(CLOSE_IF_OPENED_DELAY_MS);
       try {
         await send(toInternalError(turn));
@@ -136,7 +136,8 @@ export function createTurnCloser(
       } catch (error) {
         if (isRejection(error) && !isAfterOutage) break;
         isAfterOutage = !isRejection(error);
-        log.warn({ turn_id: turn.turnId, error }, "turn close failed, retrying");
+        const isLast = attempt === MAX_CLOSE_IF_OPENED_ATTEMPTS;
+        log.warn({ turn_id: turn.turnId, error }, isLast ? "turn close given up" : "turn close failed, retrying");
       }
     }
     delayedCloses--;

@@ -46,7 +46,7 @@ export function checkBuffering(run: PacedRun): Finding {
   }
   if (run.ticks.length === 0)
     return fail("buffering", "no event arrived: the response was cut off or is buffered", { cause: "buffering" });
-  const batched = `${together} of ${run.ticks.length} events arrived together with the previous one`;
+  const batched = `${together} of ${pairs} events arrived together with the previous one`;
   if (together > pairs * FAILING_SHARE) {
     const seconds = (delaySpreadMs / 1_000).toFixed(1);
     const problem = `${batched}, and their delays differed by up to ${seconds} s`;

@@ -14,12 +14,15 @@ const system = useTestSystem();
 const failures = { inc: vi.fn() };
 /** The workspaces that quota does not return, because they are deleted. */
 const deletedIds = new Set<string>();
+/** The workspaces whose retention quota cannot read. */
+const unreadableIds = new Set<string>();
 beforeEach(() => failures.inc.mockClear());
 
 function eraseExpired(
   signal = new AbortController().signal,
   database = system.database,
   notifySettler: RetentionDeps["notifySettler"] = () => undefined,
+  log = createLogger("test", "silent"),
 ) {
   const { quota } = system;
   return eraseExpiredSessions(
@@ -27,6 +30,7 @@ function eraseExpired(
       database,
       quota: {
         async getWorkspace({ workspaceId = "" }) {
+          if (unreadableIds.has(workspaceId)) throw new Error("unavailable");
           if (deletedIds.has(workspaceId)) throw new Error("no such workspace");
           const retentionDays = quota.retentionDays.get(workspaceId) ?? 0;
           return create(GetWorkspaceResponseSchema, { workspace: { retentionDays } });
@@ -34,7 +38,7 @@ function eraseExpired(
       },
       notifySettler,
       failures,
-      log: createLogger("test", "silent"),
+      log,
     },
     signal,
   );
@@ -138,6 +142,23 @@ test("eraseExpiredSessions skips and counts sessions that cannot be erased, and 
   expect(failures.inc).toHaveBeenCalledOnce();
   expect([await countMessages(broken), await countMessages(good)]).toEqual([2, 0]);
   await system.admin.query("DROP TRIGGER refuse ON conversation.messages");
+  expect(await eraseExpired()).toBe(1);
+});
+
+test("eraseExpiredSessions logs and counts a workspace whose retention quota cannot read, and erases the others", async () => {
+  const [unreadable, readable] = [await createBot(system.database), await createBot(system.database)];
+  for (const bot of [unreadable, readable]) {
+    system.quota.retentionDays.set(bot.workspaceId, 30);
+    await createInactiveSession(31, bot);
+  }
+  unreadableIds.add(unreadable.workspaceId);
+  const log = createLogger("test", "silent");
+  const warn = vi.spyOn(log, "warn");
+  expect(await eraseExpired(undefined, undefined, undefined, log)).toBe(1);
+  expect(failures.inc).toHaveBeenCalledOnce();
+  const fields = { workspace_id: unreadable.workspaceId, error: expect.objectContaining({ message: "unavailable" }) };
+  expect(warn.mock.calls).toEqual([[fields, "workspace retention failed"]]);
+  unreadableIds.clear();
   expect(await eraseExpired()).toBe(1);
 });
 

@@ -52,7 +52,7 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
     }
   } catch (error) {
     deps.failures.inc();
-    deps.log.warn({ workspace_id: workspaceId, error }, "expired sessions not listed");
+    deps.log.warn({ workspace_id: workspaceId, error }, "workspace retention failed");
   }
   return erased;
 }

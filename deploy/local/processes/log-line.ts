@@ -32,5 +32,5 @@ function parseJsonLine(line: string): Entry | undefined {
 
 /** Matches the message line of an uncaught error, or of a configuration error such as `quota: DATABASE_URL is not set`. */
 function isErrorMessage(line: string): boolean {
-  return /^[\w$-]+(\s\[\w+\])?: \S/.test(line) && !line.startsWith("file:");
+  return /^[\w$-]+(\s\[\w+\])?: \S/.test(line);
 }

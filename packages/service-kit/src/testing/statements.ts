@@ -5,7 +5,7 @@ export type Statement = {
   name?: string;
   text: string;
   values: unknown[];
-  /** The last SET statement that ran before this statement on its connection. */
+  /** The last SET statement that ran before this statement in its transaction. */
   setting?: string | undefined;
 };
 
@@ -30,6 +30,7 @@ export async function recordStatements(
           const statement = typeof query === "string" ? { text: query, values } : query;
           statements.push({ ...statement, setting });
           if (statement.text.startsWith("SET")) setting = statement.text;
+          if (/^(COMMIT|ROLLBACK)/.test(statement.text)) setting = undefined;
           return Reflect.apply(member, object, args);
         };
       },

@@ -27,3 +27,13 @@ async function readDigest(file: string): Promise<string> {
   if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`${file} contains no digest: ${digest}`);
   return digest;
 }
+
+/** Returns the number of containers in rendered manifests. Throws if an image does not have its digest, or if there is no image. */
+export function checkImages(manifests: string, registry: string, digests: Digests): number {
+  const pinned = new Set(IMAGES.map((image) => `${registry}/parley/${image}@${digests[image]}`));
+  const names = [...manifests.matchAll(/\bimage: "?([^"\s]+)/g)].map(([, name = ""]) => name);
+  if (names.length === 0) throw new Error("the manifests have no image");
+  const unpinned = new Set(names).difference(pinned);
+  if (unpinned.size > 0) throw new Error(`images not pinned to their digests: ${[...unpinned].join(", ")}`);
+  return names.length;
+}

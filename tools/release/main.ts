@@ -7,7 +7,7 @@ import { runHelm } from "../chart/helm.ts";
 import { readSources } from "../repository.ts";
 import { runTool } from "../run-tool.ts";
 import { packageChart } from "./chart.ts";
-import { type Digests, IMAGES, readDigests } from "./images.ts";
+import { checkImages, type Digests, IMAGES, readDigests } from "./images.ts";
 import { changelogSection, type ReleaseFiles, releaseProblems } from "./version.ts";
 
 const USAGE = `Prepare a release.
@@ -73,16 +73,13 @@ async function dryRun(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-release-"));
   try {
     const digests = Object.fromEntries(IMAGES.map((image) => [image, madeUpDigest(image)])) as Digests;
-    const path = await packageChart(folder, "registry.example.com", digests);
+    const registry = "registry.example.com";
+    const path = await packageChart(folder, registry, digests);
     const values = ["--values", "charts/parley/ci/console-values.yaml"];
     const { code, output } = await runHelm("template", path, ...values);
     if (code !== 0) throw new Error(output);
-    const used = [...output.matchAll(/image: "?registry\.example\.com\/parley\/([\w-]+)@(sha256:[0-9a-f]{64})/g)];
-    const wrong = used.filter(([, image, digest]) => digests[image as keyof Digests] !== digest);
-    const unpinned = [...output.matchAll(/image: .*/g)].filter(([line]) => !line.includes("@sha256:"));
-    if (used.length === 0 || wrong.length > 0 || unpinned.length > 0)
-      throw new Error(`images not pinned to their digests: ${[...wrong, ...unpinned].join(", ")}`);
-    console.log(`${basename(path)}: ${used.length} containers, each with its image's digest`);
+    const containers = checkImages(output, registry, digests);
+    console.log(`${basename(path)}: ${containers} containers, each with its image's digest`);
     await sbom(folder);
     await checksums(folder);
     console.log(await readFile(join(folder, "SHA256SUMS"), "utf8"));

@@ -135,11 +135,11 @@ export const GENERATION_STATUSES: Readonly<Record<GenerationOutcome, GenerateSta
   cancelled: GenerateStatus.PROVIDER_ERROR,
 };
 
-type TurnResult = { outcome: Outcome; errorCode: FailureCode | "" };
+type OutcomeWithCode = { outcome: Outcome; errorCode: FailureCode | "" };
 
-const INTERNAL_ERROR: TurnResult = { outcome: "error", errorCode: "internal_error" };
+const INTERNAL_ERROR: OutcomeWithCode = { outcome: "error", errorCode: "internal_error" };
 
-const TURN_RESULT_BY_STATUS: Readonly<Record<GenerateStatus, TurnResult>> = {
+const OUTCOME_BY_STATUS: Readonly<Record<GenerateStatus, OutcomeWithCode>> = {
   [GenerateStatus.UNSPECIFIED]: INTERNAL_ERROR,
   [GenerateStatus.COMPLETE]: { outcome: "done", errorCode: "" },
   [GenerateStatus.BLOCKED]: { outcome: "blocked", errorCode: "" },
@@ -152,8 +152,8 @@ const TURN_RESULT_BY_STATUS: Readonly<Record<GenerateStatus, TurnResult>> = {
 };
 
 /** Returns how a turn ends after its generation. An unknown status of a newer llm-proxy becomes an internal error. */
-export function turnAfterGeneration(status: GenerateStatus): TurnResult {
-  return TURN_RESULT_BY_STATUS[status] ?? INTERNAL_ERROR;
+export function turnAfterGeneration(status: GenerateStatus): OutcomeWithCode {
+  return OUTCOME_BY_STATUS[status] ?? INTERNAL_ERROR;
 }
 
 function invert<Name extends string, Value>(table: Readonly<Record<Name, Value>>): ReadonlyMap<Value, Name> {

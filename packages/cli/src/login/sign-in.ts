@@ -92,23 +92,24 @@ function failPoll(cause: unknown, expiry: AbortSignal): never {
 }
 
 /**
- * Returns the access token of the login file, refreshed if it expires soon. Returns undefined if there is no file. If the identity provider or
- * the disk fails, returns the stored token until it expires. Calls `notice` if the refresh waits for another command.
+ * Returns the access token of the login file, refreshed if it expires soon. Returns undefined if there is no file. If the refresh fails,
+ * returns the stored token until it expires, unless the identity provider refused the login. Calls `notice` if the refresh waits for another command.
  */
 export async function readAccessToken(path: string, notice: (line: string) => void): Promise<string | undefined> {
   const login = await readLogin(path);
   if (login === undefined || !needsRefresh(login)) return login?.accessToken;
-  return withLoginLock(path, notice, async () => {
+  const refreshed = withLoginLock(path, notice, async () => {
     // Another command may have refreshed or deleted the login meanwhile.
     const current = await readLogin(path);
-    if (current === undefined || !needsRefresh(current)) return current?.accessToken;
-    const refreshed = await replaceLogin(path, () => refresh(current)).catch((error: Error) => {
-      // ResponseBodyError: the identity provider refused the login.
-      if (error.cause instanceof ResponseBodyError || isExpired(current)) throw error;
-      return undefined;
-    });
-    return (refreshed ?? current).accessToken;
+    return current === undefined || !needsRefresh(current) ? current : replaceLogin(path, () => refresh(current));
   });
+  const usable = await refreshed.catch(async (error: Error) => {
+    const stored = await readLogin(path);
+    // ResponseBodyError: the identity provider refused the login.
+    if (error.cause instanceof ResponseBodyError || stored === undefined || isExpired(stored)) throw error;
+    return stored;
+  });
+  return usable?.accessToken;
 }
 
 async function refresh(login: Login): Promise<Login> {

@@ -13,7 +13,7 @@ export type Container = {
   name: string;
   image: string;
   env?: EnvEntry[];
-  ports?: { name: string; containerPort: number }[];
+  ports?: { name: string; containerPort: number; hostPort?: number }[];
   resources?: { requests?: Labels; limits?: Labels };
   securityContext?: {
     privileged?: boolean;
@@ -22,6 +22,9 @@ export type Container = {
     runAsNonRoot?: boolean;
     runAsUser?: number;
     capabilities?: { add?: string[]; drop?: string[] };
+    seccompProfile?: { type?: string };
+    procMount?: string;
+    seLinuxOptions?: object;
   };
   [field: string]: unknown;
 };
@@ -34,7 +37,13 @@ export type PodSpec = {
   hostPID?: boolean;
   hostIPC?: boolean;
   terminationGracePeriodSeconds?: number;
-  securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
+  securityContext?: {
+    runAsNonRoot?: boolean;
+    runAsUser?: number;
+    seccompProfile?: { type?: string };
+    sysctls?: object[];
+    seLinuxOptions?: object;
+  };
   dnsConfig?: object;
   topologySpreadConstraints?: { topologyKey: string }[];
   initContainers?: Container[];

@@ -287,11 +287,31 @@ describe("checks of rendered documents", () => {
     ["root", { runAsUser: 0 }, "may run as root"],
     ["capabilities", { capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } }, "keeps capabilities"],
     ["a writable root", { readOnlyRootFilesystem: false }, "can write to its root file system"],
+    ["no seccomp profile", { seccompProfile: { type: "Unconfined" } }, "has a seccomp profile of its own"],
+    ["unmasked /proc", { procMount: "Unmasked" }, "has unmasked files in /proc"],
+    ["SELinux", { seLinuxOptions: { type: "spc_t" } }, "sets SELinux options"],
   ])("report a privilege (%s)", (_, privilege, problem) => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       Object.assign(container(manifest).securityContext ?? {}, privilege);
     });
     expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: edge ${problem}`]);
+  });
+
+  it.each([
+    ["sysctls", { sysctls: [{ name: "kernel.msgmax", value: "65536" }] }, "sets sysctls"],
+    ["SELinux options", { seLinuxOptions: { type: "spc_t" } }, "sets SELinux options"],
+  ])("report a pod's security context with %s", (_, privilege, problem) => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      Object.assign(manifest.spec.template.spec.securityContext, privilege);
+    });
+    expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: ${problem}`]);
+  });
+
+  it("report a port of the node", () => {
+    const documents = withMistake("Deployment", "parley-edge", (manifest) => {
+      Object.assign(container(manifest).ports?.[0] ?? {}, { hostPort: 80 });
+    });
+    expect(podSecurityProblems(documents)).toEqual(["Deployment parley-edge: edge uses a port of its node"]);
   });
 
   it("report a hostPath volume", () => {

@@ -16,7 +16,8 @@ const FIXED_VERSION = /:(?!latest$)[^:/]+$/;
 
 /**
  * Reports violations of the Pod Security Standard "restricted" and of Parley's own rules: a read-only root file system, no service account
- * token without a Role, no service links, CPU and memory requests, a memory limit, and an image with a digest or a tag other than `latest`.
+ * token without a Role, no service links, no sysctls, no SELinux options, CPU and memory requests, a memory limit, and an image with a digest
+ * or a tag other than `latest`.
  */
 export function podSecurityProblems(manifests: readonly Manifest[]): string[] {
   const accountsWithRole = new Set(
@@ -46,11 +47,14 @@ function podProblems(pod: PodSpec): string[] {
     ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault" ? [] : ["has no seccomp profile"]),
     ...(pod.automountServiceAccountToken === undefined ? ["may mount a token of the cluster's API"] : []),
     ...(pod.enableServiceLinks === false ? [] : ["gets environment variables with the address of every Service"]),
+    ...(pod.securityContext?.sysctls ? ["sets sysctls"] : []),
+    ...(pod.securityContext?.seLinuxOptions ? ["sets SELinux options"] : []),
     ...volumes,
   ];
 }
 
-function containerProblems({ name, securityContext: own = {}, resources, image }: Container, pod: PodSpec): string[] {
+function containerProblems(container: Container, pod: PodSpec): string[] {
+  const { name, securityContext: own = {}, resources, image, ports = [] } = container;
   const nonRoot = own.runAsNonRoot ?? pod.securityContext?.runAsNonRoot;
   const user = own.runAsUser ?? pod.securityContext?.runAsUser;
   const { add = [], drop = [] } = own.capabilities ?? {};
@@ -62,6 +66,12 @@ function containerProblems({ name, securityContext: own = {}, resources, image }
       ? []
       : ["keeps capabilities"]),
     ...(own.readOnlyRootFilesystem === true ? [] : ["can write to its root file system"]),
+    ...((own.seccompProfile?.type ?? "RuntimeDefault") === "RuntimeDefault"
+      ? []
+      : ["has a seccomp profile of its own"]),
+    ...((own.procMount ?? "Default") === "Default" ? [] : ["has unmasked files in /proc"]),
+    ...(own.seLinuxOptions ? ["sets SELinux options"] : []),
+    ...(ports.some(({ hostPort }) => hostPort) ? ["uses a port of its node"] : []),
     ...(resources?.requests?.cpu ? [] : ["has no CPU request"]),
     ...(resources?.requests?.memory ? [] : ["has no memory request"]),
     ...(resources?.limits?.memory ? [] : ["has no memory limit"]),

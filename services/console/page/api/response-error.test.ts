@@ -9,6 +9,7 @@ describe("errorOf", () => {
     [429, '{"detail":"rate_limited"}', "Too many requests. Try again in a minute."],
     [503, '{"error":"sign_in_unavailable"}', "The service is not available right now. Try again in a few seconds."],
     [502, "<html>Bad gateway</html>", "The service is not available right now. Try again in a few seconds."],
+    [502, "null", "The service is not available right now. Try again in a few seconds."],
     [400, '{"code":"invalid_argument","message":"name must not be empty"}', "Name must not be empty."],
     // The console has no text for this code, so the status determines the text.
     [403, '{"error":"cross_site_request"}', "Your role does not allow this. Ask an owner of the workspace."],

@@ -23,7 +23,7 @@ type ErrorBody = Partial<Record<"error" | "detail" | "message", string>>;
 
 function parse(text: string): ErrorBody {
   try {
-    return JSON.parse(text) as ErrorBody;
+    return (JSON.parse(text) as ErrorBody | null) ?? {};
   } catch {
     // A proxy sent this response.
     return {};

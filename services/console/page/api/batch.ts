@@ -18,12 +18,13 @@ const BATCH_WINDOW_MS = 5;
 const MAX_CALLS = 20;
 
 let queue: QueuedCall[] = [];
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Sends a call in one request with other calls that are made at about the same time. */
 export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
   return new Promise((resolve, reject) => {
     queue.push({ call, resolve, reject });
-    if (queue.length === 1) setTimeout(() => void sendQueue(), BATCH_WINDOW_MS);
+    if (queue.length === 1) timer = setTimeout(() => void sendQueue(), BATCH_WINDOW_MS);
     if (queue.length === MAX_CALLS) void sendQueue();
   });
 }
@@ -38,7 +39,7 @@ export async function batchingFetch(input: RequestInfo | URL, init: RequestInit 
 async function sendQueue(): Promise<void> {
   const batch = queue;
   queue = [];
-  if (batch.length === 0) return;
+  clearTimeout(timer);
   try {
     const response = await fetchWithSession("/api/batch", {
       method: "POST",

@@ -25,7 +25,9 @@ export async function handleFillCallLog(
   const toCall = (turn: CompletedTurn): CompletedCall => {
     const { workspaceId, turnId, model, tokensIn, tokensOut, firstTokenMs, latencyMs, closedAt } = turn;
     if (!isWorkspaceId(workspaceId) || !isUuid(turnId) || !isUtcTime(closedAt))
-      throw invalidArgument("a turn must have a workspace_id, a turn_id and a closed_at");
+      throw invalidArgument(
+        "each turn must have a workspace id in workspace_id, a UUID in turn_id and an RFC 3339 time in UTC in closed_at",
+      );
     const { provider = "", name = "" } = parseModelName(model) ?? {};
     const prices = providers.find((each) => each.name === provider)?.prices ?? {};
     const cost = formatCost(computeCost(findPrice(prices, name), tokensIn, tokensOut));

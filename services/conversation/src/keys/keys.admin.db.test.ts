@@ -110,4 +110,21 @@ describe("keys", () => {
       too_many_keys: 19,
     });
   });
+
+  test("are refused with bot_not_found if the bot is deleted after the check that it exists", async () => {
+    const bot = await createBot(system.database);
+    const connection = await system.admin.connect();
+    await connection.query("BEGIN");
+    // CreateKey checks that the bot exists, and then waits for this lock.
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext('parley.workspace'), hashtext($1))", [
+      bot.workspaceId,
+    ]);
+    const creating = adminFailure(system.ops(KeyAdminService).createKey({ ...botFields(bot), domains: ["a.example"] }));
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    await expect.poll(async () => (await system.admin.query(waiting)).rowCount, { timeout: 10_000 }).toBe(1);
+    await connection.query("DELETE FROM conversation.bots WHERE workspace_id = $1", [bot.workspaceId]);
+    await connection.query("COMMIT");
+    connection.release();
+    expect(await creating).toMatchObject({ code: Code.NotFound, parleyCode: "bot_not_found" });
+  });
 });

@@ -22,12 +22,15 @@ export function createKeyAdmin(
       const { workspaceId, botSlug } = request;
       const newKey = { publicKey: newPublicKey(), workspaceId, botSlug, allowedDomains };
       const key = await insertKey(database, newKey, MAX_KEYS);
-      if (key === undefined)
+      if (key === undefined) {
+        // The bot may have been deleted since the first check.
+        await requireBotId(database, request);
         throw new ServiceError(
           "resource_exhausted",
           "too_many_keys",
           `a workspace has at most ${MAX_KEYS} keys that are not revoked`,
         );
+      }
       return { key: toMessage(key) };
     },
     async updateKey({ publicKey, workspaceId, domains }) {

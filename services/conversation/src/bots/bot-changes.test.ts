@@ -43,6 +43,9 @@ test("toBotPatch keeps valid values unchanged", () => {
 test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["model", { model: "gpt" }],
   ["model", { model: "openai: x" }],
+  ["model", { model: "openai:gpt-ü" }],
+  ["model", { model: `${"p".repeat(33)}:x` }],
+  ["model", { model: `openai:${"x".repeat(194)}` }],
   ["system_prompt", { systemPrompt: "x".repeat(16_001) }],
   ["fallback", { fallback: " " }],
   ["name", { name: "" }],

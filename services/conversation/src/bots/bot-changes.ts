@@ -12,7 +12,8 @@ export type BotPatch = {
 
 type Predicate = (value: string) => boolean;
 
-const MODEL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
+/** The llm-proxy refuses other names (services/llm-proxy/src/settings/model-name.ts). */
+const MODEL = /^[a-z0-9][a-z0-9_-]{0,31}:[!-~]+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**

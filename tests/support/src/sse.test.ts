@@ -35,22 +35,22 @@ it("collectSse returns the events without the comments", async () => {
 });
 
 it.each([
-  ["no space after the colon", "event:a\ndata: 1\n\n"],
-  ["data without an event", "data: 1\n\n"],
-  ["an event without data", "event: a\n\n"],
-  ["two data lines", "event: a\ndata: 1\ndata: 2\n\n"],
-  ["the wrong order", "data: 1\nevent: a\n\n"],
-  ["a carriage return", "event: a\ndata: 1\r\n\n"],
-  ["an extra empty line", "event: a\ndata: 1\n\n\n"],
-  ["data that is not JSON", "event: a\ndata: hello\n\n"],
-  ["an end within an event", "event: a\ndata: 1\n"],
-])("collectSse throws on %s", async (_, wire) => {
-  await expect(collectSse(stream([bytes(wire)]))).rejects.toThrow();
+  ["no space after the colon", "event:a\ndata: 1\n\n", "not an event"],
+  ["data without an event", "data: 1\n\n", "not an event"],
+  ["an event without data", "event: a\n\n", "not an event"],
+  ["two data lines", "event: a\ndata: 1\ndata: 2\n\n", "not an event"],
+  ["the wrong order", "data: 1\nevent: a\n\n", "not an event"],
+  ["a carriage return", "event: a\ndata: 1\r\n\n", "a carriage return"],
+  ["an extra empty line", "event: a\ndata: 1\n\n\n", "the stream was cut off"],
+  ["data that is not JSON", "event: a\ndata: hello\n\n", "not valid JSON"],
+  ["an end within an event", "event: a\ndata: 1\n", "the stream was cut off"],
+])("collectSse throws on %s", async (_, wire, message) => {
+  await expect(collectSse(stream([bytes(wire)]))).rejects.toThrow(message);
 });
 
 it("collectSse throws on bytes that are not UTF-8", async () => {
   const wire = Buffer.from('event: a\ndata: "\xff"\n\n', "latin1");
-  await expect(collectSse(stream([wire]))).rejects.toThrow();
+  await expect(collectSse(stream([wire]))).rejects.toThrow("not valid for encoding utf-8");
 });
 
 it("collectSse throws on a response that is not an event stream", async () => {

@@ -14,10 +14,11 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 const readNames = async () => new Set((await readDocumentation(root)).map(({ name }) => name));
 
 describe("readDocumentation", () => {
-  it("returns the README and the pages of docs/", async () => {
+  it("returns the README and the pages of docs/ without those of its subfolders", async () => {
     expect(await readNames()).toEqual(new Set(["README.md"]));
     await mkdir(join(root, "docs", "decisions"), { recursive: true });
     await writeFile(join(root, "docs", "api.md"), "# API\n");
+    await writeFile(join(root, "docs", "decisions", "0001.md"), "# Decision\n");
     await writeFile(join(root, "docs", "picture.svg"), "<svg/>");
     expect(await readNames()).toEqual(new Set(["README.md", "docs/api.md"]));
   });

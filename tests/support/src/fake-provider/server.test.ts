@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { nodeFlags, startProcess } from "../process.ts";
 import { defaultTokens, fixedUsage } from "./reply.ts";
 import { type FakeProvider, startFakeProvider } from "./server.ts";
@@ -255,6 +255,13 @@ describe("embeddings", () => {
 
 it("GET /v1/models lists models", async () => {
   expect(await (await fetch(`${provider.url}/models`)).json()).toMatchObject({ object: "list" });
+});
+
+it("the URL has the host on which the fake provider listens", async () => {
+  const local = await startFakeProvider([], { host: "localhost" });
+  onTestFinished(local.close);
+  expect(local.url).toBe(`http://localhost:${local.port}/v1`);
+  expect((await fetch(`${local.url}/models`)).status).toBe(200);
 });
 
 it("the fake provider runs as a process, and takes scripts from its environment and over HTTP", async () => {

@@ -135,7 +135,7 @@ export async function startFakeProvider(
   if (address === null || typeof address === "string") throw new Error("the provider has no port");
   return {
     ...provider,
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `http://${host}:${address.port}/v1`,
     port: address.port,
     close: async () => {
       const closed = once(server.close(), "close");

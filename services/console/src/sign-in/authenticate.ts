@@ -42,7 +42,7 @@ export function createAuthenticate(
     const { authorization } = request.headers;
     if (authorization !== undefined && hasBearerToken(request)) {
       const { workspaceId } = await verifyToken(authorization).catch((error: unknown) => {
-        throw toHttpError(error);
+        throw translateServiceError(error);
       });
       return { authorization, workspaceId };
     }
@@ -54,7 +54,7 @@ export function createAuthenticate(
   };
 }
 
-function toHttpError(error: unknown): unknown {
+function translateServiceError(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   switch (error.kind) {
     case "unavailable":
@@ -73,7 +73,7 @@ export function createCallHook(authenticate: Authenticate, limiter: MemberCallLi
     const { authorization, workspaceId } = await authenticate(request);
     request.forwardedAuthorization = authorization;
     await limiter.enter(workspaceId, bodyOf(request), responseCloseSignal(reply)).catch((error: unknown) => {
-      throw toHttpError(error);
+      throw translateServiceError(error);
     });
   };
 }

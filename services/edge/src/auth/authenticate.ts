@@ -15,7 +15,7 @@ export async function authenticate(deps: AuthDeps, request: FastifyRequest, repl
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const isBadToken = error.code === "authentication_required";
-    throw (isBadToken && (await deps.malformedRequests.count(request, reply))) || toHttpError(error);
+    throw (isBadToken && (await deps.malformedRequests.count(request, reply))) || translateTokenError(error);
   }
 }
 
@@ -24,7 +24,7 @@ export function userBucket({ userId }: Caller): string {
   return `user ${userId}`;
 }
 
-function toHttpError(error: ServiceError): HttpError {
+function translateTokenError(error: ServiceError): HttpError {
   return error.kind === "unavailable"
     ? new HttpError(503, error.code, { "retry-after": "5" }, { cause: error })
     : new HttpError(401, error.code, {}, { cause: error });

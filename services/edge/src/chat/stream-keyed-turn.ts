@@ -19,7 +19,7 @@ import {
   type TurnRequest,
   textPieceAt,
 } from "../turns/index.ts";
-import { HEARTBEAT_MS, type HttpContext, type StreamDeps, toHttpError } from "./stream-turn.ts";
+import { HEARTBEAT_MS, type HttpContext, type StreamDeps, translateTurnError } from "./stream-turn.ts";
 import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
 
 export type KeyedStreamDeps = StreamDeps & {
@@ -119,7 +119,7 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
     return await reply.waitForOpening(stream.clientGoneSignal);
   } catch (error) {
     if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtCap(deps, error);
-    throw toHttpError(error);
+    throw translateTurnError(error);
   }
 }
 
@@ -255,7 +255,7 @@ async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<Stor
     if (found.turn === undefined) throw new RpcError(status.NOT_FOUND, "turn_not_found", "no such turn");
     return found.turn;
   } catch (error) {
-    throw toHttpError(error);
+    throw translateTurnError(error);
   }
 }
 

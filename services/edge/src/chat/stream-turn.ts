@@ -37,14 +37,14 @@ export async function streamTurn(
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     deps.streams.reportTurn(report, stopwatch, reply.request.log);
   } catch (error) {
-    throw toHttpError(error);
+    throw translateTurnError(error);
   } finally {
     stream.release();
   }
 }
 
 /** Translates an RpcError of OpenTurn or FindTurn. Returns any other error unchanged. */
-export function toHttpError(error: unknown): Error {
+export function translateTurnError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
   if (error.status === status.FAILED_PRECONDITION) return new HttpError(409, error.code, {}, { cause: error });

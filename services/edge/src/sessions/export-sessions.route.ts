@@ -9,7 +9,7 @@ import { authenticateOrCountFailure, requireViewer, userBucket } from "../auth/i
 import { endpoint, HttpError } from "../http/index.ts";
 import { enforce, POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
-import { toHttpError } from "./list-sessions.route.ts";
+import { translateSessionQueryError } from "./list-sessions.route.ts";
 import { parseExportQuery } from "./session-query.ts";
 
 const MAX_EXPORTS_PER_WORKSPACE = 2;
@@ -99,7 +99,7 @@ async function* exportParts(
 /** Waits for the first part, so that an error can still change the status. Returns all parts. */
 async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Promise<AsyncGenerator<Uint8Array>> {
   const first = await parts.next().catch((error: unknown) => {
-    throw toHttpError(error);
+    throw translateSessionQueryError(error);
   });
   return (async function* () {
     try {

@@ -25,7 +25,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
       const { sessions, nextPageToken } = await deps.conversation
         .searchSessions({ workspaceId: caller.workspaceId, ...query }, { timeoutMs: SEARCH_TIMEOUT_MS })
         .catch((error: unknown) => {
-          throw toHttpError(error);
+          throw translateSessionQueryError(error);
         });
       reply.header("cache-control", "no-store");
       return { conversations: sessions.map(toJson), next_cursor: nextPageToken === "" ? null : nextPageToken };
@@ -34,7 +34,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
 }
 
 /** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that a query parameter is invalid. */
-export function toHttpError(error: unknown) {
+export function translateSessionQueryError(error: unknown) {
   const isInvalid = error instanceof RpcError && error.status === status.INVALID_ARGUMENT;
   return isInvalid ? invalidParameter({ cause: error }) : unavailable(error);
 }

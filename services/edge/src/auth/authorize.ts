@@ -1,7 +1,7 @@
 import type { Caller } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { addressBucket, HttpError } from "../http/index.ts";
-import { enforce, type Policy, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type Policy, type RateLimiter } from "../rate-limits/index.ts";
 import { type AuthDeps, authenticate } from "./authenticate.ts";
 
 /** Verifies a request's access token. If that fails with 401, counts the request against the policy's limit for the client's address. */
@@ -15,7 +15,7 @@ export async function authenticateOrCountFailure(
     return await authenticate(deps, request, reply);
   } catch (error) {
     if (error instanceof HttpError && error.status === 401)
-      await enforce(deps.limiter, policy, addressBucket(request.ip), reply);
+      await enforceRateLimit(deps.limiter, policy, addressBucket(request.ip), reply);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
-import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
@@ -29,7 +29,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const resume = readResumeHeaders(request.headers);
       const clientBucket = addressBucket(request.ip);
       const policy = resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume;
-      await enforce(deps.limiter, policy, clientBucket, reply);
+      await enforceRateLimit(deps.limiter, policy, clientBucket, reply);
       stopwatch.enter("key");
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");

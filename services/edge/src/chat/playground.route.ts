@@ -3,7 +3,7 @@ import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError, unavailable } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
 import { MAX_TURN_BODY_BYTES, parsePlaygroundRequest } from "./chat-request.ts";
@@ -38,7 +38,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const resume = readResumeHeaders(request.headers);
       const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       const clientBucket = userBucket(caller);
-      await enforce(deps.limiter, policy, clientBucket, reply);
+      await enforceRateLimit(deps.limiter, policy, clientBucket, reply);
       // The bot's lookup is the phase "key", as in POST /api/chat/, which finds the bot by its public key.
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);

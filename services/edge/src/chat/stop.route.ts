@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { authenticate, userBucket } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
-import { enforce, POLICIES } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { ChatDeps } from "./chat.route.ts";
 import { type PlaygroundDeps, resolveBot } from "./playground.route.ts";
 import { parsePlaygroundStopRequest, parseStopRequest } from "./stop-request.ts";
@@ -18,7 +18,7 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     handler: async (request, reply) => {
       const { publicKey, sessionId, target } = parseStopRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);
-      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const scope = { workspaceId, botId, sessionId, source: "widget" as const, caller: "" };
@@ -40,7 +40,7 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
       const caller = await authenticate(deps, request, reply);
       const { userId, workspaceId } = caller;
       const { botSlug, sessionId, target } = parsePlaygroundStopRequest(request.body as Buffer | undefined);
-      await enforce(deps.limiter, POLICIES.playground, userBucket(caller), reply);
+      await enforceRateLimit(deps.limiter, POLICIES.playground, userBucket(caller), reply);
       const botId = await resolveBot(deps, workspaceId, botSlug);
       const scope = { workspaceId, botId, sessionId, source: "playground" as const, caller: userId };
       const outcome = await stopTurn(deps, scope, target);

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
-import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { parseDoctorRequest } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
@@ -26,7 +26,7 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     handler: async (request, reply) => {
       const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);
-      await enforce(deps.limiter, POLICIES.chat, bucket, reply);
+      await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
       const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const stream = deps.streams.open(reply.raw, bucket);

@@ -3,7 +3,7 @@ import { HttpError } from "../http/index.ts";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
 /** Counts a request and sets the rate-limit headers. Throws 429 with Retry-After if the request exceeds the limit. */
-export async function enforce(
+export async function enforceRateLimit(
   limiter: RateLimiter,
   policy: Policy,
   subject: string,

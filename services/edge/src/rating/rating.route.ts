@@ -3,7 +3,7 @@ import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailable } from "../http/index.ts";
-import { enforce, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { parseRatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
@@ -26,7 +26,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     handler: async (request, reply) => {
       const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
       const bucket = addressBucket(request.ip);
-      await enforce(deps.limiter, POLICIES.rating, bucket, reply);
+      await enforceRateLimit(deps.limiter, POLICIES.rating, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       try {

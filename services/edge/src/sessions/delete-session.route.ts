@@ -3,7 +3,7 @@ import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError, unavailable } from "../http/index.ts";
-import { enforce, POLICIES } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { SessionDeps } from "./list-sessions.route.ts";
 import { parseQuery } from "./session-query.ts";
 
@@ -20,7 +20,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
       const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
       parseQuery(request.query, []);
       requireOwner(caller);
-      await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
+      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
       const { workspaceId, userId: member } = caller;
       const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();

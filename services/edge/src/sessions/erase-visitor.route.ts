@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
 import { MAX_VISITOR_ID_CHARACTERS } from "../chat/index.ts";
 import { endpoint, invalidMessage, parseJsonObject, unavailable } from "../http/index.ts";
-import { enforce, POLICIES } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { SessionDeps } from "./list-sessions.route.ts";
 import { parseQuery } from "./session-query.ts";
 
@@ -24,7 +24,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
       parseQuery(request.query, []);
       const visitorId = parseVisitorId(request.body as Buffer | undefined);
       requireOwner(caller);
-      await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
+      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
       const { workspaceId, userId: member } = caller;
       // The conversation service stores one erasure per request id, even if the call is repeated.
       const requestId = randomUUID();

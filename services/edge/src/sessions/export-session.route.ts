@@ -5,7 +5,7 @@ import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCountFailure, userBucket } from "../auth/index.ts";
 import { endpoint, unavailable } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { sessionNotFound } from "./delete-session.route.ts";
 
@@ -25,7 +25,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
     handler: async (request, reply) => {
       const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.export);
       const clientBucket = userBucket(caller);
-      await enforce(deps.limiter, POLICIES.export, clientBucket, reply);
+      await enforceRateLimit(deps.limiter, POLICIES.export, clientBucket, reply);
 
       const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();

@@ -7,7 +7,7 @@ import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
 import { endpoint, HttpError } from "../http/index.ts";
-import { enforce, POLICIES } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
 import { translateSessionQueryError } from "./list-sessions.route.ts";
 import { parseExportQuery } from "./session-query.ts";
@@ -36,7 +36,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         requireViewer(caller);
         const query = parseExportQuery(request.query);
         const clientBucket = userBucket(caller);
-        await enforce(deps.limiter, POLICIES.exports, clientBucket, reply);
+        await enforceRateLimit(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
         const stream = deps.streams.open(reply.raw, clientBucket);
         // No turn writes to this stream. The response holds the slot until it closes.

@@ -3,7 +3,7 @@ import type { ConversationService, FoundSession } from "@parley/rpc/conversation
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
 import { endpoint, unavailable } from "../http/index.ts";
-import { enforce, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { invalidParameter, parseListQuery } from "./session-query.ts";
 
 export type SessionDeps = AuthDeps & { limiter: RateLimiter; conversation: RpcClient<typeof ConversationService> };
@@ -21,7 +21,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
       const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
       requireViewer(caller);
       const query = parseListQuery(request.query);
-      await enforce(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
+      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
       const { sessions, nextPageToken } = await deps.conversation
         .searchSessions({ workspaceId: caller.workspaceId, ...query }, { timeoutMs: SEARCH_TIMEOUT_MS })
         .catch((error: unknown) => {

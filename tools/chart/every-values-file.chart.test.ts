@@ -10,7 +10,7 @@ import { selectorProblems } from "./assertions/selectors.ts";
 import { runHelm } from "./helm.ts";
 import { nameOf, ofKind, workloads } from "./manifest.ts";
 import { CHART, listValuesNames, type Rendered, renderChart, valuesFile } from "./render.ts";
-import { unknownKeys } from "./unknown-keys.ts";
+import { findUnknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
 const names = await listValuesNames();
@@ -75,5 +75,5 @@ describe.each(names)("the chart with %s values", (name) => {
 
 it("renders only keys that Kubernetes knows, with every values file", async () => {
   const all = await Promise.all(names.map((name) => renderChart(name)));
-  expect(await unknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
+  expect(await findUnknownKeys(all.flatMap(({ manifests }) => manifests))).toEqual([]);
 });

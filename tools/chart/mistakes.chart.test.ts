@@ -9,7 +9,7 @@ import { referenceProblems } from "./assertions/references.ts";
 import { selectorProblems } from "./assertions/selectors.ts";
 import { type Manifest, podTemplate } from "./manifest.ts";
 import { renderChart, valuesFile } from "./render.ts";
-import { unknownKeys } from "./unknown-keys.ts";
+import { findUnknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
 // Tests the checks of the other chart tests: each must report a mistake that is made in the rendered chart.
@@ -50,7 +50,9 @@ describe("checks of rendered documents", () => {
     const documents = withMistake("Deployment", "parley-quota", (manifest) => {
       container(manifest).readinesProbe = { grpc: { port: 8084 } };
     });
-    expect(await unknownKeys(documents)).toEqual([expect.stringMatching(/^Deployment parley-quota: .*readinesProbe/)]);
+    expect(await findUnknownKeys(documents)).toEqual([
+      expect.stringMatching(/^Deployment parley-quota: .*readinesProbe/),
+    ]);
   });
 
   it("report a number instead of a string", () => {

@@ -31,14 +31,14 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
   }
   const lookup = createGuardedLookup(isPermitted, resolve);
   // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may have no route to them.
-  const isListed: AddressCheck = (address) => policy.isListed(address);
-  const connectDirectly = createGuardedConnector(isListed, resolve, connectTimeoutMs);
+  const isInAllowList: AddressCheck = (address) => policy.isInAllowList(address);
+  const connectDirectly = createGuardedConnector(isInAllowList, resolve, connectTimeoutMs);
   const connectThroughProxy = createTunnelConnector(proxyUrl, connectTimeoutMs);
   return new Agent({
     connect(target, callback) {
       const host = hostOf(target);
       const connectTo = (addresses: readonly string[]) => {
-        if (addresses.some(isListed)) return connectDirectly(target, callback);
+        if (addresses.some(isInAllowList)) return connectDirectly(target, callback);
         connectThroughProxy(target, addresses, callback);
       };
       if (isIP(host) !== 0) {

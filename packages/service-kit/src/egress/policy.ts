@@ -25,7 +25,7 @@ export class EgressPolicy {
   }
 
   /** Returns whether EGRESS_ALLOW contains the address. */
-  isListed(address: string): boolean {
+  isInAllowList(address: string): boolean {
     const parsed = parseAddress(address);
     return parsed !== undefined && this.#isInAllowList(parsed);
   }

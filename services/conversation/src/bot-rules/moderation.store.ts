@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Pattern } from "@parley/bot-rules/moderation";
 import { type Database, type Queryable, workspaceTransaction } from "@parley/service-kit";
-import type { BotKey } from "./tools.store.ts";
+import type { BotRef } from "./tools.store.ts";
 
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
@@ -15,7 +15,7 @@ const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "app
 /** Stores a pattern. Returns undefined, and stores nothing, if the bot's patterns are no longer `expected`. */
 export async function insertPattern(
   database: Database,
-  { workspaceId, botId }: BotKey,
+  { workspaceId, botId }: BotRef,
   { pattern, reason, fallback, appliesTo }: NewPattern,
   expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
@@ -34,7 +34,7 @@ export async function insertPattern(
 /** Replaces a pattern. Returns undefined, and changes nothing, if the bot's patterns are no longer `expected`. */
 export async function updatePattern(
   database: Database,
-  { workspaceId, botId }: BotKey,
+  { workspaceId, botId }: BotRef,
   { id, pattern, reason, fallback, appliesTo }: StoredPattern,
   expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {

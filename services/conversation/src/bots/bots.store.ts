@@ -14,7 +14,7 @@ export type Bot = {
 };
 
 /** Identifies a bot in the tables. */
-export type BotKey = { workspaceId: string; botId: string };
+export type BotRef = { workspaceId: string; botId: string };
 
 const BOT = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
              created_at AS "createdAt"`;

@@ -1,5 +1,5 @@
 export { readBotConfig } from "./bot-config.store.ts";
 export type { BotConfig, GetBotConfig } from "./bot-configs.service.ts";
 export type { Display } from "./bot-display.ts";
-export type { BotKey } from "./bots.store.ts";
+export type { BotRef } from "./bots.store.ts";
 export { botNotFound, requireBotId } from "./require-bot.service.ts";

@@ -1,5 +1,5 @@
 import { type Database, workspaceTransaction } from "@parley/service-kit";
-import type { BotKey } from "../bots/index.ts";
+import type { BotRef } from "../bots/index.ts";
 
 const MAX_RUNS = 20;
 /** The latest run, and the previous run for comparison. */
@@ -32,7 +32,7 @@ const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_f
 /** Stores a case. Returns `full` if the bot has `limit` cases, otherwise `exists` if it has a case with this question. */
 export async function insertCase(
   database: Database,
-  { workspaceId, botId }: BotKey,
+  { workspaceId, botId }: BotRef,
   { question, document }: Omit<EvaluationCase, "id">,
   limit: number,
 ): Promise<EvaluationCase | "exists" | "full"> {
@@ -56,7 +56,7 @@ export async function insertCase(
 }
 
 /** Oldest first. */
-export async function listCases(database: Database, { workspaceId, botId }: BotKey): Promise<EvaluationCase[]> {
+export async function listCases(database: Database, { workspaceId, botId }: BotRef): Promise<EvaluationCase[]> {
   const { rows } = await database.query<EvaluationCase>(
     `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
     [workspaceId, botId],
@@ -65,7 +65,7 @@ export async function listCases(database: Database, { workspaceId, botId }: BotK
 }
 
 /** Returns false if the bot has no case with this id. */
-export async function deleteCase(database: Database, { workspaceId, botId }: BotKey, caseId: bigint): Promise<boolean> {
+export async function deleteCase(database: Database, { workspaceId, botId }: BotRef, caseId: bigint): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 AND case_id = $3",
     [workspaceId, botId, String(caseId)],
@@ -88,7 +88,7 @@ const INSERT_RUN = `
   RETURNING ${RUN}, results`;
 
 /** Stores a run with the current number of documents. Deletes all but the bot's last 20 runs. */
-export async function insertRun(database: Database, { workspaceId, botId }: BotKey, run: NewRun): Promise<StoredRun> {
+export async function insertRun(database: Database, { workspaceId, botId }: BotRef, run: NewRun): Promise<StoredRun> {
   const { cases, searched, found, semanticFailures, results } = run;
   const values = [workspaceId, botId, cases, searched, found, semanticFailures, JSON.stringify(results)];
   const { rows } = await database.query<StoredRun>(INSERT_RUN, values);
@@ -98,7 +98,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotK
 }
 
 /** Latest first. Only the first two have results. */
-export async function listRuns(database: Database, { workspaceId, botId }: BotKey): Promise<StoredRun[]> {
+export async function listRuns(database: Database, { workspaceId, botId }: BotRef): Promise<StoredRun[]> {
   const { rows } = await database.query<StoredRun>(
     `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
      FROM conversation.evaluation_runs WHERE workspace_id = $1 AND bot_id = $2 ORDER BY run_id DESC LIMIT ${MAX_RUNS}`,
@@ -109,7 +109,7 @@ export async function listRuns(database: Database, { workspaceId, botId }: BotKe
 
 export async function hasDocument(
   database: Database,
-  { workspaceId, botId }: BotKey,
+  { workspaceId, botId }: BotRef,
   document: string,
 ): Promise<boolean> {
   const { rowCount } = await database.query(

@@ -1,4 +1,4 @@
-import type { BotKey } from "../bots/index.ts";
+import type { BotRef } from "../bots/index.ts";
 import type { QuestionSearch } from "../questions/index.ts";
 import type { CaseResult, EvaluationCase, NewRun } from "./evaluations.store.ts";
 
@@ -15,7 +15,7 @@ export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 /** Searches for each case's question and returns the rank of its document. Starts no search after `maxRunMs`. Throws if the signal is aborted. */
 export async function runEvaluation(
   questionSearch: Omit<CaseSearch, "requireSearchTime">,
-  bot: BotKey,
+  bot: BotRef,
   cases: readonly EvaluationCase[],
   { signal, maxRunMs = MAX_RUN_MS }: RunOptions,
 ): Promise<NewRun> {

@@ -1,7 +1,7 @@
 import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { Usage } from "../provider.ts";
-import { createFault } from "./failure.ts";
+import { failureFromReason } from "./failure.ts";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 /** The largest value of the call log's integer columns. */
@@ -50,7 +50,7 @@ export class ChatStreamReader {
     this.#text = "";
     if (this.#failure === undefined) {
       parseMore();
-      if (this.#events.stopReason !== undefined) this.#failure ??= createFault(this.#events.stopReason);
+      if (this.#events.stopReason !== undefined) this.#failure ??= failureFromReason(this.#events.stopReason);
     }
     if (this.#failure !== undefined && !this.isFinished) throw this.#failure;
     return this.#text;
@@ -59,7 +59,7 @@ export class ChatStreamReader {
   #readEvent(name: string | undefined, data: string): void {
     if (this.isDone || this.#failure !== undefined) return;
     // Ignores a gap until an event arrives, so that an HTML page, which has no event, is reported as truncated, not as malformed.
-    if (this.#events.hasGap) this.#failure = createFault("malformed");
+    if (this.#events.hasGap) this.#failure = failureFromReason("malformed");
     else if (data === "[DONE]") {
       this.isDone = true;
       if (this.#hasChoice) this.isFinished = true;
@@ -84,7 +84,7 @@ export class ChatStreamReader {
     if (choices.length === 0) this.#finishIfPossible();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
-    if (!isObject(choice)) throw createFault("malformed");
+    if (!isObject(choice)) throw failureFromReason("malformed");
     this.#hasChoice = true;
     if (choice.finish_reason === "error") throw failureFromStreamError(choice.error);
     const delta = readField(choice, "delta", isObject) ?? {};
@@ -94,7 +94,7 @@ export class ChatStreamReader {
     const toolCalls = readField(delta, "tool_calls", Array.isArray);
     if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
     // A completion with the finish reason `tool_calls` but without tool calls has lost them.
-    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasCalls) throw createFault("malformed");
+    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasCalls) throw failureFromReason("malformed");
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
       this.#hasFinishReason = true;
       this.finishReason = toProviderCode(choice.finish_reason) ?? "";
@@ -115,9 +115,9 @@ function parseObject(data: string): Chunk {
   try {
     value = JSON.parse(data);
   } catch {
-    throw createFault("malformed");
+    throw failureFromReason("malformed");
   }
-  if (!isObject(value)) throw createFault("malformed");
+  if (!isObject(value)) throw failureFromReason("malformed");
   return value;
 }
 
@@ -131,7 +131,7 @@ const isStringOrArray = (value: unknown): value is string | unknown[] => isStrin
 function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
   const value = object[name];
   if (value === undefined || value === null) return undefined;
-  if (!isKind(value)) throw createFault("malformed");
+  if (!isKind(value)) throw failureFromReason("malformed");
   return value;
 }
 
@@ -147,7 +147,7 @@ function readContent(delta: Record<string, unknown>): string {
 }
 
 function readPartText(part: unknown): string {
-  if (!isObject(part)) throw createFault("malformed");
+  if (!isObject(part)) throw failureFromReason("malformed");
   return readField(part, "type", isString) === "text" ? (readField(part, "text", isString) ?? "") : "";
 }
 

@@ -2,7 +2,7 @@ import type { OpenAI } from "openai";
 import { ProviderFailure } from "../failure.ts";
 import { asStreamedResponse, readText } from "../http/response-body.ts";
 import type { EmbeddingRequest, Embeddings } from "../provider.ts";
-import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
+import { failureFromBodyError, failureFromReason, failureFromRequestError } from "./failure.ts";
 
 /** Far larger than any valid response: an Embed call has at most 64 texts (embed.rpc.ts). */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ export function readEmbeddings(text: string, count: number): Embeddings {
     .map(({ index, embedding }, expected) => (index === expected && isVector(embedding) ? embedding : []));
   const [first = []] = vectors;
   if (vectors.length !== count || first.length === 0 || vectors.some(({ length }) => length !== first.length))
-    throw createFault("malformed");
+    throw failureFromReason("malformed");
   const { prompt_tokens: tokens } = asObject(usage);
   return { vectors, tokens: Number.isSafeInteger(tokens) && Number(tokens) > 0 ? Number(tokens) : 0 };
 }

@@ -35,6 +35,6 @@ function isStatusError(error: unknown): error is APIError<number, Headers> {
 }
 
 /** Returns the failure of a provider whose response is unusable, such as `malformed` or `too_large`. */
-export function createFault(reason: string): ProviderFailure {
+export function failureFromReason(reason: string): ProviderFailure {
   return new ProviderFailure("provider_error", reason, { isProviderFault: true });
 }

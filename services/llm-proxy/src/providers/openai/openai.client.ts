@@ -7,7 +7,7 @@ import type { CompletionRequest, Provider } from "../provider.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
-import { createFault, failureFromBodyError, failureFromRequestError } from "./failure.ts";
+import { failureFromBodyError, failureFromReason, failureFromRequestError } from "./failure.ts";
 import { renderMessages } from "./render-messages.ts";
 
 /** How long a response may continue after `[DONE]` before the connection is closed. */
@@ -130,5 +130,5 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
   const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
   stream.abort(READER_STOPPED);
-  throw createFault("not_a_stream");
+  throw failureFromReason("not_a_stream");
 }

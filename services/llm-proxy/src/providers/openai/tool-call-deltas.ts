@@ -1,5 +1,5 @@
 import type { ToolRequest } from "../../tools/index.ts";
-import { createFault } from "./failure.ts";
+import { failureFromReason } from "./failure.ts";
 
 const MAX_CALLS = 64;
 const MAX_ARGUMENTS_CHARACTERS = 64 * 1024;
@@ -29,16 +29,16 @@ export class ToolCallAssembler {
   }
 
   #add(delta: unknown): void {
-    if (!isObject(delta)) throw createFault("malformed");
+    if (!isObject(delta)) throw failureFromReason("malformed");
     const { index, id, function: fields } = delta as Delta;
     const call = this.#findOrStartCall(typeof index === "number" ? index : undefined, typeof id === "string" ? id : "");
     if (fields === undefined || fields === null) return;
-    if (!isObject(fields)) throw createFault("malformed");
+    if (!isObject(fields)) throw failureFromReason("malformed");
     const { name, arguments: args } = fields;
     // Some providers repeat the name in every delta; none splits it.
     if (call.name === "" && typeof name === "string") call.name = name.slice(0, MAX_NAME_CHARACTERS);
     call.arguments += isObject(args) ? JSON.stringify(args) : typeof args === "string" ? args : "";
-    if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw createFault("too_large");
+    if (call.arguments.length > MAX_ARGUMENTS_CHARACTERS) throw failureFromReason("too_large");
   }
 
   /**
@@ -52,7 +52,7 @@ export class ToolCallAssembler {
       existing.id ||= id;
       return existing;
     }
-    if (this.#calls.length >= MAX_CALLS) throw createFault("too_large");
+    if (this.#calls.length >= MAX_CALLS) throw failureFromReason("too_large");
     const call: PartialCall = { index, id, name: "", arguments: "" };
     this.#calls.push(call);
     return call;

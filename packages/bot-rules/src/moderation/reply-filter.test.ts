@@ -29,7 +29,10 @@ async function filterReply(patterns: readonly string[], parts: readonly string[]
   let released = "";
   for (const part of parts) released += await filter.push(part);
   released += await filter.end();
-  return { released, matched: filter.matchedPattern === undefined ? undefined : patterns[filter.matchedPattern] };
+  return {
+    released,
+    matched: filter.matchedPatternIndex === undefined ? undefined : patterns[filter.matchedPatternIndex],
+  };
 }
 
 describe("ReplyFilter", () => {
@@ -107,7 +110,7 @@ describe("ReplyFilter", () => {
   test("releases nothing after a match", async () => {
     const filter = filterOf(["secret"]);
     expect(await filter.push("the secret is ")).toBe("");
-    expect(filter.matchedPattern).toBe(0);
+    expect(filter.matchedPatternIndex).toBe(0);
     expect((await filter.push("quite harmless, really")) + (await filter.end())).toBe("");
   });
 

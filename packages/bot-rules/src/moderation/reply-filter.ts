@@ -20,7 +20,7 @@ const MAX_SLICE_CHARACTERS = 4_000;
  */
 export class ReplyFilter {
   readonly #matchText: MatchText;
-  #matchedPattern: number | undefined;
+  #matchedPatternIndex: number | undefined;
   /** The last cluster of the text so far. Text that follows could still change its normal form. */
   #pending = "";
   #heldPieces: Piece[] = [];
@@ -35,8 +35,8 @@ export class ReplyFilter {
   }
 
   /** Index of the pattern that has matched; undefined if none has. After a match no text is released. */
-  get matchedPattern(): number | undefined {
-    return this.#matchedPattern;
+  get matchedPatternIndex(): number | undefined {
+    return this.#matchedPatternIndex;
   }
 
   /** Adds well-formed text of the reply. Returns the text to release. The caller must await each call before the next one. */
@@ -51,7 +51,7 @@ export class ReplyFilter {
     this.#hold(this.#pending);
     this.#pending = "";
     await this.#search(true);
-    return this.#matchedPattern === undefined ? this.#release(Number.POSITIVE_INFINITY) : "";
+    return this.#matchedPatternIndex === undefined ? this.#release(Number.POSITIVE_INFINITY) : "";
   }
 
   async #pushSlice(slice: string): Promise<string> {
@@ -61,16 +61,16 @@ export class ReplyFilter {
     this.#pending = text.slice(end);
     this.#hold(text.slice(0, end));
     const maxMatchLength = await this.#search(false);
-    return this.#matchedPattern === undefined
+    return this.#matchedPatternIndex === undefined
       ? this.#release(this.#normalisedText.length - this.#contextLength - maxMatchLength)
       : "";
   }
 
   /** Searches the held text and records a match. Returns the length of the longest possible match. */
   async #search(isTextComplete: boolean): Promise<number> {
-    if (this.#matchedPattern !== undefined) return 0;
+    if (this.#matchedPatternIndex !== undefined) return 0;
     const { index, maxMatchLength } = await this.#matchText(this.#normalisedText, this.#contextLength, isTextComplete);
-    if (index >= 0) this.#matchedPattern = index;
+    if (index >= 0) this.#matchedPatternIndex = index;
     return maxMatchLength;
   }
 

@@ -47,7 +47,7 @@ export function moderateCompletion({
   let waitingText = "";
   let matching: Promise<void> | undefined;
   let failure: unknown;
-  const hasStopped = () => filter.matchedPattern !== undefined || failure !== undefined;
+  const hasStopped = () => filter.matchedPatternIndex !== undefined || failure !== undefined;
 
   /** Checks the waiting text against the patterns, then the text that has arrived meanwhile, until no text waits. */
   const matchWaiting = async () => {
@@ -56,7 +56,7 @@ export function moderateCompletion({
         const text = waitingText;
         waitingText = "";
         const released = await filter.push(text);
-        if (filter.matchedPattern === undefined && released !== "") await sink(released);
+        if (filter.matchedPatternIndex === undefined && released !== "") await sink(released);
       }
     } catch (error) {
       failure = error;
@@ -98,8 +98,8 @@ export function moderateCompletion({
     async finish(ending) {
       // Text held back from a failed generation is not sent: a pattern could have matched it together with the missing text.
       await (ending.outcome === "complete" ? sendHeldBackText() : matching);
-      if (filter.matchedPattern !== undefined) {
-        const { reason = "", fallback = "" } = replyPatterns[filter.matchedPattern]?.verdict ?? {};
+      if (filter.matchedPatternIndex !== undefined) {
+        const { reason = "", fallback = "" } = replyPatterns[filter.matchedPatternIndex]?.verdict ?? {};
         return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
       }
       if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };

@@ -31,7 +31,7 @@ import type { CountTokens } from "./generation/meter.ts";
 import { createMetrics } from "./metrics.ts";
 import { ProviderCatalog } from "./providers/catalog.service.ts";
 import { createProviderAdmin } from "./providers/providers.admin.ts";
-import { openKeys } from "./settings/keys.worker.ts";
+import { openSecrets } from "./settings/secrets.worker.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
 import { ToolboxFactory } from "./tools/tools.service.ts";
@@ -52,8 +52,8 @@ export async function start(
     lifecycle,
   );
   const secretOptions = { log, lifecycle, reloadRefusals };
-  const keys = openKeys(config.findSecretSource, secretOptions);
-  const settingsOptions = { ...config, readSecret: keys.read };
+  const secrets = openSecrets(config.findSecretSource, secretOptions);
+  const settingsOptions = { ...config, readSecret: secrets.read };
   const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
   lifecycle.onClose("providers", () => catalog.close());
 
@@ -72,7 +72,12 @@ export async function start(
   void logMissingTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
-  watchSettings(settingsOptions, catalog, { reloads: metrics.configReloads, reloadRefusals }, { keys, log, lifecycle });
+  watchSettings(
+    settingsOptions,
+    catalog,
+    { reloads: metrics.configReloads, reloadRefusals },
+    { secrets, log, lifecycle },
+  );
   const callLog = new CallLog(database, metrics, log, lifecycle);
   const activeGenerations = new ActiveGenerations((count) => metrics.active.set(count));
   const settings = () => catalog.settings;

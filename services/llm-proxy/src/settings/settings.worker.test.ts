@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createLogger, createServiceMetrics, Lifecycle, parseSecretText } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createMetrics } from "../metrics.ts";
-import { openKeys } from "./keys.worker.ts";
+import { openSecrets } from "./secrets.worker.ts";
 import { watchSettings } from "./settings.worker.ts";
 
 const POLL_MS = 1_000;
@@ -28,17 +28,17 @@ function watch() {
   const log = createLogger("test", "silent");
   const lifecycle = new Lifecycle(log);
   const findSecretSource = (name: string) => ({ name, file: join(folder, name), parse: parseSecretText });
-  const keys = openKeys(findSecretSource, { log, lifecycle, reloadRefusals });
+  const secrets = openSecrets(findSecretSource, { log, lifecycle, reloadRefusals });
   const options = {
     llmConfigPath: join(folder, "llm.yaml"),
     isOpenaiConfigured: false,
     openaiBaseUrl: undefined,
     ollamaHost: undefined,
     defaultModel: undefined,
-    readSecret: keys.read,
+    readSecret: secrets.read,
   };
   const applySettings = vi.fn();
-  watchSettings(options, { applySettings }, { reloads, reloadRefusals }, { keys, log, lifecycle });
+  watchSettings(options, { applySettings }, { reloads, reloadRefusals }, { secrets, log, lifecycle });
   const countReloads = async () => {
     const { values } = await reloads.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));

@@ -4,8 +4,8 @@ import type { Metrics } from "../metrics.ts";
 import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
 import { SettingsError } from "./error.ts";
-import type { Keys } from "./keys.worker.ts";
 import { findUnknownModels, parseSettings } from "./parse.ts";
+import type { Secrets } from "./secrets.worker.ts";
 import type { Settings } from "./settings.ts";
 
 export type LoadOptions = ModelEnvironment & { llmConfigPath: string | undefined };
@@ -38,7 +38,7 @@ export function watchSettings(
   options: LoadOptions,
   catalog: Pick<ProviderCatalog, "applySettings">,
   { reloads, reloadRefusals }: { reloads: Metrics["configReloads"]; reloadRefusals: Counter<"file"> },
-  { keys, log, lifecycle }: { keys: Pick<Keys, "onChange">; log: Logger; lifecycle: Lifecycle },
+  { secrets, log, lifecycle }: { secrets: Pick<Secrets, "onChange">; log: Logger; lifecycle: Lifecycle },
 ): void {
   let isRefused = false;
   const apply = ({ isFirst = false, isRetry = false } = {}) => {
@@ -57,7 +57,7 @@ export function watchSettings(
       log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };
-  keys.onChange(() => apply());
+  secrets.onChange(() => apply());
   const { llmConfigPath: path } = options;
   if (path === undefined) return;
   // PromQL's increase() misses the first increment of a series that does not exist yet, so the series starts at 0.

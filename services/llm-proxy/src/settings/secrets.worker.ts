@@ -1,7 +1,7 @@
 import { openSecret, type Secret, type SecretOptions, type SecretSource } from "@parley/service-kit";
 
 /** Reads secrets, such as providers' API keys, by the names of their environment variables. */
-export type Keys = {
+export type Secrets = {
   /** Returns undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
   read(name: string): string | undefined;
   /** Calls the listener after each change of a value that was read. */
@@ -9,7 +9,7 @@ export type Keys = {
 };
 
 /** Opens each secret when it is first read, because a changed LLM_CONFIG may name other secrets. */
-export function openKeys(find: (name: string) => SecretSource<string> | undefined, options: SecretOptions): Keys {
+export function openSecrets(find: (name: string) => SecretSource<string> | undefined, options: SecretOptions): Secrets {
   const secrets = new Map<string, Secret<string>>();
   const listeners: (() => void)[] = [];
   const open = (source: SecretSource<string>) => {

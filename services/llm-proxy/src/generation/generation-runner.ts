@@ -13,7 +13,7 @@ import type {
   GenerationResult,
   NextStep,
 } from "./generation-result.ts";
-import { type CompletionUsage, type CountTokens, meterRounds, sumUsages } from "./meter.ts";
+import { type CountTokens, meterRounds, type RoundUsage, sumUsages } from "./meter.ts";
 import { errorTypeOf } from "./provider-span.ts";
 
 export type GenerationRunnerDeps = Pick<GenerationDeps, "now" | "random"> & {
@@ -106,7 +106,7 @@ export class GenerationRunner {
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
 
-  #recordMetrics(result: GenerationResult, usages: readonly CompletionUsage[]): void {
+  #recordMetrics(result: GenerationResult, usages: readonly RoundUsage[]): void {
     const { generations, queueWait, operations } = this.#deps.metrics;
     const provider = result.provider || "none";
     generations.inc({ provider, outcome: result.outcome });

@@ -10,7 +10,7 @@ import type { AttemptResult } from "./attempt-result.ts";
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
 /** The usage of one round. */
-export type CompletionUsage = GenerationUsage & { candidate: Candidate };
+export type RoundUsage = GenerationUsage & { candidate: Candidate };
 
 /**
  * Counts the tokens of each text with the tokenizer vocabulary of the model's family. Returns undefined if that vocabulary is not published
@@ -28,7 +28,7 @@ const TOKENS_PER_MESSAGE = 4;
 export function meterRounds(
   attempts: readonly AttemptResult[],
   countTokens: CountTokens | undefined,
-): Promise<CompletionUsage[]> {
+): Promise<RoundUsage[]> {
   return Promise.all(findLastAttemptOfRounds(attempts).map((attempt) => meterAttempt(attempt, countTokens)));
 }
 
@@ -53,7 +53,7 @@ function findLastAttemptOfRounds(attempts: readonly AttemptResult[]): AttemptRes
   return [...byRound.values()];
 }
 
-async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<CompletionUsage> {
+async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<RoundUsage> {
   const { request, completion } = attempt;
   const { candidate } = request;
   const { guarded, name } = candidate;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Binaries, createTraversableDir, ensureSharedBinaries, findPackagedBinaries } from "./binaries.ts";
-import { ensureUnprivilegedUser } from "./owner.ts";
 import type { SystemUser } from "./run.ts";
+import { ensureUnprivilegedUser } from "./unprivileged-user.ts";
 
 export interface Installation {
   dataDir: string;

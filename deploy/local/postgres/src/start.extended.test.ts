@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ensureUnprivilegedUser } from "./owner.ts";
 import { isRoot, query, useLocalPostgres } from "./testing/local-postgres.ts";
+import { ensureUnprivilegedUser } from "./unprivileged-user.ts";
 
 const local = useLocalPostgres();
 const { shareDataDir, start, startInChildProcess } = local;

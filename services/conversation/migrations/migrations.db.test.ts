@@ -16,7 +16,7 @@ import { eraseSession } from "../src/sessions/erase-session.store.ts";
 import { renewEdge } from "../src/sweeping/edge-leases.store.ts";
 import { createTestDatabase, ROLE, ROLE_PASSWORD, type TestDatabase } from "../src/testing/database.ts";
 import { addDocument } from "../src/testing/knowledge.ts";
-import { createBot, edgeProcess, newTurn, runTurn } from "../src/testing/turns.ts";
+import { createBot, edgeFields, newTurn, runTurn } from "../src/testing/turns.ts";
 import { openTurn } from "../src/turns/open-turn.store.ts";
 import { storeDeletion } from "../src/workspace-deletions/deletions.store.ts";
 import { migrations } from "./index.ts";
@@ -51,7 +51,7 @@ async function fill() {
     { cases: 1, searched: 1, found: 1, semanticFailures: 0, results },
   );
   const turn = newTurn(bot);
-  await renewEdge(db.database, edgeProcess(turn.edgeId), 30);
+  await renewEdge(db.database, edgeFields(turn.edgeId), 30);
   await runTurn(db.database, turn);
   await db.database.query(
     "INSERT INTO conversation.changes (workspace_id, method, target, changed_fields) VALUES ($1, 'm', '{}', '{}')",

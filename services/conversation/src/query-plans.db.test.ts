@@ -45,7 +45,7 @@ import { renewEdge } from "./sweeping/edge-leases.store.ts";
 import { readSweepMark, sweep } from "./sweeping/sweep.store.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
 import { readKnowledge } from "./testing/knowledge.ts";
-import { createBot, edgeProcess, newClosing, newTurn } from "./testing/turns.ts";
+import { createBot, edgeFields, newClosing, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
@@ -223,7 +223,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       await reviewMessage(database, { workspaceId, sessionId, messageId: String(messageId), review: "bad" });
     },
   ],
-  ["renewing a lease", (database) => renewEdge(database, edgeProcess(randomUUID()), 30)],
+  ["renewing a lease", (database) => renewEdge(database, edgeFields(randomUUID()), 30)],
   ["reading the outbox", (database) => readOutbox(database, { after: positionBefore(), minAgeSeconds: 0, limit: 500 })],
   [
     "reading the outbox after a position",

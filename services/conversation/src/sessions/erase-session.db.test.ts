@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { renewEdge } from "../sweeping/edge-leases.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { createBot, edgeProcess, newClosing, newTurn, runTurn } from "../testing/turns.ts";
+import { createBot, edgeFields, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, findTurnResult } from "../turns/close-turn.store.ts";
 import { findOpenedTurn, openTurn } from "../turns/open-turn.store.ts";
 import { eraseSession } from "./erase-session.store.ts";
@@ -158,7 +158,7 @@ test("eraseSession keeps no content and settles every turn once when turns open 
 test("renewEdge returns the edge's turns that eraseSession has closed", async () => {
   const running = newTurn(bot);
   await openTurn(db.database, running);
-  const edge = edgeProcess(running.edgeId);
+  const edge = edgeFields(running.edgeId);
   expect(await renewEdge(db.database, edge, 30)).toEqual([]);
   await eraseSession(db.database, bot.workspaceId, running.sessionId);
   const { workspaceId, turnId } = running;

@@ -5,37 +5,37 @@ import { useTestSettlement } from "../testing/settlement.ts";
 import { measureOutbox } from "./outbox.store.ts";
 
 const system = useTestSettlement();
-const { newSettler, closeTurns, depth } = system;
+const { newSettler, runTurns, depth } = system;
 
 test("the settler settles pushed turns immediately, in batches of at most 500, and deletes them from the outbox", async () => {
   const settler = newSettler();
-  const closed = await closeTurns(600);
+  const closed = await runTurns(600);
   for (const each of closed) settler.push([each]);
   // The settler was not started, so it does not poll the outbox.
   await expect.poll(depth, { interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(600);
-  expect(system.quota.calls.map((call) => call.length)).toEqual([500, 100]);
+  expect(system.quota.settleCalls.map((call) => call.length)).toEqual([500, 100]);
 });
 
 test("the settler settles the first turn immediately, and all turns that close in the next batch window with one call", async () => {
   const window = Promise.withResolvers<void>();
   const settler = newSettler({ waitForMore: () => window.promise });
-  const closed = await closeTurns(101);
+  const closed = await runTurns(101);
   settler.push(closed.slice(0, 1));
   await expect.poll(depth, { interval: 5 }).toBe(100);
   for (const each of closed.slice(1)) {
     settler.push([each]);
     await nextIteration();
   }
-  expect(system.quota.calls.map((call) => call.length)).toEqual([1]);
+  expect(system.quota.settleCalls.map((call) => call.length)).toEqual([1]);
   window.resolve();
   await expect.poll(depth, { interval: 5 }).toBe(0);
-  expect(system.quota.calls.map((call) => call.length)).toEqual([1, 100]);
+  expect(system.quota.settleCalls.map((call) => call.length)).toEqual([1, 100]);
 });
 
 test("the settler makes at most one call every 50 ms under a steady load", async () => {
   const settler = newSettler();
-  const closed = await closeTurns(100);
+  const closed = await runTurns(100);
   const started = performance.now();
   for (let n = 0; n < closed.length; n += 5) {
     settler.push(closed.slice(n, n + 5));
@@ -44,12 +44,12 @@ test("the settler makes at most one call every 50 ms under a steady load", async
   await expect.poll(depth, { interval: 5 }).toBe(0);
   const windows = Math.ceil((performance.now() - started) / 50);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(100);
-  expect(system.quota.calls.length).toBeLessThanOrEqual(1 + windows);
+  expect(system.quota.settleCalls.length).toBeLessThanOrEqual(1 + windows);
 });
 
 test("the settler settles its queue without a pause when it stops", async () => {
   const settler = newSettler({ waitForMore: (signal) => pause(60_000, signal) });
-  const closed = await closeTurns(30);
+  const closed = await runTurns(30);
   settler.push(closed.slice(0, 10));
   await expect.poll(depth, { interval: 5 }).toBe(20);
   settler.push(closed.slice(10));
@@ -59,7 +59,7 @@ test("the settler settles its queue without a pause when it stops", async () => 
 });
 
 test("the settler settles the turns that a dead process left in the outbox", async () => {
-  await closeTurns(1_200);
+  await runTurns(1_200);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
   newSettler().start();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
@@ -70,7 +70,7 @@ test("the settler keeps turns in the outbox while the quota service is down, and
   const settler = newSettler();
   settler.start();
   system.quota.isUnavailable = true;
-  settler.push(await closeTurns(20));
+  settler.push(await runTurns(20));
   // The settler polls the outbox for turns that are at least 2 s old.
   await expect
     .poll(async () => (await measureOutbox(system.db.database)).oldestSeconds, { timeout: 20_000 })
@@ -82,7 +82,7 @@ test("the settler keeps turns in the outbox while the quota service is down, and
 });
 
 test("two settlers that run concurrently settle every turn of the outbox", async () => {
-  await closeTurns(1_000);
+  await runTurns(1_000);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
@@ -92,7 +92,7 @@ test("two settlers that run concurrently settle every turn of the outbox", async
 test("the settler reports the outbox depth, the age of its oldest turn and the settle lag", async () => {
   const registry = new Registry();
   const settler = newSettler({ registry });
-  const closed = await closeTurns(3);
+  const closed = await runTurns(3);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '90 seconds'");
   // A scrape that waits too long for the database reports NaN.
   await expect.poll(() => registry.metrics()).toContain("parley_outbox_depth 3");

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { useTestSettlement } from "../testing/settlement.ts";
 
 const system = useTestSettlement();
-const { newSettler, closeTurns, depth } = system;
+const { newSettler, runTurns, depth } = system;
 
 test("the settler sends a turn again if quota's response does not contain it, and settles the other turns meanwhile", async () => {
-  const turns = await closeTurns(1_001);
+  const turns = await runTurns(1_001);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 hour'");
   const stuck = turns.slice(0, 501).map((turn) => turn.turnId);
   system.quota.unacknowledged = new Set(stuck);
@@ -27,14 +27,14 @@ test("a replica without the outbox lease settles pushed turns immediately once i
   const other = newSettler();
   other.start();
   system.quota.isSettleUnavailable = true;
-  other.push(await closeTurns(1));
+  other.push(await runTurns(1));
   await sleep(1_500);
   system.quota.isSettleUnavailable = false;
   await expect.poll(depth).toBe(0);
   // Longer than the pause.
   await sleep(3_000);
   const startedAt = performance.now();
-  other.push(await closeTurns(1));
+  other.push(await runTurns(1));
   await expect.poll(depth, { interval: 5 }).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(500);
 });

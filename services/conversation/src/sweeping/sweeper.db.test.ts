@@ -3,7 +3,7 @@ import { createLogger } from "@parley/service-kit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
-import { createBot, edgeProcess, newTurn } from "../testing/turns.ts";
+import { createBot, edgeFields, newTurn } from "../testing/turns.ts";
 import { findTurnResult, type Settlement } from "../turns/close-turn.store.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 import { renewEdge } from "./edge-leases.store.ts";
@@ -37,8 +37,8 @@ const statusOf = async (turnId: string) => (await findTurnResult(db.database, bo
 
 test("a sweep closes the turns of an edge whose lease has lapsed, and puts them into the outbox as void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
-  await renewEdge(db.database, edgeProcess(alive), 30);
-  await renewEdge(db.database, edgeProcess(dead), 30);
+  await renewEdge(db.database, edgeFields(alive), 30);
+  await renewEdge(db.database, edgeFields(dead), 30);
   await db.admin.query("UPDATE conversation.edges SET expires_at = now() - interval '1 second' WHERE edge_id = $1", [
     dead,
   ]);
@@ -65,15 +65,15 @@ test("a sweep keeps a turn that is younger than a lease, so that a new edge's fi
 
 test("a sweep closes a turn that is older than 7 minutes even if its edge has a lease", async () => {
   const edge = randomUUID();
-  await renewEdge(db.database, edgeProcess(edge), 30);
+  await renewEdge(db.database, edgeFields(edge), 30);
   const [young, old] = [await openTurnOf(edge, 415), await openTurnOf(edge, 425)];
   expect((await sweepNow()).map((each) => each.turnId)).toEqual([old]);
   expect(await statusOf(young)).toBe("streaming");
   // Each renewal returns the closed turn again, because the edge may not have received an earlier response.
   const expected = [{ workspaceId: bot.workspaceId, turnId: old }];
-  expect(await renewEdge(db.database, edgeProcess(edge), 30)).toEqual(expected);
-  expect(await renewEdge(db.database, edgeProcess(edge), 30)).toEqual(expected);
-  expect(await renewEdge(db.database, edgeProcess(randomUUID()), 30)).toEqual([]);
+  expect(await renewEdge(db.database, edgeFields(edge), 30)).toEqual(expected);
+  expect(await renewEdge(db.database, edgeFields(edge), 30)).toEqual(expected);
+  expect(await renewEdge(db.database, edgeFields(randomUUID()), 30)).toEqual([]);
 });
 
 test("sweeps that run concurrently close each turn once", async () => {

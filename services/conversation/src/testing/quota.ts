@@ -7,7 +7,7 @@ import { listen } from "@parley/service-kit/testing";
 export type TestQuota = {
   target: string;
   /** The settlements of each Settle call. */
-  calls: Settlement[][];
+  settleCalls: Settlement[][];
   outcomeOf(turnId: string): SettleOutcome | undefined;
   countDone(workspaceId: string): number;
   /** Loses a turn, as after a restore from an older backup. */
@@ -42,7 +42,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       .map((each) => each.turnId);
   const quota: TestQuota = {
     target: "",
-    calls: [],
+    settleCalls: [],
     months: [],
     isUnavailable: false,
     isSettleUnavailable: false,
@@ -79,7 +79,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       getUsage: unimplemented,
       async settle({ settlements }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
-        quota.calls.push(settlements);
+        quota.settleCalls.push(settlements);
         for (const each of settlements) if (!ledger.has(each.turnId)) ledger.set(each.turnId, each);
         const acknowledged = settlements.filter((each) => !quota.unacknowledged.has(each.turnId));
         return { settled: acknowledged.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };

@@ -40,8 +40,8 @@ export function useTestSettlement() {
     return settler;
   }
 
-  /** Opens turns of the bot and closes them. Returns their settlements. */
-  async function closeTurns(count: number) {
+  /** Opens and closes turns of the bot. Returns their settlements. */
+  async function runTurns(count: number) {
     const turns = Array.from({ length: count }, () => newTurn(system.bot));
     await Promise.all(turns.map((turn) => openTurn(system.db.database, turn)));
     return (await Promise.all(turns.map((turn) => closeTurn(system.db.database, newClosing(turn))))).filter(
@@ -51,5 +51,5 @@ export function useTestSettlement() {
 
   const depth = async () => (await measureOutbox(system.db.database)).depth;
 
-  return Object.assign(system, { newSettler, closeTurns, depth });
+  return Object.assign(system, { newSettler, runTurns, depth });
 }

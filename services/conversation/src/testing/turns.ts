@@ -114,5 +114,5 @@ export function closeRequest(
 /** Returns the fields that name a bot in admin requests. */
 export const botFields = (bot: Bot) => ({ workspaceId: bot.workspaceId, botSlug: bot.slug });
 
-/** Returns an edge as in a RenewEdge request. */
-export const edgeProcess = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });
+/** Returns the fields of an edge in a RenewEdge request. */
+export const edgeFields = (edgeId: string) => ({ edgeId, address: "10.0.0.1:8088", token: `token of ${edgeId}` });

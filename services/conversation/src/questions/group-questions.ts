@@ -14,7 +14,7 @@ export type QuestionGroup = {
 };
 
 /**
- * Groups questions with the same stems, regardless of their order, repetition and accents. Sorts the groups by size, the largest first,
+ * Groups questions with the same lexemes, regardless of their order, repetition and accents. Sorts the groups by size, the largest first,
  * then by the latest question. Leaves out messages without lexemes, such as greetings.
  */
 export function groupQuestions(latestFirst: readonly UnansweredQuestion[]): QuestionGroup[] {

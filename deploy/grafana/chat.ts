@@ -39,7 +39,7 @@ export const CHAT: Dashboard = {
         {
           title: "Successful turns",
           shows:
-            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. These do not: a provider's error, a client with too many streams, a workspace with too many messages at once, slow moderation patterns, a block, an exhausted quota and a visitor who leaves.",
+            "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. These do not: an error of the provider, a 503 because a client has too many streams, a 503 because a workspace sends too many messages at once, a 503 because of slow moderation patterns, a message or reply blocked by moderation, an exhausted quota, and a visitor who leaves.",
           normal: "99.9 % or more, the objective.",
           act: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
@@ -255,7 +255,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Circuit breaker",
-          shows: "0: closed. 1: half open, one test request. 2: open, no requests.",
+          shows: "0: closed, requests are sent. 1: half open, one test request at a time. 2: open, no requests.",
           normal: "0.",
           act: "2: see ParleyProviderBreakerOpen, and ParleyProviderDown if turns fail.",
           unit: "short",
@@ -270,7 +270,7 @@ export const CHAT: Dashboard = {
           title: "Generations in progress",
           shows: "Generations that run now, by replica of the llm-proxy.",
           normal: "About the same on each replica.",
-          act: "One replica has most of them: the clients' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
+          act: "One replica has most of them: the edges' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",
           stacked: true,
           queries: [

@@ -157,10 +157,13 @@ export function metricsDocument(): string {
 
 # Metrics
 
-Scrape \`/metrics\` on a service's ops port. The format is Prometheus', or OpenMetrics with exemplars if tracing is on and Prometheus
-accepts it. The names that start with \`gen_ai_\` are those of [OpenTelemetry](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). A model that
+Scrape \`/metrics\` on a service's ops port, which also serves health checks and, except for edge and console, the admin services. The format is Prometheus', or OpenMetrics with exemplars if
+tracing is on and Prometheus accepts OpenMetrics. The names that start with \`gen_ai_\` are those of [OpenTelemetry](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). A model that
 the configuration does not name has the label value \`_OTHER\`. Each series has the label \`service\`. Each service also exports
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
+
+Some terms in the table: a turn is a visitor's message and its reply. A hold is the message that the quota service reserves for a running turn. The conversation
+service puts each closed turn into its outbox, and the quota service then settles it: it counts the message or releases the hold.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
 providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. One metric has a label for the

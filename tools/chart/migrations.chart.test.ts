@@ -19,6 +19,26 @@ it("makes the migrations a PreSync hook of Argo CD, and keeps a failed Job until
   expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
 });
 
+async function renderAnnotations(values: string, ...annotations: string[]) {
+  const sets = annotations.map((annotation) => `migrations.serviceAccountAnnotations.${annotation}`);
+  const { manifests } = await renderChart(values, sets);
+  const account = ofKind(manifests, "ServiceAccount").find((manifest) => nameOf(manifest).endsWith("-migrations"));
+  return account?.metadata.annotations;
+}
+
+it.each([
+  ["with a hook", "minimal"],
+  ["without a hook", "single-namespace-restricted"],
+])("gives the migrations' ServiceAccount its annotations %s", async (_, values) => {
+  const expected = { "example.com/role": "migrations" };
+  expect(await renderAnnotations(values, "example\\.com/role=migrations")).toMatchObject(expected);
+});
+
+it("keeps the hook's annotations of the ServiceAccount if a value sets the same ones", async () => {
+  const changed = await renderAnnotations("minimal", "helm\\.sh/hook-delete-policy=never");
+  expect(changed).toEqual(await renderAnnotations("minimal"));
+});
+
 it("writes the deadline as a whole number, which Kubernetes requires", async () => {
   // Helm reads a number in a values file, as with --set-json, as a float. It prints a float of a million or more with an exponent.
   const flags = ["--set-json", "migrations.activeDeadlineSeconds=1209600"];

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { pickMachineVariables } from "@parley/cli";
+import { pickSystemVariables } from "@parley/cli";
 import { Environment } from "@parley/service-kit/environment";
 import { PORT_COUNT } from "./processes/ports.ts";
 
@@ -97,6 +97,6 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** The environment of every process. The compile cache makes the next start faster. */
-    machineVariables: { ...pickMachineVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
+    systemVariables: { ...pickSystemVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
   });
 }

@@ -13,7 +13,7 @@ export function buildShopSpec({ config, port, edgeUrl, publicKey }: SampleShopIn
   return {
     name: "sample shop",
     args: [...NODE_FLAGS, script],
-    env: { ...config.machineVariables, PORT: String(port), HOST: LOOPBACK, EDGE_URL: edgeUrl, PUBLIC_KEY: publicKey },
+    env: { ...config.systemVariables, PORT: String(port), HOST: LOOPBACK, EDGE_URL: edgeUrl, PUBLIC_KEY: publicKey },
     readyUrl: `http://${LOOPBACK}:${port}/`,
     logPath: join(config.dataDir, "logs", "sample-shop.log"),
     stopTimeoutMs: 5_000,

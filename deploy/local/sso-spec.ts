@@ -14,7 +14,7 @@ export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
     name: "development sign-in",
     args: [...NODE_FLAGS, script],
     env: {
-      ...config.machineVariables,
+      ...config.systemVariables,
       HOST: LOOPBACK,
       PORT: String(ports.sso),
       ISSUER: issuer,

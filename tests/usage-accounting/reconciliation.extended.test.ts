@@ -59,8 +59,8 @@ test("the reconciler settles the hold of a closed turn whose settlement was lost
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A reconciliation compares first the holds, then the turns that were closed at least 1 s ago. The new closed_at keeps the turn out of
-  // the second comparison of a reconciliation that compared the holds before the restore.
+  // A reconciliation compares first the holds, then the turns that were closed at least 1 s ago. If the restore falls between the two, the
+  // comparison of turns would find this turn first, and the repair would not be hold_not_settled. The new closed_at prevents that.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
   await expectNoDifferences(2);
   expect(await countRepairs("hold_not_settled")).toBe(1);

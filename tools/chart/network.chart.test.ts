@@ -58,7 +58,7 @@ it("gives conversation, quota and llm-proxy JWT settings and egress to the ident
   }
 });
 
-it("allows egress to the trace collector from the four services, but not from cli and migrations", async () => {
+it("allows egress to the trace collector from edge, conversation, quota and llm-proxy, but not from cli and migrations", async () => {
   const { manifests } = await renderChart("production");
   for (const name of ["edge", "conversation", "quota", "llm-proxy"])
     expect(externalEgressPorts(manifests, name), name).toContain(4318);

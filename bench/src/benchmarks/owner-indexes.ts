@@ -7,8 +7,8 @@ import { readPostmasterPid, startTestbed, type Testbed } from "../support/testbe
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 /**
- * Indexes that only owners' lists, exports and erasures use. They are all indexes of the migrations 0016, 0033 and 0035 except
- * sessions_uncounted.
+ * Indexes that only owners' lists, exports and erasures use. The migrations 0016, 0033 and 0035 create them, and sessions_uncounted, which is
+ * not in the list.
  */
 const OWNER_INDEXES = [
   "sessions_bot",
@@ -34,7 +34,8 @@ const PAIRS_PER_ROUND = 8;
 export const ownerIndexes: Benchmark = {
   name: "owner-indexes",
   description: `CPU of a turn in the services and PostgreSQL, with the ${OWNER_INDEXES.length} indexes of owners' lists ÷ without them`,
-  hintIfMissed: "too many turns add entries to an index, or the interval includes the goal: repeat with more rounds",
+  hintIfMissed:
+    "too large a share of the turns adds entries to an index; if the interval includes the goal, repeat with more rounds",
   async run({ rounds, scale }, progress) {
     const sides: Testbed[] = [];
     try {

@@ -8,7 +8,7 @@ import type { Secrets } from "../secrets.ts";
 export async function migrateAll(
   databaseUrl: string,
   secrets: Secrets,
-  machineVariables: Readonly<Record<string, string>>,
+  systemVariables: Readonly<Record<string, string>>,
 ): Promise<number> {
   const rolePasswords: Record<MigratedService, string> = {
     conversation: secrets.conversationPassword,
@@ -17,7 +17,7 @@ export async function migrateAll(
   };
   const migrations = await Promise.all(
     MIGRATED_SERVICES.map((service) =>
-      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], machineVariables }),
+      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], systemVariables }),
     ),
   );
   return migrations.flatMap(({ applied }) => applied).length;

@@ -45,7 +45,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
     args: [...NODE_FLAGS, scriptPath(name)],
     env: {
       // For example PATH and HOME.
-      ...config.machineVariables,
+      ...config.systemVariables,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
       ...(HAS_ADMIN_SERVICES[name] && { ADMIN_TOKEN: secrets.adminToken }),

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pickMachineVariables, readConfig } from "./config.ts";
+import { pickSystemVariables, readConfig } from "./config.ts";
 
 describe("readConfig", () => {
   it("resolves files against the directory in which the user ran the package script", () => {
@@ -46,9 +46,9 @@ describe("readConfig", () => {
   });
 });
 
-describe("pickMachineVariables", () => {
+describe("pickSystemVariables", () => {
   it("returns the machine variables that are set, and no other variables", () => {
     const values = { PATH: "/bin", HOME: "/root", ADMIN_TOKEN: "t", OPENAI_API_KEY: "k", SECRET: "s", TZ: "" };
-    expect(pickMachineVariables(values)).toEqual({ PATH: "/bin", HOME: "/root" });
+    expect(pickSystemVariables(values)).toEqual({ PATH: "/bin", HOME: "/root" });
   });
 });

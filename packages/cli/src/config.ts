@@ -8,7 +8,7 @@ import type { ServiceWithAdmin } from "./admin/service.ts";
 export type Config = ReturnType<typeof readConfig>;
 
 /** The variables that child processes inherit. None of them is a secret. */
-const MACHINE_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
+const SYSTEM_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
 
 /** Reads the CLI's environment. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
@@ -52,7 +52,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       quota: environment.optionalText("QUOTA_DATABASE_PASSWORD"),
       "llm-proxy": environment.optionalText("LLM_DATABASE_PASSWORD"),
     },
-    machineVariables: pickMachineVariables(values),
+    systemVariables: pickSystemVariables(values),
     isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
     canMoveCursor: environment.text("TERM", "dumb") !== "dumb",
   });
@@ -71,7 +71,8 @@ function readAdminToken(environment: Environment): string | undefined {
   }
 }
 
-export function pickMachineVariables(values: NodeJS.ProcessEnv): Record<string, string> {
-  const set = MACHINE_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
+/** Returns the variables of the operating system that every child process needs, such as PATH, HOME and TZ. None is a secret. */
+export function pickSystemVariables(values: NodeJS.ProcessEnv): Record<string, string> {
+  const set = SYSTEM_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
   return Object.fromEntries(set);
 }

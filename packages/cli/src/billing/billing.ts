@@ -23,7 +23,7 @@ export type Bill = {
   cost: string;
   /** Calls that used tokens but have no price; `cost` excludes them. */
   unpriced_calls: number;
-  /** Calls whose tokens Parley counted or estimated, because the provider sent no counts or the call log lost the row. */
+  /** Calls without counts of the provider. Parley counted or estimated their tokens, or lost their row in the call log and restored it later. */
   estimated_calls: number;
 };
 

@@ -25,7 +25,7 @@ administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATAB
 }
 
 async function migrateServices({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
-  const { databaseUrl, rolePasswords, machineVariables } = config;
+  const { databaseUrl, rolePasswords, systemVariables } = config;
   if (databaseUrl === undefined) {
     throw new CliError(
       "DATABASE_URL is not set: set it to the database's URL (the local start command migrates its own database)",
@@ -37,7 +37,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
     const migration = await migrateService(service, {
       databaseUrl,
       rolePassword: rolePasswords[service],
-      machineVariables,
+      systemVariables,
     });
     results.push({ service, ...migration });
   }

@@ -12,7 +12,7 @@ export type MigrateRequest = {
   /** The new password of the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
   /** Environment variables to pass on to the child process, such as PATH. */
-  machineVariables: Readonly<Record<string, string>>;
+  systemVariables: Readonly<Record<string, string>>;
 };
 
 export type ServiceMigration = {
@@ -32,7 +32,7 @@ export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=Expe
 export async function migrateService(service: MigratedService, request: MigrateRequest): Promise<ServiceMigration> {
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
-    ...request.machineVariables,
+    ...request.systemVariables,
     DATABASE_URL: request.databaseUrl,
     ...(request.rolePassword !== undefined && { DATABASE_PASSWORD: request.rolePassword }),
   };

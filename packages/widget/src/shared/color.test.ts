@@ -49,7 +49,7 @@ describe("ensureContrast", () => {
 });
 
 describe("parseColor", () => {
-  it("reads upper and lower case, and returns a readable colour for anything else", () => {
+  it("reads upper and lower case, and returns the default colour for any other text", () => {
     expect(parseColor("#FFcc00")).toEqual([255, 204, 0]);
     expect(parseColor("red")).toEqual(parseColor("#2f5fd0"));
     expect(parseColor("")).toEqual(parseColor("#2f5fd0"));

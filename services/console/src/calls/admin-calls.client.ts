@@ -14,7 +14,7 @@ export type AdminCall = {
   signal: AbortSignal;
 };
 
-/** The unchanged response of an admin service. */
+/** The unchanged response of an admin service, or the 503 of a failed call. */
 export type AdminResponse<Body = Buffer> = {
   status: number;
   contentType: string;

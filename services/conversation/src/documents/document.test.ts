@@ -99,7 +99,7 @@ test("splitDocument separates the lines and blocks in a heading, a table cell an
   );
 });
 
-test("splitDocument loses no item, row or line of Markdown that is parsed in several sections", {
+test("splitDocument loses no item, row or line of Markdown that is so long that it is parsed in pieces", {
   timeout: 20_000,
 }, () => {
   const count = 10_000;
@@ -123,9 +123,9 @@ test("splitDocument loses no item, row or line of Markdown that is parsed in sev
 });
 
 test.each([
-  ["a fence with a language inside code", "```md\n```js\ncode()\n```"],
+  ["a code block that contains the line ```js", "```md\n```js\ncode()\n```"],
   ["inline code with three backticks", "```npm install``` installs it."],
-])("splitDocument does not split code after %s", (_, example) => {
+])("splitDocument does not split a code block in a long text after %s", (_, example) => {
   const markdown = [example, "Prose. ".repeat(10_000), "```\n# a comment\nnpm start\n```", "End."].join("\n\n");
   expect(splitDocument("md", markdown).slice(-2)).toEqual([
     { headings: [], text: "```\n# a comment\nnpm start\n```" },

@@ -27,7 +27,8 @@ export type ApiKey = {
   lastUsedOn: string;
 };
 
-const API_KEY = `
+/** The start of a query. Its caller appends a JOIN with the selected keys, `k`. */
+const SELECT_API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
          coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn"
@@ -48,7 +49,7 @@ export async function insertKey(
            AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
          RETURNING *
        )
-       ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+       ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
       [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit],
     );
     return rows[0];
@@ -58,7 +59,7 @@ export async function insertKey(
 /** Lists a workspace's keys that are not revoked and the `maxRevoked` keys that were revoked last, all in the order of their creation. */
 export async function listKeys(database: Database, workspaceId: string, maxRevoked: number): Promise<ApiKey[]> {
   const { rows } = await database.query<ApiKey>(
-    `${API_KEY} JOIN (
+    `${SELECT_API_KEY} JOIN (
        SELECT * FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL
        UNION ALL
        (SELECT * FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NOT NULL
@@ -85,7 +86,7 @@ export async function updateKey(
        UPDATE conversation.api_keys SET allowed_domains = $3
        WHERE public_key = $1 AND $2 IN ('', workspace_id) AND revoked_at IS NULL RETURNING *
      )
-     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+     ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
     [publicKey, workspaceId, allowedDomains],
   );
   return rows[0];
@@ -105,7 +106,7 @@ export async function revokeKey(
        UPDATE conversation.api_keys SET revoked_at = coalesce(revoked_at, now())
        WHERE public_key = $1 AND $2 IN ('', workspace_id) RETURNING *
      )
-     ${API_KEY} JOIN k USING (workspace_id, bot_id)`,
+     ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
     [publicKey, workspaceId],
   );
   return rows[0];

@@ -9,7 +9,7 @@ const system = useTestSystem();
 
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, { timeoutMs: 5_000 });
 
-test("a message that takes too long to match against the patterns is refused, counted and not stored", async () => {
+test("a message that takes too long to match against the patterns is refused and not stored, and a metric counts it", async () => {
   const guarded = await createBot(system.database);
   const { workspaceId, id: botId } = guarded;
   // Inserted directly: the admin service refuses so many large patterns.

@@ -26,8 +26,8 @@ export type StartRefusal = "workspace" | "overload";
  * Limits how many turns are being started concurrently. Starting a turn means opening it and reserving a message of the quota. Turns above the
  * limits wait before any work is done for them, so the other turns end in time.
  *
- * The process has 256 places. A workspace may start a turn only while it is starting fewer turns than there are free places. Workspaces that
- * are stuck, for example because their usage rows are locked, therefore take 64, 64, 64, 32, 16 and so on, and always leave places to others.
+ * The process has 256 places. A workspace may start a turn only while it is starting fewer turns than there are free places. If nine workspaces
+ * are stuck, for example because their usage rows are locked, they therefore take 64, 64, 64, 32, 16, 8, 4, 2 and 1 places, and leave one.
  */
 export class TurnStartLimiter {
   #starting = 0;
@@ -48,7 +48,8 @@ export class TurnStartLimiter {
   /**
    * Waits until a turn of the workspace may start. The caller must call the returned function when the turn has started or failed; further
    * calls have no effect. Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has
-   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the signal is aborted.
+   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the
+   * signal is aborted while the turn waits.
    */
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };

@@ -97,7 +97,7 @@ test("adds no row for a turn whose own row is being stored", async () => {
   if (row === undefined) throw new Error("no row");
   await proxy.database.query("DELETE FROM llm.calls WHERE turn_id = $1", [turnId]);
   const log = createLogger("test", "silent");
-  const service = openDatabase({ url: proxy.databaseUrl, applicationName: "test", maxConnections: 2 }, log);
+  const serviceDatabase = openDatabase({ url: proxy.databaseUrl, applicationName: "test", maxConnections: 2 }, log);
   /** Waits until `count` statements wait for locks. */
   const untilWaiting = (count: number) => {
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -108,16 +108,16 @@ test("adds no row for a turn whose own row is being stored", async () => {
     // While this row of another turn is not committed, the insertCalls below waits, because its row has the same primary key.
     await blocking.query("BEGIN");
     await insertCalls(blocking, [{ ...row, turnId: randomUUID() }]);
-    const inserted = insertCalls(service, [row]);
+    const inserted = insertCalls(serviceDatabase, [row]);
     await untilWaiting(1);
-    const filled = fill([{ turnId, closedAt: closedAt() }], 0, "ws_test", service);
+    const filled = fill([{ turnId, closedAt: closedAt() }], 0, "ws_test", serviceDatabase);
     await Promise.race([filled, untilWaiting(2)]);
     await blocking.query("ROLLBACK");
     await inserted;
     expect(await filled).toBe(0);
   } finally {
     blocking.release();
-    await service.end();
+    await serviceDatabase.end();
   }
   expect(await proxy.rowsOf("ws_test", turnId)).toEqual([row]);
 });

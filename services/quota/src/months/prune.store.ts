@@ -5,7 +5,7 @@ import type { Database } from "@parley/service-kit";
 
 /**
  * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
- * deletes the reservations of the rows' turns. Returns the number of deleted ledger rows.
+ * deletes the turns' reservations that are no longer held, and those of the month's adjusted turns. Returns the number of deleted ledger rows.
  */
 export async function pruneLedger(
   database: Database,
@@ -18,7 +18,7 @@ export async function pruneLedger(
   return rows[0]?.pruned ?? null;
 }
 
-/** Deletes up to `limit` void reservations that are older than `minAgeDays`. Returns their number. */
+/** Deletes up to `limit` void reservations that were settled at least `minAgeDays` ago and have no adjustment. Returns their number. */
 export async function pruneVoidReservations(
   database: Database,
   { minAgeDays, limit }: { minAgeDays: number; limit: number },

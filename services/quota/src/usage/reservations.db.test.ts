@@ -146,7 +146,7 @@ describe("Settle", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 0, holds: 0 });
   });
 
-  test("counts a done turn without a hold in the month that the caller sends", async () => {
+  test("if a done turn has no hold, counts it in the month that the caller sends", async () => {
     const workspace = await createWorkspace(quota, 10);
     const turn = randomUUID();
     for (let i = 0; i < 2; i++) await settle(quota.database, [settlement(workspace, turn, "done", "2026-03")]);

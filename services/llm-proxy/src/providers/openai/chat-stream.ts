@@ -18,7 +18,7 @@ export class ChatStreamReader {
   /** Set if the model finishes without a tool call while the stream is still open. Later choices are ignored. */
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
-  isDone: boolean = false;
+  hasDoneMarker: boolean = false;
   /** The provider's finish reason; empty until it arrives, or if it is not a machine-readable code. */
   finishReason: string = "";
   usage: Usage | undefined;
@@ -57,11 +57,11 @@ export class ChatStreamReader {
   }
 
   #readEvent(name: string | undefined, data: string): void {
-    if (this.isDone || this.#failure !== undefined) return;
+    if (this.hasDoneMarker || this.#failure !== undefined) return;
     // Ignores a gap until an event arrives, so that an HTML page, which has no event, is reported as truncated, not as malformed.
     if (this.#events.hasGap) this.#failure = failureFromReason("malformed");
     else if (data === "[DONE]") {
-      this.isDone = true;
+      this.hasDoneMarker = true;
       if (this.#hasChoice) this.isFinished = true;
     } else this.#readChunk(name, data);
   }

@@ -25,7 +25,7 @@ function read(body: Uint8Array, bytesPerRead: number): Outcome {
   const wellFormed = new WellFormedTextBuffer();
   let text = "";
   try {
-    for (let at = 0; at < body.length && !reader.isDone; at += bytesPerRead)
+    for (let at = 0; at < body.length && !reader.hasDoneMarker; at += bytesPerRead)
       text += wellFormed.push(reader.feed(body.subarray(at, at + bytesPerRead)));
     text += wellFormed.push(reader.end()) + wellFormed.flush();
     return { text, isComplete: true };

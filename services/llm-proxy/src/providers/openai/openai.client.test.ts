@@ -451,7 +451,7 @@ describe("after [DONE]", () => {
     };
     for (let request = 0; request < 3; request++) {
       expect(await readTexts()).toEqual(["all"]);
-      // In steps, so that the client reads the rest even if a busy machine stops this process for longer than 200 ms.
+      // Not one wait of 200 ms: after a pause of this process, its timer could fire before the client has read the rest.
       for (let step = 0; step < 20; step++) await sleep(10);
     }
     expect(connections).toBe(1);

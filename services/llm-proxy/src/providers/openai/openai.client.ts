@@ -67,7 +67,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       reportFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.
       await roomAvailable;
-      if (chat.isDone) break;
+      if (chat.hasDoneMarker) break;
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
@@ -76,7 +76,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     reportFinish(chat, request);
     await roomAvailable;
   } finally {
-    if (chat.isDone) void body.drain(DRAIN_MS);
+    if (chat.hasDoneMarker) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);
   }
 }

@@ -308,7 +308,7 @@ describe("parley knowledge", () => {
     ]);
   });
 
-  it("stops at an error that affects all documents, and names the document", async () => {
+  it("when an error affects all documents, stops at the first document and names it", async () => {
     const args = ["knowledge", "add", "first.md", "last.md", ...workspaceArgs()];
     const unknownBot = await runCliInProcess([...args, "--bot", "nobody", "--json"], env, dir);
     expect(unknownBot.code).toBe(1);

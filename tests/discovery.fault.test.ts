@@ -105,8 +105,8 @@ async function startReplica(host: string): Promise<void> {
 }
 
 /**
- * Runs `count` concurrent turns and returns how many calls each of the first two replicas received meanwhile. Counts all methods, because
- * the edge also calls GetWorkspace from time to time, to learn whether quota responds.
+ * Runs `count` concurrent turns and returns how many calls each of the first two replicas received meanwhile. Counts all methods: the edge
+ * also calls GetWorkspace from time to time to check whether quota responds, and this call takes a place in the round robin.
  */
 async function runTurnsAndCountCalls(count: number): Promise<number[]> {
   const readCounts = () => Promise.all([countCalls(REPLICAS[0], "\\w+"), countCalls(REPLICAS[1], "\\w+")]);

@@ -115,7 +115,7 @@ describe("parley explain of a completed reply", () => {
     const { explanation } = await chatAndExplain(tenant);
     // The tokens take 2 s. A busy machine may delay the first one.
     expect(phaseMs(explanation, "tokens")).toBeGreaterThanOrEqual(1_500);
-    // close_ms counts from the end of the reply. If it included the phases, it would be longer than this one.
+    // close_ms counts from the end of the reply. If it included the phases, it would be longer than the tokens phase.
     expect(explanation.close_ms).toBeLessThan(phaseMs(explanation, "tokens"));
   });
 
@@ -210,7 +210,7 @@ describe("parley explain of an unsuccessful reply", () => {
     });
     const { result, explanation } = await chatAndExplain(tenant, {
       fields: { message: "so rude" },
-      until: ({ phases }) => phases > 0,
+      until: ({ phaseCount }) => phaseCount > 0,
     });
     expect(explanation).toMatchObject({
       status: "blocked",

@@ -114,7 +114,7 @@ test("parley logout during a refresh deletes and revokes the refreshed login", a
   await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("parley login stores the new login only after a command has stored its refresh of the previous one", async () => {
+test("parley login stores its new login only after another command has finished refreshing the previous login", async () => {
   await signIn();
   const before = await readFile(path, "utf8");
   // The lock of a command that refreshes the login.

@@ -48,7 +48,8 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
     "INSERT INTO conversation.workspace_deletions (workspace_id, deleted_at) VALUES ($1, now() - interval '31 days')",
     [other],
   );
-  // The conversation service erases deleted workspaces when it starts, and then hourly. It marks all of them before it erases the first one.
+  // When it starts, and then hourly, the conversation service erases the workspaces deleted more than 30 days ago. It sets erasing_at for all of
+  // them before it erases the first one. So once `other` is erased, a missing erasing_at proves that this run skips the tenant's workspace.
   const replica = await system.startReplica("conversation");
   const countErasures = () =>
     queryFirstRow<{ begun: number; finished: number }>(

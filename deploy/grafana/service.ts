@@ -171,7 +171,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user, the session or the reply has too many streams. `process`: the edge has too many. `workspace`: too many messages of one workspace wait for their turns to start. `overload`: too many of all workspaces wait. `draining`: the edge is stopping.",
+            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many messages of one workspace wait for their turns to start. `overload`: too many messages wait, because all workspaces together start too many turns. `draining`: the edge is stopping.",
           normal: "None, except `draining` during a rollout.",
           act: "`process`: see ParleyStreamsRefused. `overload`: add edges, or a faster database. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",

@@ -7,7 +7,7 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { expect, it, onTestFinished } from "vitest";
 import { describeDemo, ensureDemo } from "./demo.ts";
 
-/** Returns a `callAdmin` that calls these clients. The keys are the services. */
+/** Returns a `callAdmin` that calls fake clients. `clients` maps each service to its client. */
 function createCaller(clients: ReadonlyMap<unknown, object>): CallAdmin {
   return (async (service: unknown, call: (client: unknown) => unknown) => {
     const client = clients.get(service);
@@ -22,7 +22,7 @@ it("ensureDemo returns undefined and creates nothing if the demo's workspace is 
   expect(await ensureDemo(callAdmin, "/nowhere")).toBeUndefined();
 });
 
-/** Runs ensureDemo when the demo's bot has a key for the domain. Returns the key that ensureDemo selects or creates. */
+/** Runs ensureDemo for a demo bot with one key, which allows `domain`. Returns the key that ensureDemo selects or creates. */
 async function findDemoKey(domain: string): Promise<string | undefined> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));

@@ -17,7 +17,7 @@ type DocumentChanges = { added: number; updated: number; removed: number };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
-/** Matches an allowed domain that covers the sample shop: http://localhost, with any port. */
+/** Matches localhost without a port. This allowed domain covers every port of http://localhost, including the sample shop's. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
 /** The digests of the sent documents by name. They detect changes, because the service stores only the extracted text. */
 const DIGESTS_FILE = "demo-documents.json";

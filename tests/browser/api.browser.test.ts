@@ -145,7 +145,7 @@ describeInBrowser("window.Parley", (fixture) => {
     await eventually(() => widget.texts()).toEqual(["quick ask", "Done."]);
   });
 
-  it("opens on load with data-open without taking the focus, but not with data-open=false", async () => {
+  it("opens on load without taking the focus if data-open is set, and stays closed if data-open is false", async () => {
     const widget = await fixture.visit({ attributes: { "data-open": "" } });
     await widget.input.waitFor();
     expect(await widget.focusedName()).not.toBe("Your message");

@@ -24,7 +24,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.heading("Keys").waitFor();
   });
 
-  it("shows the sign-in page, which returns to the screen, when the owner's sign-in session has ended", async () => {
+  it("when the owner's sign-in session has ended, shows the sign-in page with the screen's path in return_to", async () => {
     const { page } = await openConsole(fixture);
     await page.signIn();
     for (const path of ["**/api/batch", "**/auth/refresh"])
@@ -276,7 +276,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("uploads one document at a time, also if files are dropped twice", async () => {
+  it("uploads one document at a time, even if more files are dropped during an upload", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");

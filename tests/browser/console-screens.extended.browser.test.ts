@@ -116,7 +116,7 @@ describeInBrowser("console screens", (fixture) => {
   }
 
   it("shows the whole name of the bot in the filters at 375 px", async () => {
-    // The option contains the short name only if another bot has the same name.
+    // The option contains the slug only if another bot has the same name.
     const bot = await addBot(fixture.service);
     await addBot(fixture.service);
     const { page } = await openConsole(fixture, { viewport: SIZES["375 px"] });

@@ -82,7 +82,7 @@ describeInBrowser("console", (fixture) => {
   }, 150_000);
 
   it.each(["Usage", "Unanswered questions"])(
-    "shows a section's field beside its label if %s is opened first",
+    "shows the field beside its label on both screens if %s is opened first",
     async (first) => {
       const bot = await addBot(fixture.service);
       const { page } = await openConsole(fixture);

@@ -137,7 +137,7 @@ describeInBrowser("continuity", (fixture) => {
     expect(sessions[2]).not.toBe(sessions[0]);
   });
 
-  it("continues an answer in the new session on the next page, and still shows why the session is new", async () => {
+  it("on the next page, continues the answer of a new session and still shows why the session is new", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.refuseChat(404, "session_not_found");

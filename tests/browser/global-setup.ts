@@ -5,7 +5,7 @@ import { createDatabase, isMet, reportMissing } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
 import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
-import { provideServer } from "../system/global-setup.ts";
+import { providePostgres } from "../system/global-setup.ts";
 import { startSystem } from "../system/system.ts";
 import { replyTo } from "./replies.ts";
 
@@ -35,12 +35,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (!isMet("chromium")) return async () => undefined;
 
   const widgetDir = await mkdtemp(join(tmpdir(), "parley-widget-"));
-  const [server, consoleSso] = await Promise.all([
-    provideServer(project),
+  const [postgres, consoleSso] = await Promise.all([
+    providePostgres(project),
     startDevelopmentSso(),
     buildWidget(widgetDir),
   ]);
-  const { postgresUrl: serverUrl, migratedDatabase: template } = server;
+  const { postgresUrl: serverUrl, migratedDatabase: template } = postgres;
   const system = await startSystem({
     script: replyTo,
     database: await createDatabase(undefined, { serverUrl, template }),
@@ -77,7 +77,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await consoleProcess.stop();
     await system.stop();
     await consoleSso.stop();
-    await server.release();
+    await postgres.release();
     await rm(widgetDir, { recursive: true });
   };
 }

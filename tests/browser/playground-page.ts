@@ -1,7 +1,10 @@
 import type { BrowserFixture } from "./fixture.ts";
 import { WidgetPage } from "./widget-page.ts";
 
-/** Opens a bot's playground in a new browser context and enters the access token. */
+/**
+ * Opens a bot's playground in a new browser context and enters the access token. The page has no widget: tests use `widgetPage` only for the
+ * page's requests, problems and accessibility checks.
+ */
 export async function openPlayground(fixture: BrowserFixture, slug = fixture.service.bot.slug) {
   const page = await (await fixture.newContext()).newPage();
   const widgetPage = new WidgetPage(page, fixture.service.url);

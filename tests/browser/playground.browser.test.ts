@@ -80,7 +80,7 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => message.inputValue()).toBe("");
   });
 
-  it("shows why an access token is refused with the message in its field again, and stops a reply", async () => {
+  it("shows why an access token is refused and puts the message back into its field, and stops a reply", async () => {
     const { page, ask, status } = await open();
     const message = page.getByLabel("Message", { exact: true });
     await page.getByLabel("Access token").fill("nonsense");

@@ -46,5 +46,6 @@ const isBalanced =
 console.log(isBalanced ? "usage reconciles" : "USAGE DOES NOT RECONCILE");
 const late = result.faults.filter((fault) => fault.slowestRecoverySeconds > fault.maxRecoverySeconds);
 for (const { fault, maxRecoverySeconds } of late) console.log(`NO REPLY WITHIN ${maxRecoverySeconds} S: ${fault}`);
-if (result.shortRestores > 0) console.log(`${result.shortRestores} BACKUPS WERE RESTORED AFTER FEWER THAN 50 REPLIES`);
-process.exit(isBalanced && late.length === 0 && result.shortRestores === 0 ? 0 : 1);
+if (result.restoresAfterFewReplies > 0)
+  console.log(`${result.restoresAfterFewReplies} BACKUPS WERE RESTORED AFTER FEWER THAN 50 REPLIES`);
+process.exit(isBalanced && late.length === 0 && result.restoresAfterFewReplies === 0 ? 0 : 1);

@@ -23,10 +23,10 @@ export type Explanation = {
 export const phaseMs = ({ phases }: Explanation, name: string) => phases.find((phase) => phase.name === name)?.ms ?? 0;
 
 /** The numbers of phases and model calls that are stored for a turn. `settledAt` is empty until the turn is settled. */
-export type TurnRecords = { phases: number; settledAt: string; calls: number };
+export type TurnRecords = { phaseCount: number; settledAt: string; callCount: number };
 
 export const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
-export const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.calls > 0;
+export const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.callCount > 0;
 
 export function createExplainer(get: () => { system: System; env: Record<string, string> }) {
   const explain = (messageId: unknown, { workspaceId }: Tenant) =>
@@ -39,7 +39,7 @@ export function createExplainer(get: () => { system: System; env: Record<string,
       get().system.admin.usageAccounting.getTurnEntry(turnKey),
       get().system.admin.callLog.listCalls(turnKey),
     ]);
-    return { phases: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", calls: calls.length };
+    return { phaseCount: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", callCount: calls.length };
   }
 
   /** Waits until a reply's records satisfy `until`. Then runs `parley explain` and checks that the phases add up to the wall time. */

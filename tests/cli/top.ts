@@ -33,7 +33,7 @@ export async function prepareTop({ system, env }: { system: System; env: Record<
 
 /** Runs a command in a terminal until the test has finished. */
 export function openTop(env: Record<string, string>, command = TOP_COMMAND): Terminal {
-  // The machine may set NO_COLOR. An empty value has no effect.
+  // The machine may set NO_COLOR, which turns colours off. An empty value leaves them on.
   const terminal = openTerminal(command, { TERM: "xterm-256color", NO_COLOR: "", ...env });
   onTestFinished(() => terminal.kill());
   return terminal;

@@ -26,6 +26,7 @@ const OTHERS = {
   "the provider": { namespace: "backends", app: "provider", port: 9999 },
   "another pod's port 443": { namespace: "backends", app: "visitors", port: 443 },
 };
+/** A Service with port 443. Network policies see the API server's own port, 6443, which no component may reach. */
 const API_SERVER = "the API server";
 
 /** The permitted connections of each pod. The edge may reach port 443 of any address, because the identity provider may have any address. */

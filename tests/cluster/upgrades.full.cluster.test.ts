@@ -26,6 +26,7 @@ describe("upgrades to a version with new migrations on a real cluster", () => {
     return row.trim().split("|");
   }
 
+  // The second value is the section of upgrades.md whose command the test runs. "" is the part before the first section.
   it.each([
     ["upgrade to the next version", ""],
     ["rollback to this version after the next version's migrations", "Rolling back"],

@@ -103,7 +103,7 @@ describe("sign-in", () => {
 });
 
 describe("a token that expires soon", () => {
-  // Every refresh asks the identity provider, because the token is valid for less than two minutes.
+  // A refresh keeps a token that is valid for more than two minutes. This TTL is shorter, so every refresh asks the identity provider.
   const TTL_SECONDS = 100;
   const resources = new AsyncDisposableStack();
   let shortConsole: ConsoleProcess;
@@ -349,7 +349,7 @@ describe("the owner API", () => {
     expect((await fetch(consoleProcess.url + path)).status).toBe(401);
   });
 
-  it("does not send the owner's token to a host that the request's target names", async () => {
+  it("does not send the owner's token to the host of an absolute URL in the request line", async () => {
     const { hostname, port } = new URL(consoleProcess.url);
     const received: string[] = [];
     const other = createServer(({ headers }, response) => {

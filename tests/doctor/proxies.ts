@@ -50,7 +50,7 @@ export async function startProxies(edges: Edges, certificates: Certificates): Pr
   const proxied = (directives: string, edge = edges.good, from = "127.0.0.2", forwarded = FORWARDED) =>
     `location / { proxy_pass http://127.0.0.1:${edge}; proxy_bind ${from}; ${forwarded} ${directives} }`;
   const tls = ({ cert, key }: CertificateFiles) => `ssl_certificate ${cert}; ssl_certificate_key ${key};`;
-  const bodies: Record<ServerName, string> = {
+  const serverDirectives: Record<ServerName, string> = {
     healthy: proxied(""),
     healthyTls: tls(certificates.good) + proxied("proxy_http_version 1.1; proxy_buffering off;"),
     buffering: tls(certificates.good) + proxied("proxy_ignore_headers X-Accel-Buffering;"),
@@ -70,11 +70,11 @@ export async function startProxies(edges: Edges, certificates: Certificates): Pr
     redirecting: "return 301 https://elsewhere.example$request_uri;",
     backendDown: proxied("", closedPort),
   };
-  const isTls = (server: ServerName) => bodies[server].startsWith("ssl_");
+  const isTls = (server: ServerName) => serverDirectives[server].startsWith("ssl_");
   const { stop } = await runNginx(portOf("healthy"), () =>
     SERVER_NAMES.map((server) => {
       const listenOptions = HTTP2_SERVERS.includes(server) ? "ssl http2" : isTls(server) ? "ssl" : "";
-      return `server { listen 127.0.0.1:${portOf(server)} ${listenOptions}; ${bodies[server]} }`;
+      return `server { listen 127.0.0.1:${portOf(server)} ${listenOptions}; ${serverDirectives[server]} }`;
     }).join("\n"),
   );
   return { url: (server) => `${isTls(server) ? "https" : "http"}://127.0.0.1:${portOf(server)}`, stop };

@@ -8,7 +8,7 @@ import { TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 /** The chart's memory limit for the conversation service, and the part of it that must stay free. */
 const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
-/** The limit for the neighbour's p99 with the attack divided by its p99 without the attack. */
+/** The limit for the neighbour's p99 during the attack, as a multiple of its p99 without the attack. */
 const MAX_RATIO = 1.2;
 /** The percentiles are over the times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
@@ -70,9 +70,9 @@ test(
         `round ${round}: p99 ${p99(timesWithoutAttack).toFixed(1)} ms, with the attack ${p99(timesWithAttack).toFixed(1)} ms, ratio ${ratio().toFixed(2)}`,
       );
     }
-    const countMatches = (labels: Record<string, string>) =>
+    const countPatternJobs = (labels: Record<string, string>) =>
       readMetric(system.conversation, "parley_moderation_duration_seconds_count", labels);
-    const refused = (await countMatches({})) - (await countMatches({ result: "ok" }));
+    const refused = (await countPatternJobs({})) - (await countPatternJobs({ result: "ok" }));
     console.info(
       `${refused} of ${statuses.length} attacking messages refused; memory ${quietMiB.toFixed(0)} MiB, with the attack ${maxMiB.toFixed(0)} of ${MEMORY_LIMIT_MIB} MiB`,
     );

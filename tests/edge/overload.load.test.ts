@@ -52,11 +52,11 @@ test("of ten messages that waited 10 s for a database connection and were refuse
     "SELECT count(*)::integer AS turns FROM conversation.turns WHERE workspace_id = $1 AND status <> 'done'",
     [tenant.workspaceId],
   );
-  // The pool has one connection for calls. The statement that waits on this connection may still run when the lock is released.
+  // The pool has one connection for calls. The statement that uses it waits for the lock, and may still run when the lock is released.
   expect(turns).toBeLessThanOrEqual(1);
 }, 60_000);
 
-test("messages whose visitors leave before their turns start open no turns", async () => {
+test("a message opens no turn if its visitor leaves before the turn starts", async () => {
   const system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   onTestFinished(() => system.stop());
   const [edge] = system.edges;
@@ -88,7 +88,7 @@ test("messages whose visitors leave before their turns start open no turns", asy
   expect(await countTurns()).toEqual({ turns: 66 });
 }, 60_000);
 
-test("1,064 messages of a workspace whose usage row is locked wait; its further messages get 503, and another workspace gets replies", async () => {
+test("if a workspace's usage row is locked, 64 of its messages start, 1,000 wait and further ones get 503, and another workspace gets replies", async () => {
   const system = await startSystem({
     env: { edge: TRUST_FORWARDED_FOR },
     // The provider serves all messages concurrently.

@@ -50,7 +50,7 @@ export type Composition = {
   container(service: string): Promise<string>;
 };
 
-/** Returns a composition with its own project name and ports, and the fake provider. Does not build or start anything. */
+/** Returns a composition that has its own project name and ports and uses the fake provider. Does not build or start anything. */
 export async function defineComposition(): Promise<Composition> {
   // The ports are consecutive.
   const [edge = 0] = await freePorts(9);

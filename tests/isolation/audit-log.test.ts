@@ -24,7 +24,7 @@ afterAll(() => system?.stop());
 
 const summary = ({ member, method, target, changedFields }: Change) => ({ member, method, target, changedFields });
 
-test("the audit log names the member or the operator of each change, its target and the changed fields, and no content", async () => {
+test("the audit log names the member (empty for the operator), the target and the changed fields of each change, and no content", async () => {
   const { workspaceId, botSlug, publicKey, bots, keys, changes, quotaChanges } = await createOwner(system);
   const startedAt = Date.now();
   await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
@@ -208,7 +208,7 @@ test("the audit log names a changed key and pattern, and neither the domains nor
   ]);
 });
 
-test("a change that cannot be recorded fails with change_not_recorded, and the service logs the change", async () => {
+test("if a change cannot be recorded, the call fails with change_not_recorded, and the service logs the change", async () => {
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
   const bots = createClient(BotAdminService, createOpsTransport(conversation, token));

@@ -163,7 +163,7 @@ async function connectOwner({ workspaceId }: Tenant) {
   };
 }
 
-test("every admin method declares the callers in ACCESS", () => {
+test("the proto options of every admin method permit the callers that ACCESS lists", () => {
   const declared = ADMIN_METHODS.map((method) => {
     const { scope, role } = accessOf(method);
     return [nameOf(method), scope === AdminScope.OPERATOR ? "operator" : AdminRole[role]?.toLowerCase()];

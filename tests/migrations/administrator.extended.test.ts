@@ -172,9 +172,14 @@ function defineTests(start: () => Promise<Server>): void {
       expect(`${stdout}${stderr}`).toMatch(/^\w+: up to date\n$/);
     }
     for (const [, schema] of SERVICES) {
-      const { now, next } = await versionsOf({ url: superuserUrl() }, schema);
-      const target = { url: urlOf("parley_admin"), schema, role: `parley_${schema}`, migrations: [...now, ...next] };
-      expect((await migrate(target)).applied).toEqual(next.map(({ name }) => name));
+      const { currentMigrations, nextMigrations } = await versionsOf({ url: superuserUrl() }, schema);
+      const target = {
+        url: urlOf("parley_admin"),
+        schema,
+        role: `parley_${schema}`,
+        migrations: [...currentMigrations, ...nextMigrations],
+      };
+      expect((await migrate(target)).applied).toEqual(nextMigrations.map(({ name }) => name));
     }
     await expectUsable();
   });

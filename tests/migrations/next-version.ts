@@ -5,9 +5,9 @@ import { nextVersionMigrations } from "./next-migrations.ts";
 
 export type Versions = {
   /** This version's migrations. They are applied already, so only their names matter. */
-  now: Migration[];
+  currentMigrations: Migration[];
   /** The migrations that the next version adds. */
-  next: Migration[];
+  nextMigrations: Migration[];
 };
 
 /** Reads this version's migrations from a migrated database, and generates those of a next version. */
@@ -18,8 +18,8 @@ export async function versionsOf(database: Pick<TestDatabase, "url">, schema: st
             (SELECT array_agg(tablename::text ORDER BY 1) FROM pg_tables
              WHERE schemaname = '${schema}' AND tablename NOT LIKE 'migrations%') AS tables`,
   );
-  const now = applied.map((name): Migration => ({ name, up: refuse, down: refuse }));
-  return { now, next: nextVersionMigrations(schema, tables) };
+  const currentMigrations = applied.map((name): Migration => ({ name, up: refuse, down: refuse }));
+  return { currentMigrations, nextMigrations: nextVersionMigrations(schema, tables) };
 }
 
 const refuse = () => Promise.reject(new Error("the test must not run this version's migrations"));

@@ -28,28 +28,34 @@ describe.each([
   const runServiceMigrations = () => migrateAsProcess(service, database.url, SERVICE_ROLE_PASSWORD);
 
   test("exits 0 on a newer schema that this version can use", async () => {
-    const { now, next } = await versionsOf(database, schema);
-    await migrate(target([...now, ...next]));
+    const { currentMigrations, nextMigrations } = await versionsOf(database, schema);
+    await migrate(target([...currentMigrations, ...nextMigrations]));
     const newerSchema = (newest: string) => ({
       code: 0,
       stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
       stderr: "",
     });
     expect(await runServiceMigrations()).toEqual(newerSchema("9001_next_things"));
-    await migrate(target([...now, ...next, contractionMigration(schema, { oldestVersion: "0.1.0" })]));
+    await migrate(
+      target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
+    );
     expect(await runServiceMigrations()).toEqual(newerSchema("9002_contraction"));
     const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
     expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
     await revertMigrations(
-      target([...now, ...next, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
-      1 + next.length,
+      target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
+      1 + nextMigrations.length,
     );
     expect(await runServiceMigrations()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
   test("exits 1 on a schema that requires a newer version, until the schema is rolled back", async () => {
-    const { now, next } = await versionsOf(database, schema);
-    const contracted = target([...now, ...next, contractionMigration(schema, { oldestVersion: "99.1.0" })]);
+    const { currentMigrations, nextMigrations } = await versionsOf(database, schema);
+    const contracted = target([
+      ...currentMigrations,
+      ...nextMigrations,
+      contractionMigration(schema, { oldestVersion: "99.1.0" }),
+    ]);
     await migrate(contracted);
     const { code, stdout, stderr } = await runServiceMigrations();
     expect([code, stdout]).toEqual([1, ""]);
@@ -61,6 +67,6 @@ describe.each([
     );
     await revertMigrations(contracted, 1);
     expect((await runServiceMigrations()).code).toBe(0);
-    await revertMigrations(target([...now, ...next]), next.length);
+    await revertMigrations(target([...currentMigrations, ...nextMigrations]), nextMigrations.length);
   });
 });

@@ -38,8 +38,13 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 function migrationTarget(schema: Schema) {
-  const { now, next } = versions[schema];
-  return { url: system.database.url, schema, role: `parley_${schema}`, migrations: [...now, ...next] };
+  const { currentMigrations, nextMigrations } = versions[schema];
+  return {
+    url: system.database.url,
+    schema,
+    role: `parley_${schema}`,
+    migrations: [...currentMigrations, ...nextMigrations],
+  };
 }
 
 /** Retries `work` after a lock timeout, as an installation's migration Job does. */
@@ -60,7 +65,8 @@ async function migrateToNextVersion(): Promise<void> {
 async function rollBackNextVersion(): Promise<void> {
   for (const schema of SCHEMAS) {
     // Rolls back one migration per call, so that a retry does not repeat a successful rollback.
-    for (const _ of versions[schema].next) await retryLockTimeouts(() => revertMigrations(migrationTarget(schema), 1));
+    for (const _ of versions[schema].nextMigrations)
+      await retryLockTimeouts(() => revertMigrations(migrationTarget(schema), 1));
   }
 }
 
@@ -117,7 +123,7 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
 
 test("a migration to the next version's schema and the rollback cause no error under load, and this version runs on the next version's schema", async () => {
   // The last migration of each schema creates a table. Each of the others adds the column next_count to one table.
-  const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].next).length - SCHEMAS.length;
+  const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].nextMigrations).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(
       await runUnderLoad(async () => {
@@ -139,12 +145,14 @@ test("a migration to the next version's schema and the rollback cause no error u
 
 test("a migration gives up on a locked table after 2 s, and the traffic that waits behind the migration gets no error", async () => {
   // Applies the migrations that precede the locked table's migration, so that each measured attempt only waits for the lock.
-  const { now, next } = versions.conversation;
-  const earlier = next.slice(
+  const { currentMigrations, nextMigrations } = versions.conversation;
+  const earlier = nextMigrations.slice(
     0,
-    next.findIndex(({ name }) => name === "9000_messages"),
+    nextMigrations.findIndex(({ name }) => name === "9000_messages"),
   );
-  await retryLockTimeouts(() => migrate({ ...migrationTarget("conversation"), migrations: [...now, ...earlier] }));
+  await retryLockTimeouts(() =>
+    migrate({ ...migrationTarget("conversation"), migrations: [...currentMigrations, ...earlier] }),
+  );
   const endRead = await holdLocks(system.database, "SELECT FROM conversation.messages LIMIT 1");
   const waitsMs: number[] = [];
   const load = await runUnderLoad(async () => {

@@ -29,7 +29,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
   const createLargeTenant = (model: string) => createTenant(admin, { plan: "large", model });
-  const [slow, down, recovering, guarded, revoked, capped] = await Promise.all([
+  const [slow, down, working, guarded, revoked, capped] = await Promise.all([
     createLargeTenant("slow:first-6000"),
     createLargeTenant("flaky:status-503"),
     createLargeTenant("flaky:default"),
@@ -62,8 +62,8 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
     {
       name: "provider down",
       inject: async (repaired) => startChats(down, 2, repaired),
-      // The first successful call closes the circuit breaker.
-      repair: () => waitUntil(async () => isComplete(await visit(system.url(), recovering))),
+      // This tenant's model has the same provider and works: its first successful call closes the circuit breaker.
+      repair: () => waitUntil(async () => isComplete(await visit(system.url(), working))),
       // The bots have no other model, so their turns fail.
       alerts: [
         { alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } },

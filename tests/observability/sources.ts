@@ -51,8 +51,8 @@ export function withoutThreshold(expr: string): string {
 const BACKGROUND_DELAY = "30m";
 
 /**
- * Returns a copy of the cause alerts that fires within seconds, with the real thresholds. Alerts about background work keep their 30 minutes,
- * so they never fire in a test. The label `fast` identifies the copy.
+ * Returns a copy of the cause alerts with the real thresholds, but with windows and delays of seconds. Alerts about background work keep their
+ * delay of 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
  */
 export function fastCauseAlerts(): string {
   const causes = readRuleGroups().filter(({ name }) => name === "parley-causes");

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 beforeEach(() => system.provider.reset());
 
-const { edgeAt, follow, newMessage, open, read, readPart, statusOf, stop } = createReplyClient(() => ({
+const { edgeAt, follow, newMessage, open, read, readCharacters, statusOf, stop } = createReplyClient(() => ({
   system,
   tenant,
 }));
@@ -56,9 +56,9 @@ describe("a reply without readers", () => {
     const edge = await system.startEdge({ DETACHED_REPLY_MS: "2000" });
     system.provider.script(() => SLOW_REPLY);
     const abandoned = newMessage();
-    await readPart(edge, abandoned, 3);
+    await readCharacters(edge, abandoned, 3);
     const resumed = newMessage();
-    const { id } = await readPart(edge, resumed, 3);
+    const { id } = await readCharacters(edge, resumed, 3);
     // Long enough for the edge to detect that both readers have left.
     await sleep(700);
     expect((await read(edge, resumed, id)).done).toMatchObject({ finish_reason: "stop" });
@@ -73,7 +73,7 @@ describe("a reply without readers", () => {
   test("completes during the drain of its edge, and the drain disconnects the readers of other edges' replies", async () => {
     const edge = await system.startEdge({});
     const message = newMessage();
-    await readPart(edge, message, 3);
+    await readCharacters(edge, message, 3);
     const elsewhere = newMessage();
     const opener = await open(edgeAt(0), elsewhere);
     const remote = await follow(edge, elsewhere);
@@ -86,7 +86,7 @@ describe("a reply without readers", () => {
   test("ends as an error when its edge's drain is over", async () => {
     const edge = await system.startEdge({ DRAIN_MS: "300" });
     const message = newMessage();
-    await readPart(edge, message, 3);
+    await readCharacters(edge, message, 3);
     await edge.stop();
     const end = await read(edgeAt(0), message);
     expect(end.done).toMatchObject({ finish_reason: "error" });

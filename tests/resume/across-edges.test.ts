@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 beforeEach(() => system.provider.reset());
 
-const { edgeAt, newMessage, open, read, readPart, send, statusOf, stop } = createReplyClient(() => ({
+const { edgeAt, newMessage, open, read, readCharacters, send, statusOf, stop } = createReplyClient(() => ({
   system,
   tenant,
 }));
@@ -77,7 +77,7 @@ describe("a reply that another edge runs", () => {
 
   test("continues after Last-Event-ID", async () => {
     const message = newMessage();
-    const part = await readPart(edgeAt(0), message, 9);
+    const part = await readCharacters(edgeAt(0), message, 9);
     const rest = await read(edgeAt(1), message, part.id);
     expect(part.text + rest.text).toBe(TEXT);
     expect(rest.done).toMatchObject({ finish_reason: "stop" });
@@ -90,7 +90,7 @@ describe("a reply that another edge runs", () => {
 
   test("cannot be continued from an offset beyond its text", async () => {
     const message = newMessage();
-    const { id } = await readPart(edgeAt(0), message, 3);
+    const { id } = await readCharacters(edgeAt(0), message, 3);
     const response = await send(edgeAt(1), message, `${id.split("-")[0]}-9999`);
     expect([response.status, await response.json()]).toEqual([400, { error: "invalid_last_event_id" }]);
   });
@@ -155,7 +155,7 @@ describe("the port between edges", () => {
     }
   }
 
-  test("answers calls with its token and the ids of a running turn", async () => {
+  test("accepts calls that send its token and the ids of a running turn", async () => {
     const { turnId, edgeId, lease, opener } = await startReply();
     const fields = { edgeId, workspaceId: tenant.workspaceId, turnId, offset: 0 };
     expect(await codesOf(lease.address, `Bearer ${lease.token}`, fields)).toEqual(["answered", "answered"]);
@@ -211,7 +211,7 @@ describe("the port between edges", () => {
 describe("a reply without readers", () => {
   test("completes and is counted", async () => {
     const message = newMessage();
-    await readPart(edgeAt(0), message, 3);
+    await readCharacters(edgeAt(0), message, 3);
     await expect.poll(() => statusOf(message), { timeout: WAIT_MS }).toBe("done");
     expect((await read(edgeAt(1), message)).text).toBe(TEXT);
   });

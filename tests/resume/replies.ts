@@ -68,7 +68,7 @@ export function createReplyClient(get: () => TwoEdges) {
   }
 
   /** Reads events until the text has at least `length` characters, then disconnects. */
-  async function readPart(
+  async function readCharacters(
     edge: ServiceProcess,
     message: Message,
     length: number,
@@ -100,7 +100,7 @@ export function createReplyClient(get: () => TwoEdges) {
     return status;
   }
 
-  return { edgeAt, newMessage, send, read, open, follow, readPart, stop, statusOf };
+  return { edgeAt, newMessage, send, read, open, follow, readCharacters, stop, statusOf };
 }
 
 async function readEvents(response: Response, onToken: () => void): Promise<void> {

@@ -17,10 +17,10 @@ export async function readDistribution(): Promise<Distribution> {
   const page = await readFile(PAGE, "utf8");
   const sql = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map((match) => match[1] ?? "").join("\n");
   const calls = [...sql.matchAll(/SELECT create_(reference|distributed)_table\('([\w.]+)'(?:, '(\w+)')?/g)];
-  const tablesOf = (kind: string) => calls.filter((call) => call[1] === kind);
+  const callsOf = (kind: string) => calls.filter((call) => call[1] === kind);
   return {
-    reference: tablesOf("reference").map(([, , table = ""]) => table),
-    distributed: tablesOf("distributed").map(([, , table = "", column = ""]) => ({ table, column })),
+    reference: callsOf("reference").map(([, , table = ""]) => table),
+    distributed: callsOf("distributed").map(([, , table = "", column = ""]) => ({ table, column })),
     all: calls.map(([, , table = ""]) => table),
   };
 }

@@ -10,7 +10,7 @@ declare module "vitest" {
   }
 }
 
-/** The test run's PostgreSQL server, for one Vitest project. */
+/** A Vitest project's access to the PostgreSQL server, which all projects of the test run share. */
 export type SharedServer = {
   postgresUrl: string;
   migratedDatabase: string;
@@ -26,11 +26,11 @@ const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<
 
 /** The global setup of a project that needs nothing but the server. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  return (await provideServer(project)).release;
+  return (await providePostgres(project)).release;
 }
 
 /** Provides a project with the server's URL and the migrated database. The first call starts the server. */
-export async function provideServer(project: TestProject): Promise<SharedServer> {
+export async function providePostgres(project: TestProject): Promise<SharedServer> {
   shared[SERVER] ??= { server: start(project), users: 0 };
   const current = shared[SERVER];
   current.users++;

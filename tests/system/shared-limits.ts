@@ -4,10 +4,10 @@ import type { ServiceProcess } from "./processes.ts";
 const MAX_ATTEMPTS = 10;
 
 /**
- * Runs `work` up to MAX_ATTEMPTS times, until no edge decides a rate limit alone during a run. On an overloaded machine, an edge does so when
- * Redis misses its deadline of 50 ms. Throws if one does so in every run.
+ * Runs `work`, and runs it again if an edge decided a rate limit without Redis during the run. On an overloaded machine, this happens when
+ * Redis misses its deadline of 50 ms. Throws if it happens in MAX_ATTEMPTS runs.
  */
-export async function repeatUntilRedisDecides<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
+export async function retryIfRedisIsTooSlow<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const before = await countLocalDecisions(edges);
     const result = await work();

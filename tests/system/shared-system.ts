@@ -2,7 +2,7 @@ import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
 import { createAdminClients } from "./admin.ts";
-import { provideServer } from "./global-setup.ts";
+import { providePostgres } from "./global-setup.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { connectSso, type Sso, type SsoClient } from "./servers/sso.ts";
 import { createReplicas, type Replicas, type ServiceEnvironments, type System, startSystem } from "./system.ts";
@@ -10,8 +10,8 @@ import { createReplicas, type Replicas, type ServiceEnvironments, type System, s
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
 
 /**
- * A system whose database, services, identity provider and fake provider several test files use at the same time. Each file starts edges and
- * replicas of its own.
+ * A system that several test files use at the same time. They share its database, services, identity provider and fake provider. Each file
+ * starts edges and replicas of its own.
  */
 export type SharedSystem = Replicas &
   Pick<System, "admin"> & {
@@ -35,7 +35,7 @@ declare module "vitest" {
 
 /** The setup of the Vitest project `system`: starts the shared system without an edge. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await provideServer(project);
+  const server = await providePostgres(project);
   const { postgresUrl: serverUrl, migratedDatabase: template } = server;
   const database = await createDatabase(undefined, { serverUrl, template });
   const system = await startSystem({ edges: 0, database });

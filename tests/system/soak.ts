@@ -21,6 +21,7 @@ export type SoakResult = {
   incomplete: number;
   /** Number of streams that the edges still count as open after all visits. */
   openStreams: number;
+  /** Counts of turns and charges in the database after the load. */
   balance: Balance;
   /** Each service's resident memory: [milliseconds since the start, bytes]. */
   memory: Record<string, [number, number][]>;

@@ -58,7 +58,7 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   await fault();
   const endedAt = performance.now();
   const repliesAtEnd = countOutcomes(visits).stop ?? 0;
-  // There are more replies than visitors, so at least one of these replies began after the fault's end.
+  // At the fault's end, each visitor had at most one unfinished reply. So of more replies than visitors, at least one began later.
   await expect
     .poll(() => (countOutcomes(visits).stop ?? 0) - repliesAtEnd, { timeout: RECOVERY_SECONDS * 1_000 })
     .toBeGreaterThan(VISITORS);
@@ -76,7 +76,7 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
 
 test("visitors get whole replies again within 30 s after all connections to the database were silently dropped, and usage reconciles", async () => {
   await expectRecovery(async () => {
-    for (const proxy of Object.values(proxies)) proxy.stallOpen();
+    for (const proxy of Object.values(proxies)) proxy.stallOpenConnections();
   });
 }, 300_000);
 

@@ -8,7 +8,7 @@ import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../
 
 const TURNS = quickOrFull(600, 10_000);
 const VISITORS = 24;
-/** The RPCs that lose responses: those of a turn, and RenewEdge. Generate loses only its final status, so the turn is still done. */
+/** The RPCs that lose responses: those of a turn, and RenewEdge. Generate loses only its final status, so the turn still ends as done. */
 const LOSSY_RPCS = {
   conversation: ["ResolveKey", "RenewEdge", "OpenTurn", "CloseTurn"],
   quota: ["Reserve", "Settle"],
@@ -88,7 +88,7 @@ test(`each of ${TURNS} turns is stored and counted once when every tenth respons
   }
 }, 1_800_000);
 
-test("a quota service that refuses every Reserve gets only slightly more calls than visitors send messages", async () => {
+test("if the quota service refuses every Reserve, it receives only slightly more Reserve calls than there are messages", async () => {
   await system.quota.stop();
   await system.quota.start({ PARLEY_FAILPOINTS: "quota.Reserve.before=lose%100" });
   const countCalls = () => countLostResponses(system.quota, "Reserve");

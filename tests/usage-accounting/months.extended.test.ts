@@ -17,8 +17,8 @@ let system: System;
 let tenant: Tenant;
 beforeAll(async () => {
   system = await startSystem({
-    // An interval of 1 s makes the conversation service try to close months every 5 s. The minimum age keeps the reconciler from correcting
-    // the unknown turns that the tests add.
+    // The conversation service tries to close months once in five intervals of the reconciler, here every 5 s. The minimum age keeps the
+    // reconciler from correcting the unknown turns that the tests add.
     env: { conversation: { LOG_LEVEL: "error", RECONCILE_EVERY_SECONDS: "1", RECONCILE_MIN_AGE_SECONDS: "3600" } },
   });
   tenant = await createTenant(system.admin);

@@ -117,7 +117,7 @@ test("parley audit --repair repairs differences on demand and prints each repair
   const restore = await backUp("quota");
   await completeTurns(1);
   await restore();
-  const held = await holdUnknownTurn("11 minutes");
+  const heldTurnId = await holdUnknownTurn("11 minutes");
   expect(await auditExitCode()).toBe(1);
   const env = cliEnv(system);
   const workspace = ["--workspace", tenant.workspaceId];
@@ -131,7 +131,7 @@ test("parley audit --repair repairs differences on demand and prints each repair
   await expect.poll(repair, { timeout: REPAIR_TIMEOUT_MS }).toBe(2);
   expect(repaired).toEqual(
     expect.arrayContaining([
-      { workspace_id: tenant.workspaceId, turn_id: held, kind: "held_without_turn", action: "void" },
+      { workspace_id: tenant.workspaceId, turn_id: heldTurnId, kind: "held_without_turn", action: "void" },
       { workspace_id: tenant.workspaceId, turn_id: expect.any(String), kind: "reply_not_counted", action: "settle" },
     ]),
   );

@@ -37,7 +37,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(all).toEqual([...new Set(all)]);
   });
 
-  it("has no selector that selects no pod, and lets only PodMonitors select pods of other components", () => {
+  it("has only selectors that select a pod; only a PodMonitor may select pods of another component", () => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
   });
 

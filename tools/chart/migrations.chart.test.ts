@@ -29,18 +29,18 @@ async function renderAnnotations(values: string, ...annotations: string[]) {
 it.each([
   ["with a hook", "minimal"],
   ["without a hook", "single-namespace-restricted"],
-])("gives the migrations' ServiceAccount its annotations %s", async (_, values) => {
+])("%s, the migrations' ServiceAccount gets the annotations that the values set", async (_, values) => {
   const expected = { "example.com/role": "migrations" };
   expect(await renderAnnotations(values, "example\\.com/role=migrations")).toMatchObject(expected);
 });
 
-it("keeps the hook's annotations of the ServiceAccount if a value sets the same ones", async () => {
+it("does not let a value replace a hook annotation of the ServiceAccount", async () => {
   const changed = await renderAnnotations("minimal", "helm\\.sh/hook-delete-policy=never");
   expect(changed).toEqual(await renderAnnotations("minimal"));
 });
 
 it("writes the deadline as a whole number, which Kubernetes requires", async () => {
-  // Helm reads a number in a values file, as with --set-json, as a float. It prints a float of a million or more with an exponent.
+  // Helm reads the numbers of a values file and of --set-json as floats. It prints a float of a million or more with an exponent.
   const flags = ["--set-json", "migrations.activeDeadlineSeconds=1209600"];
   const { output } = await runHelmTemplate("minimal", [], flags);
   expect(/activeDeadlineSeconds: (.*)/.exec(output)?.[1]).toBe("1209600");

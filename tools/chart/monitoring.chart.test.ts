@@ -125,12 +125,12 @@ it("renders each dashboard in a ConfigMap with the label that Grafana's sidecar 
   expect(new Set(files)).toEqual(new Set(Object.keys(DASHBOARDS).map((name) => `${name}.json`)));
   for (const file of files) {
     const { panels } = JSON.parse(await readFile(join(folder, file), "utf8")) as { panels: object[] };
-    const own = JSON.stringify(panels).replaceAll(
+    const expectedPanels = JSON.stringify(panels).replaceAll(
       String.raw`namespace=~\"$namespace\"`,
       String.raw`namespace=\"chat\", release=\"parley\"`,
     );
     expect(JSON.parse(dashboards.get(`chat-parley-${file}`) ?? "")).toMatchObject({
-      panels: JSON.parse(own) as object[],
+      panels: JSON.parse(expectedPanels) as object[],
     });
   }
 });

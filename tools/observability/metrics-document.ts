@@ -162,7 +162,7 @@ tracing is on and Prometheus accepts OpenMetrics. The names that start with \`ge
 the configuration does not name has the label value \`_OTHER\`. Each series has the label \`service\`. Each service also exports
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
 
-Some terms in the table: a turn is a visitor's message and its reply. A hold is the message that the quota service reserves for a running turn. The conversation
+Some terms in the table: a turn is a visitor's message and its reply. A hold reserves one message of the workspace's quota for a running turn. The conversation
 service puts each closed turn into its outbox, and the quota service then settles it: it counts the message or releases the hold.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,

@@ -56,7 +56,7 @@ async function runRound(streams: number, tokens: number): Promise<{ lost: number
     const [edge = 0] = testbed.servicePids();
     await warmUp(testbed);
     const load = startLoad(parleyLoad(testbed, shape));
-    await load.warm;
+    await load.ready;
     const before = residentBytes(edge);
     const { result, peak } = await measurePeak(
       () => residentBytes(edge),
@@ -73,6 +73,6 @@ async function runRound(streams: number, tokens: number): Promise<{ lost: number
 async function warmUp(testbed: Testbed): Promise<void> {
   const tenant = await createTenant(testbed.system.admin, { model: "openai:tokens-100" });
   const load = startLoad(parleyLoad({ ...testbed, tenant }, { callers: 16, turns: 400, warmUpTurns: 0 }));
-  await load.warm;
+  await load.ready;
   await load.run();
 }

@@ -106,11 +106,11 @@ export const footprint: Benchmark = {
 async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: LoadShape): Promise<Round> {
   const { redisUrl } = testbed;
   const { url } = testbed.system.database;
-  const server = await readPostmasterPid(url);
+  const postmasterPid = await readPostmasterPid(url);
   const storedBefore = await readStoredBytes(url);
-  const before = await readCounters(url, server, redisUrl);
+  const before = await readCounters(url, postmasterPid, redisUrl);
   await measureLoad(parleyLoad(testbed, shape), []);
-  const after = await readCounters(url, server, redisUrl);
+  const after = await readCounters(url, postmasterPid, redisUrl);
   const storedAfter = await readStoredBytes(url);
   const perTurn = (name: keyof typeof before) => (after[name] - before[name]) / shape.turns;
   return {
@@ -123,14 +123,14 @@ async function measureRound(testbed: Testbed, emptyRedisBytes: number, shape: Lo
 }
 
 /** CPU times and WAL are running totals. Redis's memory and number of keys are current values. */
-async function readCounters(url: string, server: number, redisUrl: string) {
+async function readCounters(url: string, postmasterPid: number, redisUrl: string) {
   const [wal] = await queryRows<{ bytes: number }>(
     url,
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes",
   );
   const redis = await readRedisInfo(redisUrl);
   return {
-    databaseCpuMs: familyCpuMs(server),
+    databaseCpuMs: familyCpuMs(postmasterPid),
     walBytes: wal?.bytes ?? Number.NaN,
     redisCpuMs: (redis("used_cpu_user") + redis("used_cpu_sys")) * 1_000,
     redisBytes: redis("used_memory"),

@@ -132,7 +132,7 @@ async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<numb
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds per sweep. Passes no `openedSince`, so old turns are not skipped. */
+/** Returns the mean milliseconds per sweep, with the query that the sweeper runs before it. Passes no `openedSince`, so old turns are not skipped. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {

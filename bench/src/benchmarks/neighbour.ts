@@ -70,7 +70,7 @@ const ATTACK_KINDS: AttackKind[] = [
 export const neighbour: Benchmark = {
   name: "neighbour",
   description:
-    "p99 of another workspace's chats with ÷ without an attack, p99 of another client at the edge, and memory of the attacked process",
+    "p99 of another workspace's chats with ÷ without an attack, p99 of another client's health checks, and memory of the attacked process",
   hintIfMissed: "the attack's client, the services and the neighbour share the machine's cores",
   async run(runOptions, progress) {
     const figures: Figure[] = [];

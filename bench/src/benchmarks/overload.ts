@@ -59,7 +59,7 @@ export const overload: Benchmark = {
 /** Returns the peak in turns per second. */
 async function measurePeak(testbed: Testbed, turns: number): Promise<number> {
   const load = startLoad(parleyLoad(testbed, { callers: CALLERS, turns, warmUpTurns: turns }));
-  await load.warm;
+  await load.ready;
   const { elapsedMs } = await load.run();
   return (turns / elapsedMs) * 1_000;
 }

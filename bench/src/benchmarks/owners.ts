@@ -1,4 +1,4 @@
-import { MESSAGES, OWN_MESSAGES, startOwnersTestbed } from "../support/owners-testbed.ts";
+import { MESSAGES, OWNER_WORKSPACE_MESSAGES, startOwnersTestbed } from "../support/owners-testbed.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { measureBulkExport } from "./bulk-export.ts";
 import { measureScreens } from "./console-screens.ts";
@@ -6,7 +6,7 @@ import { measureExportNeighbour } from "./export-neighbour.ts";
 
 export const owners: Benchmark = {
   name: "owners",
-  description: `with ${MESSAGES.toLocaleString("en")} stored messages: the console's screens, an export of ${OWN_MESSAGES.toLocaleString("en")} messages, and another workspace's chats during an export`,
+  description: `with ${MESSAGES.toLocaleString("en")} stored messages: the console's screens, an export of ${OWNER_WORKSPACE_MESSAGES.toLocaleString("en")} messages, and another workspace's chats during an export`,
   hintIfMissed:
     "slow screens: check the query plans; slow chats: compare the CPU per chat of each process, because all share the machine's cores",
   async run(options, progress) {

@@ -23,7 +23,7 @@ const loadGenerator = fileURLToPath(new URL("../load/quota-load-generator.ts", i
 
 export const reserve: Benchmark = {
   name: "reserve",
-  description: "turns (a Reserve and a Settle) per second by RPC ÷ by the same SQL statements in one process",
+  description: "turns per second (a Reserve and a Settle each): by RPC ÷ by the same SQL statements in one process",
   hintIfMissed: "each statement needs an RPC between two processes",
   async run({ rounds, scale }, progress) {
     // This benchmark sends no chats, so the model is not used.

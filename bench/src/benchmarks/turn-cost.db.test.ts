@@ -5,7 +5,7 @@ import { freePort } from "@parley/test-support";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { saveProfiles } from "./turn-cost.ts";
 
-test("removes the raw profiles when the services do not start", async () => {
+test("saveProfiles removes its temporary directory if the services do not start", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-bench-"));
   onTestFinished(() => rm(dir, { recursive: true }));
   vi.stubEnv("TMPDIR", dir);

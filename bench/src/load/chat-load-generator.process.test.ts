@@ -27,7 +27,7 @@ test("counts the events of a response whose chunks end inside an event's name", 
       warmUpTurns: 0,
       usesNewAddressPerRequest: false,
     });
-    await load.warm;
+    await load.ready;
     expect(await load.run()).toMatchObject({ turns: 3, failed: 0, tokens: 6 });
   } finally {
     server.closeAllConnections();

@@ -30,8 +30,8 @@ export type OverloadResult = {
    */
   failures: Record<string, number>;
   /**
-   * Seconds from the end of the overload until the last refused or failed chat ended. Ignores the chats sent during the overload. 0 if all chats
-   * sent afterwards were completed.
+   * Counts only the chats sent after the overload: the seconds from the overload's end until the last refused or failed one ended; 0 if all were
+   * completed.
    */
   secondsUntilRecovered: number;
 };

@@ -10,7 +10,7 @@ test("measurePeak returns the result and the largest sample", async () => {
   expect(await measurePeak(sample, INTERVAL_MS, () => sleep(100, "result"))).toEqual({ result: "result", peak: 9 });
 });
 
-test("measurePeak stops sampling when the work fails, because its processes end next", async () => {
+test("measurePeak stops sampling when the work fails", async () => {
   let samples = 0;
   await expect(
     measurePeak(

@@ -17,7 +17,8 @@ export type LoadMeasurement = LoadResult & {
 const generatorPath = fileURLToPath(new URL("../load/chat-load-generator.ts", import.meta.url));
 
 export type Load = {
-  warm: Promise<void>;
+  /** Fulfilled when the generator has started and its warm-up turns have ended. */
+  ready: Promise<void>;
   /** Runs the measured turns. Throws if one fails. */
   run(): Promise<LoadResult>;
 };
@@ -29,11 +30,11 @@ export function startLoad(options: LoadOptions): Load {
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const exited = once(child, "exit");
-  const warm = lines.next().then(({ value }) => {
+  const ready = lines.next().then(({ value }) => {
     if (value !== "warm") throw new Error("the load generator did not warm up");
   });
   return {
-    warm,
+    ready,
     async run() {
       child.stdin.write("go\n");
       const result = JSON.parse((await lines.next()).value ?? "null") as LoadResult | null;
@@ -48,7 +49,7 @@ export function startLoad(options: LoadOptions): Load {
 /** Runs a load, and measures the CPU time that the processes `pids` use after the warm-up. */
 export async function measureLoad(options: LoadOptions, pids: readonly number[]): Promise<LoadMeasurement> {
   const load = startLoad(options);
-  await load.warm;
+  await load.ready;
   const before = pids.map(cpuMs);
   const result = await load.run();
   const cpuMsPerTurnByProcess = pids.map((pid, i) => (cpuMs(pid) - (before[i] ?? 0)) / result.turns);

@@ -107,7 +107,7 @@ export async function storeTurns(
     "SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 LIMIT 1",
     [workspaceId],
   );
-  // A batch must not split a session. With `sessionId`, all turns are one group. Otherwise, a group is one whole session of each workspace.
+  // A batch must not split a session. With `sessionId`, all turns are one group. Otherwise, a group has one whole session per workspace.
   const turnsPerGroup = sessionId === null ? workspaces * turnsPerSession : turns;
   for (const { from, to } of splitIntoBatches(turns, turnsPerGroup)) {
     await queryRows(url, INSERT_BATCH, [

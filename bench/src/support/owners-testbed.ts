@@ -7,10 +7,10 @@ import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
 export const MESSAGES = 10_000_000;
 /** How many of MESSAGES belong to the owner's workspace. A bulk export reads them all. */
-export const OWN_MESSAGES = 1_000_000;
+export const OWNER_WORKSPACE_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;
-/** Minimum scale for OWN_MESSAGES. With fewer messages, an export would end before a hundred chats have ended. */
+/** Minimum scale for OWNER_WORKSPACE_MESSAGES. With fewer messages, an export would end before a hundred chats have ended. */
 const MIN_OWN_SCALE = 0.2;
 
 export type OwnersTestbed = { testbed: Testbed; sso: DevelopmentSso; stop(): Promise<void> };
@@ -20,8 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, a replica would
-      // conclude that the database's clock was set back, and start the reconciliations early.
+      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, no replica sets
+      // a due_at that far ahead. So a replica would conclude that the database's clock was set back, and start the reconciliations early.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },
@@ -50,7 +50,7 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
   // Without a document, the list of unanswered questions reads only replies that were rated down.
   const content = Buffer.from("# Opening hours\n\nThe shop opens at nine.");
   await admin.knowledge.addSource({ workspaceId, botSlug: BOT, name: "hours.md", format: "md", content });
-  const ownTurns = (OWN_MESSAGES * Math.max(scale, MIN_OWN_SCALE)) / 2;
+  const ownTurns = (OWNER_WORKSPACE_MESSAGES * Math.max(scale, MIN_OWN_SCALE)) / 2;
   const report = (turns: number) => progress(`${(turns * 2).toLocaleString("en")} messages stored`);
   await storeTurns(database.url, { workspaceId, turns: ownTurns });
   await storeTurns(
@@ -63,7 +63,8 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
     report,
   );
   await vacuumDatabase(database.url);
-  // The conversation service counted the replies of the past days before the turns were stored. Without its leases, it counts these days again.
+  // Before the turns were stored, the conversation service had already counted the past days. The rows below record up to which time it has
+  // counted. Without them, it counts these days again.
   await queryRows(
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",

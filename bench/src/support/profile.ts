@@ -46,7 +46,7 @@ function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): s
   return `${path}:${lineNumber + 1}`;
 }
 
-/** Saves the CPU profile in the folder `from` as `name`.cpuprofile.gz in `to`, without this machine's paths. Returns its 10 hottest functions. */
+/** Writes the CPU profile of the folder `from` to `to`/`name`.cpuprofile.gz, without this machine's paths. Returns its 10 hottest functions. */
 export async function saveProfile(from: string, to: string, name: string): Promise<HotFunction[]> {
   const [file] = (await readdir(from)).filter((each) => each.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`${name} wrote no profile`);

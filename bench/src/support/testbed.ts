@@ -65,7 +65,7 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
   await addBenchPlan(system.database.url);
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
 
-  await collectStatistics(system);
+  await analyzeTables(system);
   const port = await freePort();
   const relay = await startProcess({
     name: "bare relay",
@@ -95,12 +95,15 @@ async function addBenchPlan(url: string): Promise<void> {
   await queryRows(url, "INSERT INTO quota.plans (plan, monthly_cap) VALUES ($1, 1000000000)", [BENCH_PLAN]);
 }
 
-const STATISTICS_TURNS = 100;
+const TURNS_BEFORE_ANALYZE = 100;
 
-/** Without statistics, PostgreSQL would use query plans for empty tables for up to a minute. These plans read all turns of a workspace. */
-async function collectStatistics(system: System): Promise<void> {
+/**
+ * Fills the tables and runs ANALYZE. Otherwise PostgreSQL would use query plans for empty tables for up to a minute. These plans read all turns
+ * of a workspace.
+ */
+async function analyzeTables(system: System): Promise<void> {
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: "openai:tokens-1" });
-  await Promise.all(Array.from({ length: STATISTICS_TURNS }, () => visit(system.url(), tenant)));
+  await Promise.all(Array.from({ length: TURNS_BEFORE_ANALYZE }, () => visit(system.url(), tenant)));
   await queryRows(system.database.url, "ANALYZE");
 }
 

@@ -97,7 +97,7 @@ describe("supervise", () => {
     await ready;
     const delays = () => notices.flatMap(({ text }) => /restarting in (\S+) s/.exec(text)?.[1] ?? []);
     for (let crashes = 1; crashes <= 4; crashes++) {
-      // Crashes each run only once, because a second request could reach the next run.
+      // Sends only one crash request to each run, because a second one could reach the next run.
       await vi.waitFor(fetchPid, 5_000);
       await crash();
       await vi.waitFor(() => expect(delays()).toHaveLength(crashes), 5_000);

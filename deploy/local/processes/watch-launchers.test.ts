@@ -27,7 +27,7 @@ describe("findLaunchers", () => {
   });
 
   it.each(["node /usr/lib/node_modules/pnpm/bin/pnpm.cjs start", "/opt/pnpm start"])(
-    "recognises pnpm as %s",
+    "recognises the command %s as pnpm",
     async (command) => {
       const [, ...below] = PNPM;
       expect(await findLaunchers(24, reader([{ pid: 22, parentPid: 1, command }, ...below]))).toHaveLength(3);

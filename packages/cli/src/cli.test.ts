@@ -44,6 +44,7 @@ describe("a usage error", () => {
     ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; run parley token --help$/],
     ["moderation remove x --workspace w --bot b", /whole number.*; run parley moderation remove --help$/],
     ["bot create --workspace w --slug s --css-var gap", /--gap=4px; run parley bot create --help$/],
+    // Each line is split at every space. So a double space, or a space at the end, gives an empty argument, as an unset shell variable does.
     [
       "bot update --workspace w --slug s --css-var --gap=4px --css-var ",
       /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,
@@ -72,7 +73,6 @@ describe("a usage error", () => {
       "tool add t --workspace w --bot b --url http://a --only x",
       /'--url <url>' cannot be used with option '--only <tool>'/,
     ],
-    // The next six commands end with a space, so their last argument is empty, as with an unset shell variable.
     ["audit --repair --workspace ", /^parley: option '--workspace <id>' .*empty; run parley audit --help$/],
     ["usage --workspace ", /^parley: option '--workspace <id>' .*empty; run parley usage --help$/],
     ["token --workspace ", /^parley: option '--workspace <id>' .*empty; run parley token --help$/],

@@ -47,7 +47,7 @@ describe("readConfig", () => {
 });
 
 describe("pickSystemVariables", () => {
-  it("returns the machine variables that are set, and no other variables", () => {
+  it("returns the operating system's variables that are set, and no other variables", () => {
     const values = { PATH: "/bin", HOME: "/root", ADMIN_TOKEN: "t", OPENAI_API_KEY: "k", SECRET: "s", TZ: "" };
     expect(pickSystemVariables(values)).toEqual({ PATH: "/bin", HOME: "/root" });
   });

@@ -24,8 +24,9 @@ export type MultiplexOptions = {
 
 /**
  * Sends many calls on one gRPC stream per replica, because a multiplexed call costs a fraction of a gRPC call. If no stream is open, or if a
- * call cannot be multiplexed, `fallback` sends the call. It also retries a unary call once if its stream is lost or its peer is unavailable, so
- * every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except for the methods in `alwaysRetried`.
+ * call cannot be multiplexed, `fallback` sends the call. If the stream of a unary call is lost or its peer is unavailable, the client retries
+ * the call once through `fallback`, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except for
+ * the methods in `alwaysRetried`.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;

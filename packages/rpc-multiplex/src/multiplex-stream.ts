@@ -114,7 +114,7 @@ export class MultiplexStream {
     return this.#peerAddress;
   }
 
-  /** Closes a stream that has no calls. */
+  /** Closes the stream immediately. The stream must have no calls. */
   cancel(): void {
     this.#isRetired = true;
     this.#stream.cancel();

@@ -48,7 +48,7 @@ export class GrpcTransport implements CallTransport {
     const cancel = () => grpcCall?.cancel();
     this.#writeMetadata(metadata);
     try {
-      // The deadline is that of the longest stream. waitForConnection reports an unreachable peer much sooner.
+      // `deadlineMs` allows for the longest stream. waitForConnection reports an unreachable peer much sooner.
       await waitForConnection(this.#channel, signal);
       const { path, requestSerialize, responseDeserialize } = method;
       grpcCall = this.#channel.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata, {

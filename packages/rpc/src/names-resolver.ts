@@ -1,7 +1,7 @@
 import { type ChannelOptions, experimental } from "@grpc/grpc-js";
 
 type Target = experimental.GrpcUri;
-type Endpoints = Parameters<experimental.ResolverListener>[0];
+type EndpointsOrError = Parameters<experimental.ResolverListener>[0];
 
 /**
  * Resolves several DNS names and uses all their addresses: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first name is a
@@ -12,7 +12,7 @@ class NamesResolver implements experimental.Resolver {
   readonly #listener: experimental.ResolverListener;
   readonly #resolvers: experimental.Resolver[];
   /** For each name: its latest addresses, or its error if it never had addresses; undefined until the first result. */
-  readonly #results: (Endpoints | undefined)[];
+  readonly #results: (EndpointsOrError | undefined)[];
   /** The indexes of the names whose last lookup failed. */
   readonly #failed = new Set<number>();
 
@@ -21,7 +21,7 @@ class NamesResolver implements experimental.Resolver {
     const targets = toDnsTargets(target);
     this.#results = targets.map(() => undefined);
     this.#resolvers = targets.map((each, index) =>
-      experimental.createResolver(each, (endpoints) => this.#report(index, endpoints), options),
+      experimental.createResolver(each, (result) => this.#report(index, result), options),
     );
   }
 
@@ -39,8 +39,11 @@ class NamesResolver implements experimental.Resolver {
     this.#failed.clear();
   }
 
-  /** Reports the known addresses of all names. Reports an error only if every name has a result and none has an address. */
-  #report(index: number, result: Endpoints): boolean {
+  /**
+   * Reports the known addresses of all names. Reports an error only if every name has a result and none has an address. Returns false if the
+   * channel's load balancing policy refuses the report.
+   */
+  #report(index: number, result: EndpointsOrError): boolean {
     if (result.ok || !this.#results[index]?.ok) this.#results[index] = result;
     if (result.ok) this.#failed.delete(index);
     else this.#failed.add(index);

@@ -110,9 +110,9 @@ export function reservationStateFromProto(state: ReservationState): ReservationS
 }
 
 /** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */
-export type ReservationStatus = "held" | "exceeded" | "settled";
+export type ReserveStatusName = "held" | "exceeded" | "settled";
 
-export const RESERVATION_STATUSES: Readonly<Record<ReservationStatus, ReserveStatus>> = {
+export const RESERVE_STATUSES: Readonly<Record<ReserveStatusName, ReserveStatus>> = {
   held: ReserveStatus.HELD,
   exceeded: ReserveStatus.EXCEEDED,
   settled: ReserveStatus.SETTLED,

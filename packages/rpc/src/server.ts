@@ -23,7 +23,7 @@ import { fullMethodName, type GrpcMethod, toMethodDefinition, toServiceDefinitio
 export type CallContext = {
   /** Such as `parley.quota.v1.QuotaService/Reserve`. */
   method: string;
-  /** Aborted when the caller cancels or disconnects, or when the deadline passes. For a plain gRPC call also aborted when the call ends. */
+  /** Aborted when the caller cancels or disconnects, or when the deadline passes. If the call is not multiplexed, also aborted when the call ends. */
   signal: AbortSignal;
   metadata: Metadata;
   /** For interceptors. A handler receives the typed request as its first argument. */

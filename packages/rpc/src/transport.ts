@@ -7,7 +7,7 @@ export type Call = {
   request: Message;
   /** The call's own metadata, such as its trace context. The transport adds the credentials. */
   metadata: Metadata;
-  /** When the call fails with DEADLINE_EXCEEDED, in milliseconds since the epoch. */
+  /** The time at which the call fails with DEADLINE_EXCEEDED, in milliseconds since the epoch. */
   deadlineMs: number;
   /** Cancels the call. */
   signal: AbortSignal | undefined;

@@ -14,7 +14,7 @@ test("armFailpoints throws for a malformed list", () => {
   expect(() => present.armFailpoints("edge.opened")).toThrow("not a failpoint");
 });
 
-test("the replacement in container images exports the same functions, never fails a call, and refuses a list of failpoints", () => {
+test("failpoint.absent.ts, which replaces failpoint.ts in container images, exports the same functions, never fails a call, and refuses a list of failpoints", () => {
   expect(Object.keys(absent)).toEqual(Object.keys(present));
   expect(() => absent.failpoint("edge.opened")).not.toThrow();
   expect(() => absent.armFailpoints(undefined)).not.toThrow();

@@ -12,7 +12,7 @@ const armed = new Map<string, Failure>();
 
 const ENTRY = /^([\w.-]+)=(kill@|lose%)(\d+)$/;
 
-/** Throws if the list is malformed. Otherwise a test could pass although its failpoint is not armed. */
+/** Throws if the list is malformed: a test whose failpoint is not armed could pass by mistake. */
 export function armFailpoints(list: string | undefined): void {
   if (!list) return;
   for (const entry of list.split(/\s+/)) {

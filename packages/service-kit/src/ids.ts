@@ -8,7 +8,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Callers treat a malformed id as an unknown workspace. */
+/** Checks the syntax only. Most RPCs treat a malformed id as an unknown workspace. */
 export function isWorkspaceId(text: string): boolean {
   return WORKSPACE_ID.test(text);
 }

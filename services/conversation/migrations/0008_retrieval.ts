@@ -7,8 +7,9 @@ export const config = { transaction: false };
 
 /**
  * knowledge_chunks.terms  the search vector of a chunk: its words, stemmed in the language of its source, and a lexeme that names its bot.
- *                         Its labels are A for the nearest heading, B for the outer headings, C for code and D for the text. The service
- *                         writes it. It replaces `search`, which the previous release and its chunks still need.
+ *                         The weight label of a word is A in the nearest heading, B in an outer heading, C in code and D in the text.
+ *                         The service writes `terms`, which replaces the generated column `search`. That column stays, because the
+ *                         previous release searches it, and chunks that the previous release stores have no `terms`.
  * knowledge_words         the distinct words of each source, each with its lexeme and the number of the source's chunks that contain
  *                         the lexeme. A search uses them to weight rare words more and to correct misspelt words.
  */

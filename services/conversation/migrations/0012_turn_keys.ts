@@ -5,7 +5,7 @@ export const name = "0012_turn_keys";
 /**
  * key_hash      the idempotency key of a turn, hashed with its source and caller; null without a key.
  * request_hash  the hash of the turn's message, to refuse the key with another message.
- * ending        the data of the turn's last events that no other column has: the usage of a workspace at its cap.
+ * ending        for a turn that the quota refused, the workspace's usage, which the turn's last events report; otherwise null.
  * reconnects    how often readers reconnected to the reply while it was streaming.
  */
 export async function up(knex: Knex): Promise<void> {

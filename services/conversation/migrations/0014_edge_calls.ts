@@ -5,7 +5,7 @@ export const name = "0014_edge_calls";
 /**
  * edges.address  where other edges reach an edge process
  * edges.token    the secret of that process
- * closed_turns   running turns that an erasure or the sweeper closed, so that their edge can stop them. Kept for an hour.
+ * closed_turns   turns that an erasure or the sweeper closed while their edge may still run them. The edge reads and stops them. Kept for an hour.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -14,8 +14,8 @@ export const name = "0022_message_ids";
  * id of at least 2^50, OpenTurn takes an id from the sequence instead.
  */
 export async function up(knex: Knex): Promise<void> {
-  // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn. So each call changes its
-  // session and takes an id from the sequence either before the migration or after it.
+  // 6755399441055744 is 2^52 + 2^51: see turns/message-ids.ts. The first statement waits for every running OpenTurn. So each call stores its
+  // turn, with an id of the sequence, entirely before the migration or entirely after it.
   await knex.raw(`
     ALTER TABLE conversation.sessions ADD COLUMN last_message_id bigint;
     ALTER TABLE conversation.sessions ALTER COLUMN last_message_id SET DEFAULT 6755399441055744;

@@ -5,7 +5,7 @@ export const name = "0026_uncounted_turns";
 /** CREATE INDEX CONCURRENTLY, which does not block writes, cannot run in a transaction. */
 export const config = { transaction: false };
 
-/** Adds the index from which the prune reads closed turns that do not count, oldest close first. */
+/** Adds the index from which the prune reads uncounted turns (closed, but not done), oldest close first. */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {
     // An interrupted build leaves an invalid index.

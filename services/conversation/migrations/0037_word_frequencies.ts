@@ -6,8 +6,9 @@ export const name = "0037_word_frequencies";
 export const config = { transaction: false };
 
 /**
- * knowledge_words_frequency finds in how many chunks of a bot a lexeme occurs. Its second column is an expression, so that PostgreSQL cannot
- * choose another index for this lookup. The index replaces knowledge_words_lexeme, which only the previous version uses.
+ * knowledge_words_frequency finds in how many chunks of a bot a lexeme occurs. The query compares the expression bot_id::text, which only
+ * this index contains. If the query compared bot_id itself, PostgreSQL could choose an index that reads all words of the bot.
+ * knowledge_words_frequency replaces knowledge_words_lexeme, which only the previous version uses.
  */
 export async function up(knex: Knex): Promise<void> {
   await withoutLockTimeout(knex, async () => {

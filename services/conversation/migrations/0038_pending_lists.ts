@@ -9,7 +9,7 @@ const INDEXES = ["conversation.knowledge_chunks_terms", "conversation.knowledge_
 
 /**
  * A GIN index has a list of new entries that are not sorted yet. Every search of every bot reads the whole list, and the statement that fills
- * it sorts all its entries. A limit of 256 kB instead of 4 MB keeps both short.
+ * it sorts all its entries. A limit of 256 kB instead of 4 MB keeps the reading and the sorting short.
  */
 export async function up(knex: Knex): Promise<void> {
   for (const index of INDEXES) {

@@ -7,7 +7,7 @@ import { createBot, openRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 
-test("a new turn is refused immediately if another call has already waited 5 s for a connection", async () => {
+test("a new turn is refused immediately if another call has already waited 5 s for a database connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockSessions(system.admin);
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));
@@ -16,7 +16,7 @@ test("a new turn is refused immediately if another call has already waited 5 s f
   const startedAt = performance.now();
   const failure = await rpcFailure(system.conversation.openTurn(openRequest(bot), { timeoutMs: 9_000 }));
   expect(failure).toMatchObject({ status: status.RESOURCE_EXHAUSTED, code: "overloaded" });
-  // A call that waited for a connection would get none before the lock is released.
+  // A call that waited for a database connection would get none before the lock is released.
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   await unlock();
   expect((await opened).every(({ status: result }) => result === "fulfilled")).toBe(true);

@@ -80,7 +80,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }
 
-/** The request has no `member`, because the admin services' guard already writes the erasure to the audit log. */
+/** Sets no `member`, so `handleEraseVisitor` writes no audit log entry: the admin services' guard already writes one. */
 async function eraseVisitor(
   database: Database,
   visitorEraser: VisitorEraser,

@@ -12,7 +12,7 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const TURNS = quickOrFull(30_000, 500_000);
-/** A read from the start of the index would scan the entries of all deleted rows. The settler and the sweeper start at their QueueMark. */
+/** A read from the start of the index would scan the entries of all deleted rows. A QueueMark lets the settler and the sweeper start after them. */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
@@ -88,7 +88,7 @@ test("a sweep uses few buffers while a long snapshot keeps the index entries of 
   await db.admin.query("ANALYZE conversation.turns");
   await holdSnapshot(db);
   const statements = await recordStatements(db.database, async (database: Database) => {
-    // Reports 10 s between runs, so that from the third run on the database has been available for a full lease of 30 s.
+    // Reports 10 s at each run. The sweeper waits until the sum is a full lease of 30 s, so it sweeps from the third run on.
     const clock = async () => ({ ...(await readClock(db.database, undefined)), seconds: 10 });
     const sweeper = new Sweeper(database, 30, () => undefined, log, clock);
     await db.admin.query("UPDATE conversation.turns SET status = 'error', closed_at = now()");

@@ -23,8 +23,8 @@ export function createSettleLagHistogram(registry: Registry): Histogram {
 }
 
 /**
- * How long a measurement is cached. A measurement is slow while a database dump runs: it reads the index entries of all rows that were deleted
- * from the outbox since the dump began.
+ * How long a measurement is cached. While a database dump runs, a measurement is slow, because it reads the index entries of all rows that were
+ * deleted from the outbox since the dump began.
  */
 const OUTBOX_CACHE_MS = 5_000;
 

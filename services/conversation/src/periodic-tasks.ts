@@ -41,7 +41,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   keyUses: KeyUses;
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
-  /** Passes the turns that an erasure has closed to the settler, and counts them. */
+  /** Passes to the settler the turns that an erasure has closed, and counts them. */
   reportErased: RetentionDeps["notifySettler"];
   retentionFailures: RetentionDeps["failures"];
   prunedRows: PruneTurnsDeps["prunedRows"];

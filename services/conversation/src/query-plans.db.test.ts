@@ -38,7 +38,7 @@ import {
   countRepliesByHour,
   deleteCountsBefore,
   readDays,
-  readFirstTokens,
+  readFirstTokenCounts,
 } from "./statistics/statistics.store.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
@@ -98,7 +98,7 @@ beforeAll(async () => {
     INSERT INTO conversation.outbox
     SELECT workspace_id, turn_id, 'void', NULL, now() FROM conversation.turns WHERE status <> 'streaming' LIMIT 20000
     ON CONFLICT DO NOTHING`);
-  // The closed turns of an hour with many erasures.
+  // As if erasures had closed 20,000 running turns within the last hour.
   await db.admin.query(`
     INSERT INTO conversation.closed_turns
     SELECT workspace_id, turn_id, edge_id, now() FROM conversation.turns LIMIT 20000`);
@@ -236,8 +236,8 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       await readOutbox(database, { after, minAgeSeconds: 0, limit: 500 });
     },
   ],
-  ["reading the mark of the outbox", readOutboxMark],
-  ["reading the mark of the sweep", (database) => readSweepMark(database)],
+  ["reading the time before which the outbox gets no more rows", readOutboxMark],
+  ["reading the opening time of the oldest open turn", (database) => readSweepMark(database)],
   ["deleting from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
   [
     "exporting a session",
@@ -302,7 +302,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
   ["deleting old counts", (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000))],
   ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
-  ["reading the times of first tokens", (database) => readFirstTokens(database, bot.workspaceId, 30)],
+  ["reading the times of first tokens", (database) => readFirstTokenCounts(database, bot.workspaceId, 30)],
   ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",

@@ -15,7 +15,10 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
-    /** The host name or IP address at which other edges reach this process. If unset, they can read a reply only after it is stored. */
+    /**
+     * The host name or IP address at which other edges reach this process. If unset, a client that reconnects to another edge gets the rest
+     * of its reply only after the whole reply is stored.
+     */
     edgeRpcHost: environment.optionalText("EDGE_RPC_ADDRESS"),
     edgeRpcPort: environment.port("EDGE_RPC_PORT", 8088),
     /** The host name in the edges' certificates. In Kubernetes, edges call each other by pod IP address, which no certificate contains. */

@@ -33,7 +33,7 @@ import { listen } from "./http/plugins/listen.plugin.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
-import { createMalformedRequests } from "./rate-limits/malformed-requests.ts";
+import { createMalformedRequestLimiter } from "./rate-limits/malformed-requests.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
@@ -44,8 +44,9 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
- * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. If a complete
- * reply cannot be stored, the edge sends its `error` and `done` only after 14 s (see TurnCloser.close), during CLOSE_DRAIN_MS.
+ * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. In one case,
+ * that takes longer: if a complete reply cannot be stored, its stream gets `error` and `done` only after 14 s (see TurnCloser.close). The wait of
+ * CLOSE_DRAIN_MS is long enough for this case.
  */
 const STREAM_END_MS = 12_000;
 /** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurns. */
@@ -120,7 +121,7 @@ export async function start(
       edges,
       streams,
       limiter,
-      malformedRequests: createMalformedRequests(limiter, monotonicMs),
+      malformedRequests: createMalformedRequestLimiter(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turnDeps,
@@ -165,7 +166,7 @@ export async function start(
     "streams",
     async () => {
       const graceEndsAtMs = monotonicMs() + config.drainMs;
-      streams.resetForwarded();
+      streams.resetStreamsFromOtherEdges();
       listener.stop();
       await connections.drain(config.drainMs);
       // Replies without a reader may still be running.

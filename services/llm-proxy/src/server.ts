@@ -120,7 +120,7 @@ export async function start(
     lifecycle,
   );
 
-  // Starts before the gRPC server, so that at shutdown a running deletion ends while the gRPC server drains its calls (see runPeriodically).
+  // Starts before the gRPC server, so that at shutdown the gRPC server closes first, and drains its calls while an aborted deletion ends.
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);

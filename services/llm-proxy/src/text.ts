@@ -1,4 +1,4 @@
-/** Replaces the characters that PostgreSQL refuses, lone surrogates and NUL, with U+FFFD. */
+/** Replaces lone surrogates and NUL with U+FFFD, because PostgreSQL refuses them. */
 export function replaceUnstorable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }

@@ -5,8 +5,8 @@ export const name = "0010_months";
 /**
  * months         one row for each month with usage. The worker that prunes usage adds it before the month is closed, so that Settle has a row to
  *                lock.
- * ledger_totals  the rows of the usage ledger that were pruned from a closed month: their number, and the XOR of the first 64 bits of the
- *                MD5 of each turn's id.
+ * ledger_totals  for each closed month of a workspace, the number of rows that were pruned from the usage ledger, and the XOR of the first 64
+ *                bits of the MD5 of each pruned turn's id.
  *
  * The service's role may only add and read rows of the usage ledger. It can delete them only through prune_ledger, which runs as the migrating
  * role. While another replica runs prune_ledger or prune_void_reservations, a call of either returns NULL.

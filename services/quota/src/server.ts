@@ -42,7 +42,10 @@ import { handleSetWorkspaceDeleted } from "./workspaces/set-workspace-deleted.rp
 import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
-/** With a random factor of 0.8 to 1.2, a pause is at most an hour. A new month is in quota.months, and can be closed, only after a run. */
+/**
+ * With a random factor of 0.8 to 1.2, a pause is at most an hour. pruneUsage also adds new months to quota.months. Only months in this table can
+ * be closed.
+ */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 
 export async function start(

@@ -43,8 +43,8 @@ function animate(frames: readonly Frame[]): Buffer {
     return decode(buffer.slice(byteOffset, byteOffset + length) as ArrayBuffer);
   });
   const [{ width, height } = { width: 0, height: 0 }] = pictures;
-  const delaysMs = frames.map(({ atMs }, at) => {
-    const next = frames[at + 1];
+  const delaysMs = frames.map(({ atMs }, index) => {
+    const next = frames[index + 1];
     return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_FRAME_MS;
   });
   // toRGBA8 returns the frames of a picture. A screenshot has one.

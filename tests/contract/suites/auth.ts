@@ -97,14 +97,14 @@ export function authSuite(shared: () => ContractSystem): void {
   test("a token that is not signed with the identity provider's private key gets 401 [D23/2] [H/9]", async () => {
     const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const publicJwk = keys[0] ?? {};
-    const own = await generateKeyPair("RS256", { extractable: true });
-    const ownJwk = await exportJWK(own.publicKey);
+    const evilKeys = await generateKeyPair("RS256", { extractable: true });
+    const evilJwk = await exportJWK(evilKeys.publicKey);
     const claims = memberClaims(system, tenant);
     const encodePart = (value: object) => base64url.encode(JSON.stringify(value));
-    const sign = (header: object, key: typeof own.privateKey | Uint8Array) =>
+    const sign = (header: object, key: typeof evilKeys.privateKey | Uint8Array) =>
       new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: publicJwk.kid ?? "", ...header }).sign(key);
 
-    const keySet = createServer((_, response) => response.end(JSON.stringify({ keys: [{ ...ownJwk, kid: "evil" }] })));
+    const keySet = createServer((_, response) => response.end(JSON.stringify({ keys: [{ ...evilJwk, kid: "evil" }] })));
     onTestFinished(() => void keySet.close());
     let keySetRequests = 0;
     keySet.on("request", () => keySetRequests++);
@@ -121,11 +121,11 @@ export function authSuite(shared: () => ContractSystem): void {
           sign({ alg: "HS256" }, typeof secret === "string" ? new TextEncoder().encode(secret) : secret),
         ),
       )),
-      await sign({}, own.privateKey),
-      await sign({ kid: "evil", jku }, own.privateKey),
-      await sign({ kid: "evil", x5u: jku }, own.privateKey),
-      await sign({ jwk: ownJwk }, own.privateKey),
-      await sign({ kid: "../../dev/null" }, own.privateKey),
+      await sign({}, evilKeys.privateKey),
+      await sign({ kid: "evil", jku }, evilKeys.privateKey),
+      await sign({ kid: "evil", x5u: jku }, evilKeys.privateKey),
+      await sign({ jwk: evilJwk }, evilKeys.privateKey),
+      await sign({ kid: "../../dev/null" }, evilKeys.privateKey),
     ];
     for (const token of forgedTokens)
       expect(await callBoth(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));

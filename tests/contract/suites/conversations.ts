@@ -118,7 +118,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const playground = randomUUID();
       await api.playground(await token(own), { bot_slug: own.botSlug, session_id: playground });
       const { conversations } = await list("", own);
-      const [lastOfB] = conversations.filter(({ id }) => id === b.session_id).map((each) => each.last_activity_at);
+      const [lastActivityOfB] = conversations
+        .filter(({ id }) => id === b.session_id)
+        .map((each) => each.last_activity_at);
       const found = async (parameters: string) => new Set(idsOf(await list(parameters, own)));
       expect(await found("?bot_slug=second")).toEqual(new Set([b.session_id]));
       expect(await found("?source=playground")).toEqual(new Set([playground]));
@@ -137,8 +139,8 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(await found(`?q=${encodeURIComponent("größe 100%_PARCEL")}`)).toEqual(new Set([a.session_id]));
       expect(await found("?q=no-such-text")).toEqual(new Set());
       // Some clients do not encode the plus sign of a time that they read from a response.
-      expect(await found(`?since=${lastOfB}`)).toEqual(new Set([b.session_id, playground]));
-      expect(await found(`?until=${encodeURIComponent(String(lastOfB))}`)).toEqual(new Set([a.session_id]));
+      expect(await found(`?since=${lastActivityOfB}`)).toEqual(new Set([b.session_id, playground]));
+      expect(await found(`?until=${encodeURIComponent(String(lastActivityOfB))}`)).toEqual(new Set([a.session_id]));
       expect(await found("?bot_slug=second&rating=up")).toEqual(new Set());
     });
   });
@@ -275,7 +277,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
           const text = await cutDownload(kept.at(-1)?.cursor ?? "", bytes, encoding);
           kept.push(...linesOf(text.slice(0, text.lastIndexOf("\n") + 1)));
         }
-        // A cursor starts with its export's upper limit for the start of a conversation. The limit differs between the downloads.
+        // A cursor starts with an upper limit, a time before which all conversations of its export started. `whole` and `kept` have different limits.
         const withoutUpperLimit = ({ cursor, ...line }: (typeof whole)[number]) => ({
           ...line,
           position: cursor.split("-").slice(1),
@@ -309,7 +311,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       const headers = { ...bearer(await token(other)), "accept-encoding": "identity" };
       const identity = await api.call({ path: NDJSON, headers });
       expect(identity.headers.get("content-encoding")).toBeNull();
-      // Each cursor contains its export's upper limit for the start of a conversation, which differs between the two exports.
+      // Each cursor contains an upper limit, a time before which all conversations of its export started. The two exports have different limits.
       const withoutCursors = (text: string) => linesOf(text).map(({ cursor: _, ...line }) => line);
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });

@@ -16,6 +16,7 @@ import {
 
 type Meta = { client: Record<string, unknown>; http_version: string; forwarded_headers: string[]; server_time: string };
 
+/** Tests POST /api/doctor/, which streams events at a fixed pace without a model. `parley doctor` calls it to test proxies. */
 export function doctorSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
   let api: Api;

@@ -63,7 +63,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
   const send = ({ fields, headers }: Message, bot = tenant, lastEventId?: string) =>
     api.chat(bot, fields, { ...headers, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) });
-  const refused = ({ fields, headers }: Message, more: Record<string, string> = {}, bot = tenant) =>
+  const sendRefused = ({ fields, headers }: Message, more: Record<string, string> = {}, bot = tenant) =>
     api.refusedChat(bot, fields, { headers: { ...headers, ...more } });
   const eventIds = (result: ChatResult) => result.events.map(({ id }) => id);
 
@@ -187,10 +187,10 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       await waitForProviderRequests(1);
       const other = { ...message, fields: { ...message.fields, message: "Another one?" } };
       const reused = formatError(409, "idempotency_key_reused");
-      expect(formatRefusal(await refused(other, {}, slow))).toBe(reused);
+      expect(formatRefusal(await sendRefused(other, {}, slow))).toBe(reused);
       await running;
-      expect(formatRefusal(await refused(other, {}, slow))).toBe(reused);
-      expect(formatRefusal(await refused(other, { "last-event-id": "1-0" }, slow))).toBe(reused);
+      expect(formatRefusal(await sendRefused(other, {}, slow))).toBe(reused);
+      expect(formatRefusal(await sendRefused(other, { "last-event-id": "1-0" }, slow))).toBe(reused);
     });
 
     test("replays the reply to a request with other metadata and another referrer [D33/5]", async () => {
@@ -228,14 +228,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       await send(message);
       const sessionId = String(message.fields.session_id);
       await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId });
-      expect(formatRefusal(await refused(message))).toBe(formatError(404, "session_not_found"));
+      expect(formatRefusal(await sendRefused(message))).toBe(formatError(404, "session_not_found"));
     });
   });
 
   describe("refusals", () => {
     test("a malformed key gives 400 invalid_idempotency_key [D34/1]", async () => {
       for (const key of ["", "a b", "x".repeat(256), "é"]) {
-        const answer = await refused({ fields: {}, headers: { "idempotency-key": key } });
+        const answer = await sendRefused({ fields: {}, headers: { "idempotency-key": key } });
         expect(formatRefusal(answer), key).toBe(formatError(400, "invalid_idempotency_key"));
       }
       // The longest key that is accepted.
@@ -249,14 +249,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const id = Number(meta?.message_id);
       // Offset 1 is inside the surrogate pair of the emoji.
       for (const wrong of [`${id + 2}-0`, `${id}-${text.length + 1}`, `${id}-1`, "x", "", `${id}`, `${id}-0-0`])
-        expect(formatRefusal(await refused(message, { "last-event-id": wrong }, echo)), wrong).toBe(
+        expect(formatRefusal(await sendRefused(message, { "last-event-id": wrong }, echo)), wrong).toBe(
           formatError(400, "invalid_last_event_id"),
         );
     });
 
     test("an unknown key with Last-Event-ID gives 404 turn_not_found and opens nothing [D34/3]", async () => {
       const message = newMessage();
-      expect(formatRefusal(await refused(message, { "last-event-id": "1-0" }))).toBe(
+      expect(formatRefusal(await sendRefused(message, { "last-event-id": "1-0" }))).toBe(
         formatError(404, "turn_not_found"),
       );
       expect(system.provider.requests).toEqual([]);
@@ -271,7 +271,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
     test("a refusal before the turn is opened does not bind the key [D34/5]", async () => {
       const message = newMessage();
-      const elsewhere = await refused(message, { origin: "https://elsewhere.example" });
+      const elsewhere = await sendRefused(message, { origin: "https://elsewhere.example" });
       expect(elsewhere.status).toBe(403);
       expect((await send({ ...message, fields: { ...message.fields, message: "Now it is right." } })).status).toBe(200);
     });
@@ -280,12 +280,12 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       const key = await addKey(system, tenant, ["other.example"]);
       const message = newMessage();
       await send(message, key);
-      const elsewhere = await refused(message, { origin: "https://elsewhere.example" }, key);
+      const elsewhere = await sendRefused(message, { origin: "https://elsewhere.example" }, key);
       expect(formatRefusal(elsewhere)).toBe(formatError(403, "origin_not_allowed"));
       await system.admin.keys.revokeKey({ publicKey: key.publicKey });
       // An edge refuses a revoked key within 5 s.
       await sleep(5_000);
-      expect(formatRefusal(await refused(message, {}, key))).toBe(formatError(401, "invalid_api_key"));
+      expect(formatRefusal(await sendRefused(message, {}, key))).toBe(formatError(401, "invalid_api_key"));
     });
 
     test("a third running reply with a key in one session gives 503 overloaded [D36/1]", async () => {
@@ -294,7 +294,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       await waitForProviderRequests(2);
       const third = newMessage({ session_id });
       const before = await countClientRefusals();
-      expect(formatRefusal(await refused(third, {}, slower))).toBe(formatError(503, "overloaded"));
+      expect(formatRefusal(await sendRefused(third, {}, slower))).toBe(formatError(503, "overloaded"));
       expect(await countClientRefusals()).toBe(before + 1);
       await Promise.all(running);
       expect((await send(third, slower)).text).toBe(TEXT);

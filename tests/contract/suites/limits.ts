@@ -7,7 +7,7 @@ import { text as readText } from "node:stream/consumers";
 import { describeWith, startRedis, type TestRedis } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceProcess } from "../../system/processes.ts";
-import { repeatUntilRedisDecides } from "../../system/shared-limits.ts";
+import { retryIfRedisIsTooSlow } from "../../system/shared-limits.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import { type Api, type ApiRequest, type ApiResponse, chatFields, createApi, exportPath } from "../support/api.ts";
@@ -268,7 +268,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     const callEdgesInTurn = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
 
     test("all replicas together allow 60 requests a minute [D24/2]", async () => {
-      const { answers, later } = await repeatUntilRedisDecides(processes, async () => {
+      const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
         return {
           answers: await callConcurrently(150, callEdgesInTurn(address)),
@@ -281,7 +281,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
     });
 
     test("replicas count malformed requests together, and each refuses the address once it has itself received one above 300 [D24/6]", async () => {
-      const { answers, later } = await repeatUntilRedisDecides(processes, async () => {
+      const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
         const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
         const first = await callConcurrently(300, (index) => malformed(edges[index % 2] as Api));

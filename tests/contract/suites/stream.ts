@@ -147,9 +147,9 @@ export function streamSuite(shared: () => ContractSystem): void {
     });
 
     test("a failed reply is not counted [8/10]", async () => {
-      const free = await createTenant(system.admin, { model: "openai:cut-after-3" });
-      expect((await api.chat(free)).done?.finish_reason).toBe("error");
-      expect(await waitForUsedMessages(system, free)).toBe(0);
+      const bot = await createTenant(system.admin, { model: "openai:cut-after-3" });
+      expect((await api.chat(bot)).done?.finish_reason).toBe("error");
+      expect(await waitForUsedMessages(system, bot)).toBe(0);
     });
 
     test("a failure of Parley is internal_error [D18/5-6] [6/5]", async () => {

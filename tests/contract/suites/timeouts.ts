@@ -17,7 +17,7 @@ export type Timeouts = {
 };
 
 export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
-  // Opens this stream before the suites start, because a busy process would measure the start of the silence too late.
+  // Reads this stream's first event before the suites start. They keep the process busy, so that it would record the start of the silence too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),
@@ -82,7 +82,7 @@ async function waitForHeartbeat({
   return { silenceMs, lastEvent };
 }
 
-/** Returns the time between the stream's last two events, and the number of its comments. */
+/** Requests a silence of 20 s from the endpoint of `parley doctor`. Returns the time between the last two events, and the number of comments. */
 async function readDoctorWithSilence({
   admin,
   api,

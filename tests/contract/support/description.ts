@@ -55,7 +55,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
       const item = `/paths/${escapePointer(template)}`;
       const operations = Object.keys(resolvePointer(document, item) ?? {});
       const isDescribed = operations.includes(method.toLowerCase());
-      // The description has a path's 405 only under the methods that it describes. For any other method, use the 405 of the first of them.
+      // A path's 405 is described only under its described methods. For any other method, use the 405 of the first described method.
       const operation = status === 405 && !isDescribed ? operations[0] : method.toLowerCase();
       const label = `${String(operation).toUpperCase()} ${template} ${status}`;
       const response = follow(`${item}/${operation}/responses/${status}`);

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { postChat } from "../../system/chat.ts";
 import { readMetric } from "../../system/metrics.ts";
 import type { ServiceProcess } from "../../system/processes.ts";
-import { repeatUntilRedisDecides } from "../../system/shared-limits.ts";
+import { retryIfRedisIsTooSlow } from "../../system/shared-limits.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
@@ -82,6 +82,6 @@ export function capsSuite(shared: () => EdgeFixture): void {
         disconnect.abort();
       }
     };
-    expect(await repeatUntilRedisDecides(edges.slice(0, 1), openTooMany)).toEqual([429, '{"error":"rate_limited"}']);
+    expect(await retryIfRedisIsTooSlow(edges.slice(0, 1), openTooMany)).toEqual([429, '{"error":"rate_limited"}']);
   });
 }

@@ -23,7 +23,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const message = `seed ${seed}`;
+    const failureMessage = `seed ${seed}`;
     const tokenCounts = fc.sample(fc.integer({ min: 1, max: 25 }), { numRuns: VISITORS, seed });
     const disconnectedAt = new Map<string, number>();
 
@@ -45,31 +45,31 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
       system.provider.requests.filter((request) => disconnectedAt.has(lastMessage(request.body)));
     await expect
       .poll(() => providerRequests().filter(({ closedByClientAt }) => closedByClientAt).length, {
-        message,
+        message: failureMessage,
         timeout: 5_000,
       })
       .toBe(VISITORS);
     const delays = providerRequests().map(
       (request) => (request.closedByClientAt ?? 0) - (disconnectedAt.get(lastMessage(request.body)) ?? 0),
     );
-    expect(Math.max(...delays), message).toBeLessThanOrEqual(1_000);
+    expect(Math.max(...delays), failureMessage).toBeLessThanOrEqual(1_000);
 
     await expect
-      .poll(() => readBalance(system.database, tenant.workspaceId), { message, timeout: 10_000 })
+      .poll(() => readBalance(system.database, tenant.workspaceId), { message: failureMessage, timeout: 10_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0 });
     const { statuses } = await queryFirstRow<{ statuses: string[] }>(
       system.database,
       "SELECT array_agg(DISTINCT status) AS statuses FROM conversation.turns WHERE workspace_id = $1",
       [tenant.workspaceId],
     );
-    expect(statuses, message).toEqual(["cancelled"]);
+    expect(statuses, failureMessage).toEqual(["cancelled"]);
   });
 
   test("visitors who disconnect before their stream opens leave no hold, no open turn and no open provider request", async () => {
     const { system } = fixture;
     const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-1000-every-20" });
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const message = `seed ${seed}`;
+    const failureMessage = `seed ${seed}`;
     const delaysMs = fc.sample(fc.integer({ min: 0, max: 30 }), { numRuns: EARLY_VISITORS, seed });
     await mapConcurrently(EARLY_VISITORS, 20, async (index) => {
       const disconnect = new AbortController();
@@ -85,9 +85,9 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
       system.provider.requests.filter(({ body }) => lastMessage(body).startsWith("early "));
     const openRequests = () => providerRequests().filter((request) => !request.closedByClientAt && !request.endedAt);
     await expect
-      .poll(() => readBalance(system.database, tenant.workspaceId), { message, timeout: 20_000 })
+      .poll(() => readBalance(system.database, tenant.workspaceId), { message: failureMessage, timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
     // Checked last: while a turn streams, the edge may still start its provider request.
-    await expect.poll(() => openRequests().length, { message, timeout: 5_000 }).toBe(0);
+    await expect.poll(() => openRequests().length, { message: failureMessage, timeout: 5_000 }).toBe(0);
   });
 }

@@ -9,8 +9,8 @@ import { newClientAddress } from "../../system/visitors.ts";
 /** The responses that visitors received while a peer was frozen. */
 export type FrozenPeerResult = {
   /**
-   * A stream that was open when the peer froze. For quota: a stream whose request was sent after the freeze. Both times end with the stream:
-   * `afterMs` starts at the freeze, and `afterLastTokenMs` at the last token.
+   * A stream that was open when the peer froze. For quota: a stream whose request was sent after the freeze. `afterMs` and
+   * `afterLastTokenMs` are the times from the freeze and from the last token to the end of the stream.
    */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
   /** A request sent after the peer froze, and the time from the freeze to the end of its response. */

@@ -27,7 +27,7 @@ export function inputSuite(shared: () => EdgeFixture): void {
     if (edge === undefined) throw new Error("no edge");
     const seed = Math.floor(Math.random() * 2 ** 31);
     const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
-    // Generating the bodies blocked the event loop. The pause lets fetch detect the connections that the edge closed meanwhile.
+    // Generating the bodies blocked this process's event loop. The pause lets fetch detect the connections that the edge closed meanwhile.
     await sleep(100);
     // The service resets this metric when it is read.
     const readEventLoopLag = () => readMetric(edge, "nodejs_eventloop_lag_p99_seconds");

@@ -53,13 +53,13 @@ export async function runLongStreams(system: System): Promise<LongStreams> {
   return { long, drained };
 }
 
-export function longStreamsSuite(started: () => Promise<LongStreams>): void {
+export function longStreamsSuite(getLongStreams: () => Promise<LongStreams>): void {
   test("a stream outlives the maximum age of the connection between services", async () => {
-    expect((await started()).long).toEqual({ finish: "stop", tokens: LONG_TOKENS });
+    expect((await getLongStreams()).long).toEqual({ finish: "stop", tokens: LONG_TOKENS });
   });
 
   test("a stream completes while the service that serves it drains", async () => {
-    for (const { outcome, exit } of (await started()).drained) {
+    for (const { outcome, exit } of (await getLongStreams()).drained) {
       expect(outcome).toEqual({ finish: "stop", tokens: DRAINED_TOKENS });
       expect(exit).toEqual({ code: 0, signal: null });
     }

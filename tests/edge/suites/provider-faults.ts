@@ -12,8 +12,8 @@ import { expectWellFormed, expectWholeTextOrPrefix } from "../stream-assertions.
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
 const DEFAULT_TOKENS = 10;
 /** Replacement bytes: line ends, the start of a comment, parts of JSON, and letters. */
-const DAMAGE = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
-const RANDOM_DAMAGES = quickOrFull(60, 2_000);
+const REPLACEMENTS = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
+const RANDOM_DAMAGE_COUNT = quickOrFull(60, 2_000);
 
 export function providerFaultsSuite(shared: () => EdgeFixture): void {
   let fixture: EdgeFixture;
@@ -67,15 +67,16 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     const bot = await createBot("damaged");
     const random = (below: number) => Math.floor(Math.random() * below);
     const last = EVENT_ENDS.at(-1) ?? 0;
-    const anywhere = Array.from({ length: RANDOM_DAMAGES }, () => ({
+    const anywhere = Array.from({ length: RANDOM_DAMAGE_COUNT }, () => ({
       at: random(last),
-      characters: DAMAGE[random(DAMAGE.length)] ?? "",
+      characters: REPLACEMENTS[random(REPLACEMENTS.length)] ?? "",
     }));
     // From 3 bytes before to 6 bytes after the end of each event.
     const boundaries = EVENT_ENDS.flatMap((end) => Array.from({ length: 10 }, (_, index) => end - 3 + index));
+    // Leaves out changes inside a JSON string: Parley cannot detect all of them.
     const damages: Damage[] = [
       ...boundaries.flatMap((at, index) =>
-        [0, 1, 2].map((offset) => ({ at, characters: DAMAGE[(index * 3 + offset) % DAMAGE.length] ?? "" })),
+        [0, 1, 2].map((offset) => ({ at, characters: REPLACEMENTS[(index * 3 + offset) % REPLACEMENTS.length] ?? "" })),
       ),
       ...anywhere,
     ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isInString(at + index)));

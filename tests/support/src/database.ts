@@ -18,7 +18,10 @@ export interface CreateDatabaseOptions {
   serverUrl?: string;
 }
 
-/** An empty database sorts text by the rules of a language, as databases in production do by default. JavaScript sorts by code units. */
+/**
+ * An empty database sorts text by the rules of a language, as databases in production do by default. So the tests find code that expects
+ * JavaScript's order, which is by code units.
+ */
 const EMPTY_DATABASE = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
 
 export async function createDatabase(

@@ -25,7 +25,7 @@ export interface McpTestServer {
   methods: string[];
   /** The Authorization header of each HTTP request, or an empty string. */
   authorizations: string[];
-  openSessions(): number;
+  countOpenSessions(): number;
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export async function startMcpServer(tools: readonly McpTestTool[]): Promise<Mcp
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     methods,
     authorizations,
-    openSessions: () => sessions.size,
+    countOpenSessions: () => sessions.size,
     close: async () => {
       const closed = once(server.close(), "close");
       server.closeAllConnections();

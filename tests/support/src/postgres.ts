@@ -17,7 +17,7 @@ export interface TestPostgres {
   /** URL of the database `postgres` for a superuser. */
   url: string;
   /**
-   * Sends SIGKILL to the server's parent process and does not wait for its exit. The other processes then exit, which closes the clients'
+   * Sends SIGKILL to the postmaster and does not wait for its exit. The server's other processes then exit, which closes the clients'
    * connections. Rejects for the server of PARLEY_TEST_DATABASE_URL.
    */
   kill9(): Promise<void>;

@@ -12,7 +12,7 @@ export interface ProcessOptions {
   name: string;
   command: string;
   args?: string[];
-  /** Additional environment variables. The process also inherits those of the test that `scrubbedEnv` keeps. */
+  /** Additional environment variables. The process also inherits those variables of the test process that `scrubbedEnv` keeps. */
   env?: Record<string, string>;
   cwd?: string;
   /** The process is ready when its output matches the RegExp or the function returns true. If undefined, it is ready at once. */

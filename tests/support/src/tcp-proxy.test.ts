@@ -112,7 +112,7 @@ describe("startTcpProxy", () => {
     const proxy = await startEchoProxy();
     const { socket, text } = await openConnection(proxy.port);
     expect(await echo(socket, "a")).toBe("a");
-    proxy.stallOpen();
+    proxy.stallOpenConnections();
     socket.write("b");
     const next = await openConnection(proxy.port);
     expect(await echo(next.socket, "c")).toBe("c");
@@ -140,7 +140,7 @@ describe("startTcpProxy", () => {
     expect(await echo(next.socket, "b")).toBe("b");
   });
 
-  it("refuses connections while dropped, and accepts them on the same port after resume", async () => {
+  it("refuses connections after drop, and accepts them on the same port after resume", async () => {
     const proxy = await startEchoProxy();
     const { closed } = await openConnection(proxy.port);
     await proxy.drop();

@@ -28,7 +28,7 @@ export interface TcpProxy {
   /** Forwards nothing in either direction. Connections stay open. */
   stall(): void;
   /** Forwards nothing on the connections that are open now. These connections stay open. New connections work. */
-  stallOpen(): void;
+  stallOpenConnections(): void;
   /** Delays all data by `ms` in each direction. */
   latency(ms: number): void;
   /** Resets all connections. Accepts new ones. */
@@ -121,7 +121,7 @@ export async function startTcpProxy({
     stall: () => {
       faults = { ...faults, isStalled: true };
     },
-    stallOpen: () => {
+    stallOpenConnections: () => {
       for (const pair of pairs) pair.isStalled = true;
     },
     latency: (ms) => {

@@ -52,7 +52,7 @@ export class FaultInjector {
   /** Done turns that restores of conversation's tables lost. */
   lostReplies = 0;
   /** Restores that began after fewer than REPLIES_BEFORE_RESTORE replies, because the timeout had passed. */
-  shortRestores = 0;
+  restoresAfterFewReplies = 0;
   /** True from the end of a fault until a visitor gets a whole reply, or until RECOVERY_TIMEOUT_MS has passed. */
   isRecovering: boolean = false;
   readonly #target: FaultTarget;
@@ -76,7 +76,7 @@ export class FaultInjector {
       },
       "connections silently dropped": async () => {
         const { name, proxy } = randomProxy();
-        proxy.stallOpen();
+        proxy.stallOpenConnections();
         return `of ${name}`;
       },
       "database stalled": async () => {
@@ -153,7 +153,7 @@ export class FaultInjector {
       await sleep(100);
       done = await countDoneTurns(system.database);
     }
-    if (done - backup.done < REPLIES_BEFORE_RESTORE) this.shortRestores++;
+    if (done - backup.done < REPLIES_BEFORE_RESTORE) this.restoresAfterFewReplies++;
     this.lostReplies += await backup.restore();
     return `${done - backup.done} replies after its backup`;
   }

@@ -39,7 +39,7 @@ export type ChaosResult = Reconciled & {
   /** Done turns that restores of conversation's database lost. */
   lostReplies: number;
   /** Number of restores with fewer than 50 replies between the backup and the restore. */
-  shortRestores: number;
+  restoresAfterFewReplies: number;
   providerCalls: number;
 };
 
@@ -100,8 +100,8 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
   let kills = 0;
   let isOver: boolean = false;
 
-  const sendMessages = async (number: number) => {
-    for (let turn = number; !isOver; turn++) {
+  const sendMessages = async (visitorIndex: number) => {
+    for (let turn = visitorIndex; !isOver; turn++) {
       const tenant = pick(tenants, turn);
       const result = await visit(system.url(turn % system.edges.length), tenant);
       visits.push(result);
@@ -136,7 +136,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
     if (options.hasDatabaseFaults) await injector.run(deadline);
   };
 
-  const visitors = Array.from({ length: options.visitors }, (_, number) => sendMessages(number));
+  const visitors = Array.from({ length: options.visitors }, (_, index) => sendMessages(index));
   const disturbances = [killServices(), injectFaults()].map((each) =>
     each.catch((error: unknown) => {
       // Ends the other tasks, which would run for ever in a system that does not recover.
@@ -162,7 +162,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
     outcomes,
     receivedReplies: outcomes.stop ?? 0,
     lostReplies: injector.lostReplies,
-    shortRestores: injector.shortRestores,
+    restoresAfterFewReplies: injector.restoresAfterFewReplies,
     providerCalls: system.provider.requests.length,
   };
 }

@@ -8,14 +8,19 @@ import { type KeyedMessage, type ReceivedReply, type ReplyEnd, readUntilEnd, sen
 export type KeyedVisit = KeyedMessage & {
   model: string;
   /** How reading ended for each reader. */
-  ends: ReplyEnd[];
+  readerResults: ReplyEnd[];
   /** The outcomes that the stop requests returned. */
   stopStatuses: string[];
   /** Whether the run tried to erase the session. Readers may then receive no reply. */
   isErasureRequested: boolean;
 };
 
-/** KeyedChaosResult explains the lists. */
+/**
+ * - `lost`: replies and outcomes that are missing or differ.
+ * - `duplicated`: repeated text, turns and model calls, and wrong charges.
+ * - `hung`: readers, turns and settlements without an end.
+ * KeyedChaosResult has the details.
+ */
 export type KeyedReplyReport = { turns: number; lost: string[]; duplicated: string[]; hung: string[] };
 
 type Problems = Omit<KeyedReplyReport, "turns">;
@@ -46,7 +51,7 @@ export async function checkKeyedReplies(
   return { turns, ...problems };
 }
 
-/** The keys are "<session id> <message id>". */
+/** Returns the stored replies by "<session id> <message id>". */
 async function readStoredReplies({ database }: System): Promise<Map<string, StoredReply>> {
   const rows = await queryRows<StoredReply & { id: string }>(
     database.url,
@@ -65,12 +70,12 @@ async function checkVisit(
   const describeProblem = (...values: unknown[]) => `${visit.model} ${visit.sessionId} ${JSON.stringify(values)}`;
   const replayed = await readUntilEnd(visit, {
     nextUrl: () => system.url(0),
-    nextCut: () => Number.POSITIVE_INFINITY,
+    nextEventLimit: () => Number.POSITIVE_INFINITY,
     nextDelayMs: () => 100,
     timeoutMs: REPLAY_TIMEOUT_MS,
   });
   const received: ReceivedReply[] = [];
-  for (const end of [...visit.ends, replayed]) {
+  for (const end of [...visit.readerResults, replayed]) {
     if ("hung" in end) hung.push(describeProblem(end));
     else if ("duplicated" in end) duplicated.push(describeProblem(end));
     else if ("text" in end) received.push(end);
@@ -85,6 +90,7 @@ async function checkVisit(
   const isWhole = first.finishReason === "stop";
   if (isWhole ? first.text !== expected : !expected.startsWith(first.text))
     lost.push(describeProblem("not the model's text", first, expected));
+  // The session was erased, and the stored reply with it.
   if ("gone" in replayed) return;
   const stored = storedReplies.get(`${visit.sessionId} ${first.messageId}`);
   if (stored === undefined || !equalsStored(stored, first))
@@ -103,7 +109,7 @@ async function sendWithSameKey(system: System, visit: KeyedVisit): Promise<numbe
   return response.status;
 }
 
-/** The text of an interrupted reply is not replayed. */
+/** Returns whether a received reply equals the stored reply. An interrupted reply is replayed without its text. */
 function equalsStored({ status, content }: StoredReply, { text, finishReason }: ReceivedReply): boolean {
   if (status === "streaming" || OUTCOMES[status].finishReason !== finishReason) return false;
   return text === (status === "interrupted" ? "" : content);
@@ -119,14 +125,14 @@ function textOfModel({ model, message }: KeyedVisit): string {
 
 /** Reports sessions with more turns than sent keys. Ignores stored keys, because erasing deletes them. Returns the number of all turns. */
 async function checkTurns({ database }: System, visits: readonly KeyedVisit[], problems: Problems): Promise<number> {
-  const keys = new Map<string, number>();
-  for (const { sessionId } of visits) keys.set(sessionId, (keys.get(sessionId) ?? 0) + 1);
+  const keyCounts = new Map<string, number>();
+  for (const { sessionId } of visits) keyCounts.set(sessionId, (keyCounts.get(sessionId) ?? 0) + 1);
   const counts = await queryRows<{ sessionId: string; count: number }>(
     database.url,
     `SELECT session_id AS "sessionId", count(*)::integer AS count FROM conversation.turns GROUP BY session_id`,
   );
   for (const { sessionId, count } of counts)
-    if (count > (keys.get(sessionId) ?? 0)) problems.duplicated.push(`${sessionId} has ${count} turns`);
+    if (count > (keyCounts.get(sessionId) ?? 0)) problems.duplicated.push(`${sessionId} has ${count} turns`);
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 

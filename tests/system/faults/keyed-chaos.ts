@@ -33,7 +33,8 @@ export type KeyedChaosResult = {
   /** Restarts of the database, and crashes after one of its processes was killed. */
   databaseRestarts: number;
   /**
-   * - Replies that are missing without an erasure, or that differ between readers, from the stored reply or from the model's text.
+   * - Replies that are missing although no erasure of their session was requested.
+   * - Replies that differ from the stored reply, from the model's text or from another reader's reply.
    * - Stop requests that returned another outcome than the stored one.
    */
   lost: string[];
@@ -120,7 +121,7 @@ export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedCh
     await Promise.all(tasks);
     const balance = await waitUntilSettled(system.database, options.settleTimeoutMs);
     const report = await checkKeyedReplies(system, visits, balance);
-    const readers = visits.reduce((sum, { ends }) => sum + ends.length, 0);
+    const readers = visits.reduce((sum, { readerResults }) => sum + readerResults.length, 0);
     return { keys: visits.length, readers, charges: balance.used, ...counts, ...report };
   } finally {
     await system.stop();
@@ -147,7 +148,7 @@ async function visitUntilOver(
       ...session,
       key: randomUUID(),
       message: randomMessage(),
-      ends: [],
+      readerResults: [],
       stopStatuses: [],
       isErasureRequested: false,
     }));
@@ -162,12 +163,12 @@ async function readReply({ system }: Chaos, visit: KeyedVisit): Promise<void> {
     await sleep(Math.random() * 1_000);
     return readUntilEnd(visit, {
       nextUrl: () => randomUrl(system),
-      nextCut: () => (chance(0.6) ? 1 + randomBelow(20) : Number.POSITIVE_INFINITY),
+      nextEventLimit: () => (chance(0.6) ? 1 + randomBelow(20) : Number.POSITIVE_INFINITY),
       nextDelayMs: () => (chance(0.1) ? 2 * DETACHED_REPLY_MS : 200),
       timeoutMs: READER_TIMEOUT_MS,
     });
   });
-  visit.ends = await Promise.all(readers);
+  visit.readerResults = await Promise.all(readers);
 }
 
 /** Stops a reply in one session of eight, and erases one session of sixteen. */

@@ -29,7 +29,7 @@ export type ResumingOptions = {
   /** Returns the URL of the edge for the next request. */
   nextUrl: () => string;
   /** Returns the number of events after which the visitor cuts its connection, or infinity. */
-  nextCut: () => number;
+  nextEventLimit: () => number;
   /** Returns how long the visitor waits before the next request. */
   nextDelayMs: () => number;
   timeoutMs: number;
@@ -75,7 +75,7 @@ export function sendKeyed(
  */
 async function readOnce(
   message: KeyedMessage,
-  { nextUrl, nextCut, onAttached }: ResumingOptions,
+  { nextUrl, nextEventLimit, onAttached }: ResumingOptions,
   progress: Progress,
   deadline: number,
 ): Promise<ReplyEnd | string> {
@@ -92,7 +92,7 @@ async function readOnce(
       if (mustStartOver) Object.assign(progress, { text: "", lastEventId: undefined });
       return error;
     }
-    let eventsUntilCut = nextCut();
+    let eventsUntilCut = nextEventLimit();
     let terminal = "";
     for await (const item of readSse(response)) {
       if (!("event" in item)) continue;

@@ -19,8 +19,8 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Reports what a pod uses although it may not exist: a Secret or ConfigMap that the chart does not create and the values do not name, a
- * ServiceAccount that the chart does not create, and a Secret key that is not documented. `values` is the parsed values file.
+ * Reports each reference of a pod to an object or key that may not exist: a Secret or ConfigMap that the chart does not create and the values do
+ * not name, a ServiceAccount that the chart does not create, or a Secret key that is not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);

@@ -1,4 +1,4 @@
-{{/* The name of the Secret that holds "key": "secret", or "parley.secretName" if "secret" is empty. Takes the arguments of "parley.secretEnv". */}}
+{{/* The name of a Secret: the argument "secret", or "parley.secretName" if that is empty. Takes the arguments of "parley.secretEnv". */}}
 {{- define "parley.secretNameFor" -}}
 {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
 {{- end -}}

@@ -47,7 +47,7 @@ revision, so each upgrade then sends the live number.
 {{- end -}}
 {{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
 {{- if .values.autoscaling.enabled -}}
-  {{- /* A HorizontalPodAutoscaler ignores a Deployment with 0 replicas, so the upgrade must send a number. */ -}}
+  {{- /* If the Deployment has 0 replicas, the upgrade sends minReplicas, because a HorizontalPodAutoscaler ignores such a Deployment. */ -}}
   {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
   {{- if and $deployment (not $isKept) -}}
     {{ $live | default .values.autoscaling.minReplicas }}

@@ -103,8 +103,8 @@
 Returns "true" if the llm-proxy's NetworkPolicy may permit a URL: (dict "root" $ "url" …). Checks the ports of the rules, but not their peers.
 - For a public host, a rule of networkPolicy.providers or networkPolicy.extraEgress must permit the URL's port, unless the port is 443.
 - For a host in the cluster or a private network, any TCP rule of networkPolicy.providers suffices: a policy applies to the pod's port, which may
-  differ from the Service's port in the URL. A rule of networkPolicy.extraEgress must permit the URL's port, because it may be meant for another
-  peer.
+  differ from the Service's port in the URL. A rule of networkPolicy.extraEgress suffices only if it permits the URL's port, because it may be
+  meant for another peer.
   With an empty networkPolicy.privateRanges, port 443 needs no rule.
 - An https URL behind llmProxy.providerProxy, and a loopback address, need no rule.
 */}}

@@ -9,7 +9,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 {{- end -}}
 {{- end -}}
 
-{{/* Ingress rules of the doctor's pods: none. "parley.networkPolicy" includes this template and "parley.doctor.to" by name. */}}
+{{/* Ingress rules of the doctor's pods: none. The empty template must exist, because "parley.networkPolicy" includes "parley.<name>.from". */}}
 {{- define "parley.doctor.from" -}}{{- end -}}
 
 {{/* Egress to any address: inside the cluster, the network plugin may translate the public address to any address and port of the ingress. */}}

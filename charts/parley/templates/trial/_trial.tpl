@@ -65,7 +65,7 @@ template:
           - { name: setup, mountPath: /setup, readOnly: true }
 {{- end -}}
 
-{{/* "parley.networkPolicy" includes the ingress rules in ".from" and the egress rules in ".to". An empty definition adds no rule. */}}
+{{/* "parley.networkPolicy" includes ingress rules from "parley.<name>.from" and egress rules from "parley.<name>.to". An empty text adds none. */}}
 {{- define "parley.trial-postgres.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "conversation" "quota" "llm-proxy" "migrations") "port" "postgres") }}
 {{- end -}}

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { resolveInstallation, rootDataDir } from "./installation.ts";
+import { dataDirForRoot, resolveInstallation } from "./installation.ts";
 
 it("resolveInstallation uses the given data directory for an ordinary user", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-installation-"));
@@ -16,8 +16,8 @@ it("resolveInstallation uses the given data directory for an ordinary user", asy
   }
 });
 
-it("rootDataDir maps each data directory of root to its own stable directory", () => {
-  expect(rootDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
-  expect(rootDataDir("/root/parley/../parley/.parley/")).toBe(rootDataDir("/root/parley/.parley"));
-  expect(rootDataDir("/root/other/.parley")).not.toBe(rootDataDir("/root/parley/.parley"));
+it("dataDirForRoot maps each data directory of root to its own stable directory", () => {
+  expect(dataDirForRoot("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
+  expect(dataDirForRoot("/root/parley/../parley/.parley/")).toBe(dataDirForRoot("/root/parley/.parley"));
+  expect(dataDirForRoot("/root/other/.parley")).not.toBe(dataDirForRoot("/root/parley/.parley"));
 });

@@ -9,10 +9,10 @@ import { removeLocalPostgres } from "./remove.ts";
 import { isRoot, query, useLocalPostgres } from "./testing/local-postgres.ts";
 
 const local = useLocalPostgres();
-const { shareDataDir, start, startInChildProcess } = local;
+const { useSuiteDataDir, start, startInChildProcess } = local;
 
 describe("a server", () => {
-  shareDataDir();
+  useSuiteDataDir();
 
   it("listens on 127.0.0.1 only, and accepts the superuser only with its password", async () => {
     const server = await start();
@@ -71,7 +71,7 @@ describe("a server", () => {
 });
 
 describe("a server that is already running", () => {
-  shareDataDir();
+  useSuiteDataDir();
 
   it("survives Ctrl-C in the terminal of the process that started it, and is reused by a start with another port", async () => {
     const previous = await startInChildProcess();
@@ -100,7 +100,7 @@ describe("a server that is already running", () => {
 
 // The first test needs an empty data directory, and the last one damages it.
 describe("a start that fails", () => {
-  shareDataDir();
+  useSuiteDataDir();
 
   it("names the port in use, and creates no data directory", async () => {
     const other = await listenOnFreePort();

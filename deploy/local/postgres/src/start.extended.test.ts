@@ -6,10 +6,10 @@ import { isRoot, query, useLocalPostgres } from "./testing/local-postgres.ts";
 import { ensureUnprivilegedUser } from "./unprivileged-user.ts";
 
 const local = useLocalPostgres();
-const { shareDataDir, start, startInChildProcess } = local;
+const { useSuiteDataDir, start, startInChildProcess } = local;
 
 describe("a server that was killed", () => {
-  shareDataDir();
+  useSuiteDataDir();
 
   it("recovers at the next start", async () => {
     const killed = await start({ fast: false });
@@ -39,7 +39,7 @@ describe("a server that was killed", () => {
 });
 
 describe.runIf(isRoot)("a start by root", () => {
-  shareDataDir();
+  useSuiteDataDir();
 
   it("uses the data directory that an ordinary user's start has created", async () => {
     const owner = await ensureUnprivilegedUser();

@@ -63,8 +63,8 @@ export async function startServer(installation: Installation, options: LocalPost
     log(`PostgreSQL is already running on 127.0.0.1:${running.port}`);
     return toLocalPostgres(installation, { ...running, password, isReused: true });
   }
-  const wasKilled = await clearStaleLock(installation.dataDir);
-  await assertPortFree(port, wasKilled ? PORT_RELEASE_GRACE_MS : 0);
+  const hadStaleLock = await clearStaleLock(installation.dataDir);
+  await assertPortFree(port, hadStaleLock ? PORT_RELEASE_GRACE_MS : 0);
   await ensureDataDir(installation, { password, fast, log });
   const pid = await launchUntilReady(installation, { port, password, fast }, deadline);
   log(`PostgreSQL listens on 127.0.0.1:${port}`);

@@ -1,4 +1,4 @@
-/** The options of the sample shop's settings form. The first of each is the default. */
+/** The options of the sample shop's settings form. The first of each is the default. "bot" means the bot's own configuration. */
 export const OPTIONS = {
   theme: ["bot", "light", "dark", "system"],
   position: ["bot", "bottom-right", "bottom-left"],
@@ -20,7 +20,7 @@ export function readSettings(query: URLSearchParams): Settings {
   return { theme: read("theme"), position: read("position"), lang: read("lang"), dir: read("dir") };
 }
 
-/** Returns the widget attributes for the settings. "bot" means the bot's own configuration. */
+/** Returns the widget attributes for the settings. */
 export function widgetAttributes({ theme, position, lang }: Settings): Readonly<Record<string, string>> {
   return {
     ...(theme === "bot" ? {} : { "data-theme": theme }),

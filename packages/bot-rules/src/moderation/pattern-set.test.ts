@@ -31,7 +31,7 @@ const patterns = fc.array(
 );
 const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "A", " ", "\n", "é", "👋"), maxLength: 60 });
 
-test("findFirstMatch returns the index of the first pattern that matches by itself", () => {
+test("findFirstMatch returns the index of the first pattern that matches if each is compiled alone", () => {
   fc.assert(
     fc.property(patterns, fc.array(text, { minLength: 1, maxLength: 4 }), (sources, texts) => {
       const set = new PatternSet(sources);
@@ -45,6 +45,7 @@ test("findFirstMatch returns the index of the first pattern that matches by itse
 test("findFirstMatch returns the index of the first matching pattern if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
+  // `size` counts instructions. A group has at most 250.
   expect(set.size).toBeGreaterThan(3_000);
   expect(set.findFirstMatch("a later one")).toBe(9);
   expect(set.findFirstMatch("nothing")).toBe(-1);

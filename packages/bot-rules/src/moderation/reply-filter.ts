@@ -1,7 +1,7 @@
 import { findLastClusterStart, isLowSurrogate, type Piece, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
-/** Matches a text against the reply's patterns, as `PatternThreadPool.match` does. */
+/** Finds the first pattern that matches a text, as `PatternThreadPool.match` does. `index` is the pattern's index; -1 if none matches. */
 export type MatchText = (
   text: string,
   searchFrom: number,

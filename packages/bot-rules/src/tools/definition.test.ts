@@ -56,7 +56,7 @@ describe("refuses a tool", () => {
     ["with a URL that is not in normal form", { url: "https://A.example/{order_id}/{lang}" }, "https://a.example/"],
     ["with .. in its path", { url: "https://a.example/x/../{order_id}/{lang}" }, "written in full"],
     [
-      "that does not require a parameter of its URL",
+      "whose schema makes an argument of the URL optional",
       { parameters: schema({ order_id: {}, lang: {} }, ["lang"]) },
       "order_id",
     ],

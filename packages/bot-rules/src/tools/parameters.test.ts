@@ -34,7 +34,7 @@ describe("findProblem", () => {
   });
 });
 
-describe("a schema that does not forbid other fields", () => {
+describe("the check for fields that the schema does not describe", () => {
   const text = { type: "string" };
   const problem = (parameters: object, values: unknown) =>
     parseParameters(JSON.stringify({ type: "object", ...parameters })).findProblem(values);
@@ -123,7 +123,7 @@ describe("a schema that does not forbid other fields", () => {
       { id: "1", admin: 1 },
       "admin",
     ],
-  ])("refuses %s that it does not describe", (_, parameters, values, name) =>
+  ])("refuses such a field: %s", (_, parameters, values, name) =>
     expect(problem(parameters, values)).toContain(`: ${name}`),
   );
 
@@ -162,7 +162,7 @@ describe("a schema that does not forbid other fields", () => {
       { properties: { o: { patternProperties: { "^x": {} }, if: { required: ["name"] }, else: address } } },
       { o: { x1: 1, id: "1" } },
     ],
-    ["other arguments if it permits them", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
+    ["arguments that the schema permits", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
   ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());
 });
 

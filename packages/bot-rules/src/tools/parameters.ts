@@ -137,15 +137,15 @@ const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
  */
 function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
   if (!isObject(schema)) return schema;
-  const nested = (value: unknown) => forbidOtherNestedFields(value, root);
-  const field = (value: unknown) => forbidOtherFields(value, root);
+  const forbidBelow = (value: unknown) => forbidOtherNestedFields(value, root);
+  const forbidHereAndBelow = (value: unknown) => forbidOtherFields(value, root);
   const closeNested = (keyword: string, value: unknown) => {
-    if (FIELD_MAPS.has(keyword)) return mapFields(value, field);
-    if (SCHEMA_MAPS.has(keyword)) return mapFields(value, nested);
-    if (keyword === "prefixItems") return mapItems(value, field);
-    if (COMBINED_SCHEMAS.has(keyword)) return mapItems(value, nested);
-    if (NESTED_SCHEMAS.has(keyword)) return field(value);
-    return CONDITIONAL_SCHEMAS.has(keyword) ? nested(value) : value;
+    if (FIELD_MAPS.has(keyword)) return mapFields(value, forbidHereAndBelow);
+    if (SCHEMA_MAPS.has(keyword)) return mapFields(value, forbidBelow);
+    if (keyword === "prefixItems") return mapItems(value, forbidHereAndBelow);
+    if (COMBINED_SCHEMAS.has(keyword)) return mapItems(value, forbidBelow);
+    if (NESTED_SCHEMAS.has(keyword)) return forbidHereAndBelow(value);
+    return CONDITIONAL_SCHEMAS.has(keyword) ? forbidBelow(value) : value;
   };
   return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, closeNested(keyword, value)]));
 }

@@ -17,7 +17,7 @@ test.each([
   await expect(readInputFile(path)).rejects.toThrow(`${path} ${problem}`);
 });
 
-test("readInputFile reports the code alone of an error that has no known fix", async () => {
+test("readInputFile reports only the error's code if it knows no fix", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-read-input-file-"));
   onTestFinished(() => rm(dir, { recursive: true }));
   const path = join(dir, "loop");

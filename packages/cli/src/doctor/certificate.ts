@@ -105,7 +105,8 @@ function chainProblems(error: Error | string | undefined, certificate: PeerCerti
       ];
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
-      // Usually only certificates of public authorities link to their issuer's certificate. They fail here if the server omits an intermediate.
+      // Usually only public authorities put the URL of the issuer's certificate into the certificates that they issue. This machine trusts
+      // public authorities, so if there is a URL, the server omits an intermediate certificate.
       return [certificate.infoAccess?.["CA Issuers - URI"] === undefined ? UNKNOWN_AUTHORITY : INCOMPLETE_CHAIN];
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":

@@ -1,8 +1,11 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { type Finding, fail, pass, warn } from "./finding.ts";
-import type { LostRun, PacedRun } from "./paced-run.ts";
+import type { PacedRun, UnansweredRun } from "./paced-run.ts";
 
-/** Reserved for documentation (RFC 5737). If a trusted proxy forwards them unchanged, the edge uses `right`, or `left` if it trusts every address. */
+/**
+ * Two addresses reserved for documentation (RFC 5737). If a trusted proxy forwards FORGED_HEADERS unchanged, the edge counts `right`. If the edge
+ * trusts every address as a proxy, it counts `left`.
+ */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
 
@@ -68,11 +71,11 @@ export function checkClientAddress(run: PacedRun): Finding {
 }
 
 /** Checks whether a visitor can choose the address that the edge counts for the rate limit. `unforged` is the run without the forged header. */
-export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRun): Finding {
-  if ("lostWith" in forged)
+export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | UnansweredRun): Finding {
+  if ("errorCode" in forged)
     return warn(
       "forged_address",
-      `not checked: the request with a forged X-Forwarded-For got no response (${forged.lostWith})`,
+      `not checked: the request with a forged X-Forwarded-For got no response (${forged.errorCode})`,
       { fix: "run the command again; if the result is the same, a proxy or firewall refuses such requests" },
     );
   const countedAddress = forged.meta?.client.address;
@@ -87,7 +90,7 @@ export function checkForgedAddress(unforged: PacedRun, forged: PacedRun | LostRu
     return pass("forged_address", "the edge ignores a forged X-Forwarded-For");
   const own = unforged.meta.client;
   // Either the edge trusts this machine as a proxy, or a proxy forwards the header unchanged. Assume that this machine is trusted if the
-  // unforged run connected directly to the edge, or if the edge counted a private address from its X-Forwarded-For.
+  // unforged run connected directly to the edge, or if a proxy sent the edge a private address as this machine's address in that run.
   const isThisMachineTrusted =
     own.from === "connection" ? own.address === unmapIpv4(unforged.localAddress) : isPrivate(own.address);
   if (isThisMachineTrusted)

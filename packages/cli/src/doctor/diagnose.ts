@@ -4,7 +4,7 @@ import { checkClock } from "./clock.ts";
 import { checkCors } from "./cors.ts";
 import { CHECKS, type Finding, fail, pass, warn } from "./finding.ts";
 import type { Endpoint } from "./http-request.ts";
-import { type LostRun, type PacedRun, runPaced } from "./paced-run.ts";
+import { type PacedRun, runPaced, type UnansweredRun } from "./paced-run.ts";
 import { detectProxies, type ProxyKind } from "./proxies.ts";
 import { checkReachability, codeOf, hostOf } from "./reachability.ts";
 import { explainRefusal } from "./refusal.ts";
@@ -52,7 +52,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
 
   const [plain, forged, silent] = await runStreams(endpoint, request);
   // A run that sent no forged headers and got a response.
-  const unforged = [plain, silent].find((run): run is PacedRun => run !== undefined && !("lostWith" in run));
+  const unforged = [plain, silent].find((run): run is PacedRun => run !== undefined && !("errorCode" in run));
   if (unforged === undefined) {
     findings.push(checkAccess(plain, unforged, forged, request.origin));
     return toDiagnosis(namedProxies(request));
@@ -82,25 +82,25 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
 function runStreams(
   endpoint: Endpoint,
   request: DiagnoseRequest,
-): Promise<[PacedRun | LostRun, PacedRun | LostRun, PacedRun | LostRun | undefined]> {
+): Promise<[PacedRun | UnansweredRun, PacedRun | UnansweredRun, PacedRun | UnansweredRun | undefined]> {
   const { publicKey, origin, silenceMs, progress } = request;
   const silence = silenceMs === undefined ? "" : `, with a silence of ${silenceMs / 1_000} s`;
   progress(`streaming paced events${silence} …`);
-  const run = (ms: number, headers = {}): Promise<PacedRun | LostRun> =>
-    runPaced(endpoint, { publicKey, origin, silenceMs: ms, headers }).catch((error) => ({ lostWith: codeOf(error) }));
+  const run = (ms: number, headers = {}): Promise<PacedRun | UnansweredRun> =>
+    runPaced(endpoint, { publicKey, origin, silenceMs: ms, headers }).catch((error) => ({ errorCode: codeOf(error) }));
   return Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
 }
 
-/** Checks whether the plain request got a response. `unforged` is the plain run or the silent run, undefined if both were lost. */
+/** Checks whether the plain request got a response. `unforged` is the plain run or the silent run, undefined if neither got one. */
 function checkAccess(
-  plain: PacedRun | LostRun,
+  plain: PacedRun | UnansweredRun,
   unforged: PacedRun | undefined,
-  forged: PacedRun | LostRun,
+  forged: PacedRun | UnansweredRun,
   origin: string,
 ): Finding {
-  if (!("lostWith" in plain)) return pass("access", `the key is valid and allows ${origin}`);
-  const code = plain.lostWith;
-  if (unforged !== undefined || !("lostWith" in forged)) {
+  if (!("errorCode" in plain)) return pass("access", `the key is valid and allows ${origin}`);
+  const code = plain.errorCode;
+  if (unforged !== undefined || !("errorCode" in forged)) {
     // Fails if only the request with the forged address got a response, because the other checks were then skipped.
     const report = unforged === undefined ? fail : warn;
     return report("access", `one request got no response (${code}), another one did`, {

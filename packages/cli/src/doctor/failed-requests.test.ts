@@ -59,11 +59,11 @@ test("a refused stream is not reported as a proxy's timeout", async () => {
   });
 });
 
-/** Starts a server that closes the connection after `events` paced events, without `done`. */
-function startCuttingServer(events: number): Promise<Endpoint> {
+/** Starts a server that sends `count` `tick` events, and then closes the connection without `done`. */
+function startCuttingServer(count: number): Promise<Endpoint> {
   return startServer((request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (let number = 1; number <= events; number++) response.write(`event: tick\ndata: {"sent_ms":${number}}\n\n`);
+    for (let number = 1; number <= count; number++) response.write(`event: tick\ndata: {"sent_ms":${number}}\n\n`);
     setImmediate(() => request.socket.end());
   });
 }
@@ -105,7 +105,7 @@ test("a stream that is cut during the silence fails only the check of the silenc
   expect(checkBuffering({ ...run, silenceMs: 0 }).result).toBe("fail");
 });
 
-test("the buffering check counts, over all batches, the events after the first that arrived together with the previous event", async () => {
+test("the buffering check counts each event that arrived together with the previous event, in all batches", async () => {
   const endpoint = await startServer((_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end('event: done\ndata: {"finish_reason":"stop"}\n\n');

@@ -30,7 +30,7 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
     haproxy: "remove text/event-stream from compression type",
   },
   // A limit for the whole response must be at least 420 s, because a reply takes up to seven minutes. For an idle limit, 60 s is enough,
-  // because the edge sends a heartbeat after 15 s of silence. nginx, Caddy and HAProxy have idle limits. Their 420 s includes a margin.
+  // because the edge sends a heartbeat after 15 s of silence. nginx, Caddy and HAProxy have idle limits: 420 s is more than they need.
   timeout: {
     "ingress-nginx": setAnnotation("proxy-read-timeout", "420"),
     nginx: "set 'proxy_read_timeout 420s;' in the location of /api/",

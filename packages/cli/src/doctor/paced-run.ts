@@ -38,8 +38,8 @@ export type PacedRun = {
   endedMs: number;
 };
 
-/** A request without a response. `lostWith` is the system error's code, TIMEOUT or UNKNOWN. */
-export type LostRun = { lostWith: string };
+/** A request without a response. `errorCode` is the system error's code, TIMEOUT or UNKNOWN. */
+export type UnansweredRun = { errorCode: string };
 
 export type PacedRequest = {
   publicKey: string;

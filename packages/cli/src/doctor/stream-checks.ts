@@ -1,6 +1,6 @@
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import { readHeader } from "./http-request.ts";
-import { type LostRun, type PacedRun, TICKS, type Tick } from "./paced-run.ts";
+import { type PacedRun, TICKS, type Tick, type UnansweredRun } from "./paced-run.ts";
 
 /** Only events that were sent at least this far apart are expected to arrive apart. */
 const MIN_SENT_GAP_MS = 50;
@@ -52,7 +52,7 @@ export function checkBuffering(run: PacedRun): Finding {
     const problem = `${batched}, and their delays differed by up to ${seconds} s`;
     return fail("buffering", `${problem}: a proxy buffers them`, { cause: "buffering" });
   }
-  // If all events arrived and a silence follows them, checkSilence reports that the stream was cut off.
+  // If the stream was cut off after all events, in the silence that should follow them, checkSilence reports it.
   if (run.done === undefined && (run.ticks.length < TICKS || run.silenceMs === 0))
     return fail("buffering", describeCut(run), { cause: "timeout" });
   if (together > pairs * WARNING_SHARE) return warn("buffering", batched, { cause: "buffering" });
@@ -68,9 +68,9 @@ export function checkCompression(run: PacedRun): Finding {
 }
 
 /** Checks whether a stream survives a silence. */
-export function checkSilence(run: PacedRun | LostRun): Finding {
+export function checkSilence(run: PacedRun | UnansweredRun): Finding {
   const notChecked = (why: string) => warn("idle_timeout", `not checked, because ${why}: run the command again`);
-  if ("lostWith" in run) return notChecked(`the stream got no response (${run.lostWith})`);
+  if ("errorCode" in run) return notChecked(`the stream got no response (${run.errorCode})`);
   if (!run.isStream) return notChecked(`the stream was refused with status ${run.status}`);
   if (run.damagedEvent !== undefined) return notChecked("a proxy changes the events");
   if (run.done?.finishReason === "error") return notChecked("the edge was shutting down");

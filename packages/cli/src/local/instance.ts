@@ -11,7 +11,7 @@ export type Instance = {
   edgeUrl: string;
   /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
-  /** The URLs of the ops ports. */
+  /** The URLs of the ops ports of the services with admin RPCs. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
   /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */

@@ -64,7 +64,7 @@ gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="in
     expect(result.tokens_per_second).toBe(80);
   });
 
-  test("computes quantiles over the last minute, or since the start when the last minute has no observations", () => {
+  test("computes quantiles over the last minute, or since the replicas started if the last minute has no observations", () => {
     const old = sample(0, replica("edge", "a", histogram(1_000, 0)));
     const busy = computeActivity([old, sample(30_000, replica("edge", "a", histogram(1_000, 100)))], null);
     expect(busy.first_token).toEqual({ p50_ms: 550, p99_ms: 991, window_seconds: 30 });

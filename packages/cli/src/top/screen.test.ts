@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { untilEnded } from "./screen.ts";
 
-test("untilEnded removes its abort listener when the work is done, so that the result is not retained", async () => {
+test("untilEnded removes its abort listener when the work is done, because the listener would keep the result in memory", async () => {
   const { signal } = new AbortController();
   for (let refresh = 0; refresh < 3; refresh++)
     expect(await untilEnded(Promise.resolve(refresh), signal)).toBe(refresh);

@@ -26,7 +26,7 @@ export function describeChange(
     method: `${method.parent.name}/${method.name}`,
     // The request's values take precedence.
     target: Object.assign({}, ...inResponse.toReversed().map(copyFields), copyFields(typedRequest)),
-    // Names of the fields that are set in the request's nested messages, such as `changes`.
+    // Names of the fields that are set in a nested message of the request, such as BotChanges.
     changedFields: nestedMessages(method.input, request).flatMap(({ desc, message }) =>
       desc.fields
         .filter(({ localName }) => (message as unknown as Fields)[localName] !== undefined)

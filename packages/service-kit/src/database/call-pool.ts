@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/** The rest of the connections is for work that must not wait behind new calls, such as closing a turn. */
+/** The default share. The other connections are for work that must not wait behind new calls, such as closing a turn. */
 const CALL_SHARE = 0.75;
 
 /** Limits RPC calls to a share of a pool's connections. */

@@ -86,7 +86,7 @@ test.concurrent.each(kindsOfWork)(
   async (_, work) => {
     const { pool, proxy } = await openProxied();
     await fill(pool);
-    proxy.stallOpen();
+    proxy.stallOpenConnections();
     const { failures, ms } = await retryUntilSuccess(() => work(pool));
     expect(codesOf(failures)).toEqual(["unavailable"]);
     expect(ms).toBeLessThan(RECOVERY_LIMIT_MS);
@@ -102,7 +102,7 @@ test.concurrent(
     await fill(pool);
     const runs = Array.from({ length: 3 * POOL_SIZE }, () => retryUntilSuccess(work));
     await sleep(50);
-    proxy.stallOpen();
+    proxy.stallOpenConnections();
     const results = await Promise.all(runs);
     expect(new Set(results.flatMap(({ failures }) => codesOf(failures)))).toEqual(new Set(["unavailable"]));
     for (const { ms } of results) {

@@ -166,7 +166,7 @@ test.each([true, false])(
 );
 
 test.each(["SUPERUSER", "CREATEROLE", "CREATEDB", "REPLICATION", "BYPASSRLS"])(
-  "refuses a role with the attribute %s, with or without a password",
+  "refuses a role with the attribute %s, whether or not rolePassword is set",
   async (attribute) => {
     const { target, url, role } = await createTestDatabase();
     await query(url, `CREATE ROLE ${role} ${attribute}`);

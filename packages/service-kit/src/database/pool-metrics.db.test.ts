@@ -32,12 +32,12 @@ test("reports used and idle connections, waiting callers, and how long connectio
   const waiting = pool.query("SELECT 1");
   expect(await readSeries('parley_db_pool_connections{pool="main",state="used"}')).toBe(2);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(1);
-  const view = calls.databaseFor(new AbortController().signal);
-  const ofCalls = [view.query("SELECT 1"), view.query("SELECT 1")];
+  const callDatabase = calls.databaseFor(new AbortController().signal);
+  const callQueries = [callDatabase.query("SELECT 1"), callDatabase.query("SELECT 1")];
   // A CallPool uses at most 75 % of the connections, here one. So one call waits in the pool's queue, after `waiting`, and one in the CallPool's.
   expect(pool.waitingCount).toBe(2);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(3);
   for (const connection of held) connection.release();
-  await Promise.all([waiting, ...ofCalls]);
+  await Promise.all([waiting, ...callQueries]);
   expect(await readSeries('parley_db_pool_waiting{pool="main"}')).toBe(0);
 });

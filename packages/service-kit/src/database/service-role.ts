@@ -14,7 +14,7 @@ const MAX_ROLE_RETRY_DELAY_MS = 200;
 
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
- * instead of the password. Without it, the role must exist with TIMEOUTS. Only logMissingTimeouts checks the other `timeouts`.
+ * instead of the password. Without `scramVerifier`, only checks that the role exists and has TIMEOUTS; logMissingTimeouts also checks `timeouts`.
  * If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(
@@ -43,7 +43,7 @@ async function defineRole(
 }
 
 /**
- * Returns the remedy if the administrator may not create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a role
+ * Returns the remedy for an administrator who may not create or alter the role. Since PostgreSQL 16, CREATEROLE does not suffice to alter a role
  * that another role created.
  */
 async function buildRoleRemedy(client: pg.Client, role: string): Promise<string> {

@@ -65,19 +65,19 @@ const bodyText = ({ body }: { body: Uint8Array }) => Buffer.from(body).toString(
 
 describe("with https", () => {
   let folder: string;
-  let authority: Awaited<ReturnType<typeof createAuthority>>;
+  let ca: Awaited<ReturnType<typeof createAuthority>>;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "parley-egress-"));
-    authority = await createAuthority("Documents");
+    ca = await createAuthority("Documents");
     const certificates = getCACertificates("default");
-    setDefaultCACertificates([...certificates, authority.cert]);
+    setDefaultCACertificates([...certificates, ca.cert]);
     return async () => {
       setDefaultCACertificates(certificates);
       await rm(folder, { recursive: true });
     };
   });
   async function certificateFor(host: string) {
-    const directory = await createCertificates(folder, authority, host);
+    const directory = await createCertificates(folder, ca, host);
     return { cert: await readFile(join(directory, "tls.crt")), key: await readFile(join(directory, "tls.key")) };
   }
 
@@ -176,8 +176,8 @@ it("connects to the networks of EGRESS_ALLOW directly, without the proxy", async
   expect(proxy.authorities).toEqual([]);
 });
 
-it("never connects directly to a public address, even if the name also has an address in EGRESS_ALLOW", async () => {
-  // 127.0.0.2 acts as a public address.
+it("uses only the addresses in EGRESS_ALLOW if the name also has public addresses", async () => {
+  // 127.0.0.2 acts as a public address. The server listens only there.
   const { port, requests } = await startServer(undefined, "127.0.0.2");
   const policy = new EgressPolicy(["127.0.0.1"]);
   vi.spyOn(policy, "permits").mockImplementation((address) => address.startsWith("127.0.0."));

@@ -73,7 +73,7 @@ describe("multiplexing", () => {
     peers().proxy.resetAll();
     expect((await responses).map(({ used }) => used)).toEqual(numbers(20).map((n) => n + 1));
     // The lost stream, and a stream for each plain call.
-    expect([peers().contexts.length, peers().countStreams()]).toEqual([40, 21]);
+    expect([peers().receivedCalls.length, peers().countStreams()]).toEqual([40, 21]);
     for (const resolve of held) resolve();
   });
 
@@ -97,9 +97,9 @@ describe("multiplexing", () => {
     );
     for (let n = 0; n < 100; n += 20)
       await Promise.all(numbers(20).map(() => getUsage("1", options).catch(() => undefined)));
-    const callsBefore = peers().contexts.length;
+    const callsBefore = peers().receivedCalls.length;
     await expect(getUsage("1", options)).rejects.toMatchObject({ status: status.UNAVAILABLE });
-    expect(peers().contexts.length).toBe(callsBefore + 1);
+    expect(peers().receivedCalls.length).toBe(callsBefore + 1);
     await expect(settle(options)).resolves.toMatchObject({ settled: [] });
   });
 

@@ -23,9 +23,9 @@ describe.each([
     const { getUsage } = await peers().startClient(isMultiplexed, echo);
     const responses = await Promise.all(numbers(100).map((n) => getUsage(String(n))));
     expect(responses.map(({ used }) => used)).toEqual(numbers(100));
-    expect(peers().contexts).toHaveLength(100);
+    expect(peers().receivedCalls).toHaveLength(100);
     expect(peers().countStreams()).toBe(isMultiplexed ? 1 : 100);
-    expect(peers().contexts.every(({ method }) => method === "parley.quota.v1.QuotaService/GetUsage")).toBe(true);
+    expect(peers().receivedCalls.every(({ method }) => method === "parley.quota.v1.QuotaService/GetUsage")).toBe(true);
   });
 
   test("a slow or failed call does not affect the others", async () => {
@@ -46,7 +46,7 @@ describe.each([
     const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
     // Long enough for the call to reach the server on a busy machine.
     await expect(getUsage("1", { timeoutMs: 500 })).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
-    await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([true]);
+    await expect.poll(() => peers().receivedCalls.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
   test("cancelling a call ends it at the client and the server, and ends no other call", async () => {
@@ -55,20 +55,20 @@ describe.each([
     const calls: Promise<unknown>[] = [];
     for (const [n, { signal }] of controllers.entries()) {
       calls.push(getUsage(`${n + 1}`, { ...OPTIONS, signal }));
-      await expect.poll(() => peers().contexts.length).toBe(n + 1);
+      await expect.poll(() => peers().receivedCalls.length).toBe(n + 1);
     }
     for (const [n, controller] of controllers.entries()) {
       controller.abort();
       await expect(calls[n]).rejects.toMatchObject({ status: status.CANCELLED });
-      await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([true, n === 1]);
+      await expect.poll(() => peers().receivedCalls.map(({ signal }) => signal.aborted)).toEqual([true, n === 1]);
     }
   });
 
   test("a caller that disconnects ends its calls at the server", async () => {
     const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
     const calls = numbers(10).map((n) => getUsage(`${n + 1}`).catch(() => undefined));
-    await expect.poll(() => peers().contexts.length).toBe(10);
-    const received = [...peers().contexts];
+    await expect.poll(() => peers().receivedCalls.length).toBe(10);
+    const received = [...peers().receivedCalls];
     await peers().clientLifecycle.close();
     peers().proxy.resetAll();
     await expect.poll(() => received.every(({ signal }) => signal.aborted)).toBe(true);
@@ -112,7 +112,7 @@ describe.each([
       while (!stopCallers.signal.aborted && failures.length === 0)
         await getUsage(String(n)).catch((error: unknown) => failures.push(error));
     });
-    await expect.poll(() => peers().contexts.length).toBeGreaterThan(50);
+    await expect.poll(() => peers().receivedCalls.length).toBeGreaterThan(50);
     const startedAt = performance.now();
     const closed = peers().serverLifecycle.close();
     await sleep(300);
@@ -178,12 +178,14 @@ describe.each([
       await other.next();
       for await (const _ of list("1")) break;
       const cancelled = readAll(list("2", { ...OPTIONS, signal: controller.signal }));
-      await expect.poll(() => peers().contexts.length).toBe(3);
+      await expect.poll(() => peers().receivedCalls.length).toBe(3);
       const expired = readAll(list("3", { timeoutMs: 500 }));
       setTimeout(() => controller.abort(), 50);
       await expect(cancelled).rejects.toMatchObject({ status: status.CANCELLED });
       await expect(expired).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
-      await expect.poll(() => peers().contexts.map(({ signal }) => signal.aborted)).toEqual([false, true, true, true]);
+      await expect
+        .poll(() => peers().receivedCalls.map(({ signal }) => signal.aborted))
+        .toEqual([false, true, true, true]);
       expect((await other.next()).done).toBe(false);
       await other.return?.();
     });
@@ -191,7 +193,7 @@ describe.each([
     test("a lost connection fails the stream, and the next call connects again", async () => {
       const { list } = await peers().startClient(isMultiplexed, echo, countForever);
       const calls = numbers(5).map((n) => readAll(list(String(n))));
-      await expect.poll(() => peers().contexts.length).toBe(5);
+      await expect.poll(() => peers().receivedCalls.length).toBe(5);
       peers().proxy.resetAll();
       for (const call of calls) await expect(call).rejects.toMatchObject({ status: status.UNAVAILABLE });
       const next = iterate(list("next"));

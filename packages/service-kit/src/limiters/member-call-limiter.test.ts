@@ -45,7 +45,7 @@ test.each([
   expect(entered).toEqual(["a", "b", "c", "d", "a"]);
   first.end();
   await setImmediate();
-  // The second upload of a waits behind the first one of e.
+  // Workspace e's first upload runs before workspace a's second one.
   expect(entered.at(-1)).toBe("e");
 });
 
@@ -74,7 +74,7 @@ test("a call that ends while it waits is rejected at once", async () => {
 test.each([
   ["ends", (waiting: { end: () => void }) => waiting.end()],
   ["is refused", () => undefined],
-])("an upload that %s while it waits frees the place of its workspace", async (_, leave) => {
+])("an upload that %s while it waits no longer delays its workspace's next upload", async (_, leave) => {
   const { entered, enter } = createLimiter(50);
   const running = ["b", "c", "d", "e"].map((workspace) => enter(workspace, LARGE));
   const waiting = enter("a", LARGE);

@@ -61,7 +61,7 @@ export class MemberCallLimiter {
       admission.resolve();
       return departure.promise;
     };
-    // The race frees the workspace's place if the call leaves while it waits for the other one.
+    // The race frees the workspace's place if the call leaves while it waits for one of the process's MAX_UPLOADS places.
     const holdPlaces = () => Promise.race([this.#uploads(holdPlace), departure.promise]);
     const finished = isUpload
       ? this.#workspaceUploads.run(workspaceId, ended, holdPlaces)

@@ -11,14 +11,15 @@ export type MeasurementOptions = {
 
 /** How long a scrape waits for a result. A database that does not answer must not delay the other metrics. */
 const SCRAPE_WAIT_MS = 500;
-/** A cached measurement may occupy a database connection for at most this share of the time. */
+/** If `cacheMs` is above 0, a measurement may occupy a database connection for at most this share of the time. */
 const MAX_BUSY_SHARE = 1 / 20;
 /** How long an expired result is reused while the next measurement runs. Longer than a statement may run (10 s). */
 const MAX_OVERDUE_MS = 30_000;
 
 /**
- * Returns a function that gauges call on each scrape. Concurrent callers share one measurement. If a cached measurement takes longer than a
- * scrape waits, the function returns the previous result for up to 30 s after it expired. Returns undefined if there is no result.
+ * Returns a function that gets the result of `measure`. Gauges call the function on each scrape. Concurrent calls share one measurement. If
+ * a measurement takes longer than a scrape waits and `cacheMs` is above 0, the call returns the previous result for up to 30 s after that
+ * result expired. A call returns undefined if there is no result.
  */
 export function createCachedMeasurement<T>(
   measure: () => Promise<T>,

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Histogram, type OpenMetricsContentType,
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** In seconds: from a cache hit to the slowest first token of a provider. */
+/** In seconds. The shortest is for a cache hit, the longest for a provider's slowest first token. */
 export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Returns a registry with the process metrics and the label `service` on every series. */

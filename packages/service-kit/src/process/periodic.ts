@@ -13,7 +13,7 @@ export type PeriodicTask = {
 
 /**
  * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. Start tasks before the gRPC
- * server listens: the lifecycle closes in reverse order, so the server drains its calls while the aborted runs end.
+ * server listens: the lifecycle then closes the server first, and the server drains its calls while the aborted runs end.
  */
 export function runPeriodically(
   { name, intervalMs, run }: PeriodicTask,

@@ -43,28 +43,28 @@ function open() {
   const secret = openSecret(source(), { log, lifecycle, reloadRefusals, refreshIntervalMs: 10 });
   const changes: string[] = [];
   secret.onChange(() => changes.push(secret.current()));
-  const refused = async () => {
+  const countRefusals = async () => {
     const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(SERIES));
     return Number(line?.slice(SERIES.length));
   };
-  return { secret, changes, refused };
+  return { secret, changes, countRefusals };
 }
 
 describe("a secret in a file", () => {
   it("is read again when the file changes, and the listeners are called once", async () => {
     await write("sk-old\n");
-    const { secret, changes, refused } = open();
+    const { secret, changes, countRefusals } = open();
     expect(secret.current()).toBe("sk-old");
     await write("sk-new\n");
     await expect.poll(secret.current).toBe("sk-new");
     await expect.poll(() => lines.join("")).toContain("secret reloaded");
     expect(changes).toEqual(["sk-new"]);
-    expect(await refused()).toBe(0);
+    expect(await countRefusals()).toBe(0);
   });
 
   it("calls the other listeners if one throws, and logs and counts its error", async () => {
     await write("sk-old");
-    const { secret, changes, refused } = open();
+    const { secret, changes, countRefusals } = open();
     const changesOfLast: string[] = [];
     secret.onChange(() => {
       throw new Error("cannot use it");
@@ -72,7 +72,7 @@ describe("a secret in a file", () => {
     secret.onChange(() => changesOfLast.push(secret.current()));
     await write("sk-new");
     await expect.poll(() => lines.join("")).toContain("cannot use it");
-    expect([changes, changesOfLast, await refused()]).toEqual([["sk-new"], ["sk-new"], 1]);
+    expect([changes, changesOfLast, await countRefusals()]).toEqual([["sk-new"], ["sk-new"], 1]);
   });
 
   it.each([
@@ -81,9 +81,9 @@ describe("a secret in a file", () => {
     ["a missing file", () => rm(path()), "ENOENT"],
   ])("keeps its content after %s, and logs and counts the refusal without the secret", async (_, damage, reason) => {
     await write("sk-old");
-    const { secret, changes, refused } = open();
+    const { secret, changes, countRefusals } = open();
     await damage();
-    await expect.poll(refused).toBeGreaterThan(0);
+    await expect.poll(countRefusals).toBeGreaterThan(0);
     expect(secret.current()).toBe("sk-old");
     expect(changes).toEqual([]);
     expect(lines.join("")).toContain("secret refused, previous one kept");

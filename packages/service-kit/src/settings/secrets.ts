@@ -21,8 +21,8 @@ export type Secret<T> = {
    */
   onChange(listener: () => void): void;
   /**
-   * Logs and counts that code which uses the secret keeps the previous content, for example because a server refuses the new content.
-   * current() still returns the new content.
+   * Logs and counts a refusal. Call it when code that uses the secret keeps the previous content, for example because a server refuses the
+   * new content. current() still returns the new content.
    */
   reportRefusal(error: unknown): void;
 };

@@ -46,7 +46,7 @@ describe.each([
         await expect
           .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
           .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
-        // Longer than a multiplexed stream lives: all calls of a stream use the token that opened it.
+        // All calls of a multiplexed stream use the token that opened it. A client opens a new stream after 500 ms.
         const endMs = performance.now() + 700;
         while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
       }

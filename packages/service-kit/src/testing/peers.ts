@@ -28,7 +28,7 @@ export class TestPeers {
   readonly serverLifecycle = new Lifecycle(createLogger("test", "silent"));
   readonly clientLifecycle = new Lifecycle(createLogger("test", "silent"));
   /** The calls that the server has received since the client was ready. */
-  contexts: CallContext[] = [];
+  receivedCalls: CallContext[] = [];
   #proxy: TcpProxy | undefined;
 
   /** The proxy of the last connected client. */
@@ -37,16 +37,16 @@ export class TestPeers {
     return this.#proxy;
   }
 
-  /** Counts the gRPC streams of `contexts`. Multiplexed calls of one stream share a metadata object. */
+  /** Counts the gRPC streams of `receivedCalls`. Multiplexed calls of one stream share a metadata object. */
   countStreams(): number {
-    return new Set(this.contexts.map(({ metadata }) => metadata)).size;
+    return new Set(this.receivedCalls.map(({ metadata }) => metadata)).size;
   }
 
   async startServer(handlers: Handlers): Promise<number> {
     const port = await freePort();
     const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 5_000 }, this.serverLifecycle);
     const record: Interceptor = (context, next) => {
-      this.contexts.push(context);
+      this.receivedCalls.push(context);
       return next();
     };
     const implementation = handlers as unknown as ServiceImplementation<typeof QuotaService>;
@@ -67,12 +67,12 @@ export class TestPeers {
     // A multiplexed client sends plain calls until its stream is open.
     await expect
       .poll(async () => {
-        this.contexts = [];
+        this.receivedCalls = [];
         for (const _ of [1, 2]) await client.getUsage({ workspaceId: "0" }, OPTIONS);
         return this.countStreams();
       })
       .toBe(isMultiplexed ? 1 : 2);
-    this.contexts = [];
+    this.receivedCalls = [];
     return {
       getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
       list: (request: string | ListMonthTurnsRequest, options = OPTIONS) =>

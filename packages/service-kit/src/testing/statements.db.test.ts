@@ -4,7 +4,7 @@ import { openDatabase, READ_IN_ORDER } from "../database/database.ts";
 import { createLogger } from "../process/logger.ts";
 import { recordStatements } from "./statements.ts";
 
-test.each(["COMMIT", "ROLLBACK"])("recordStatements ends a transaction's setting at %s", async (end) => {
+test.each(["COMMIT", "ROLLBACK"])("recordStatements forgets a transaction's setting at %s", async (end) => {
   const { url, drop } = await createDatabase();
   const pool = openDatabase({ url, applicationName: "test", maxConnections: 1 }, createLogger("test", "silent"));
   onTestFinished(async () => {

@@ -9,8 +9,8 @@ import {
   findUnanswered,
   SESSION_NOT_FOUND,
   type SessionStore,
+  UNCONFIRMED_TTL_MS,
   UNREAD_TTL_MS,
-  UNSENT_TTL_MS,
 } from "./session-store.ts";
 
 export interface ChatView {
@@ -99,7 +99,7 @@ export class ChatSession {
     const signal = AbortSignal.any([turn.signal, this.#context.signal]);
     const key = pending.key ?? this.#newId();
     const id = `${pending.id}:a`;
-    let question = { ...pending, key, expires: Date.now() + UNSENT_TTL_MS };
+    let question = { ...pending, key, expires: Date.now() + UNCONFIRMED_TTL_MS };
     // If the message is sent again, the text shown so far stays until the repeated reply is at least as long.
     const shownReply = entries.find((entry) => pending.key && entry.id === id);
     let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };

@@ -21,6 +21,7 @@ export interface ActiveEntry {
 
 export interface MessageView {
   readonly element: HTMLElement;
+  /** Shows the entry. `active` is set only if this entry is the active one. */
   update(entry: Entry, active?: ActiveEntry): void;
 }
 

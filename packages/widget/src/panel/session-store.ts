@@ -19,7 +19,7 @@ export interface Entry {
 }
 
 /** For this long after a message was sent, a newly opened page sends it again if the service may not have received it. */
-export const UNSENT_TTL_MS = 300_000;
+export const UNCONFIRMED_TTL_MS = 300_000;
 /** For this long after the first event of a reply, a newly opened page fetches the rest. */
 export const UNREAD_TTL_MS = 86_400_000;
 

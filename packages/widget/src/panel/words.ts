@@ -34,8 +34,8 @@ export const ENGLISH = {
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 
 /**
- * For each text's key, the error codes for which the text is shown, separated by spaces. The key itself is one of these codes.
- * For any other code, `failed` is shown.
+ * Maps the key of a text to the error codes for which the text is shown, separated by spaces. A code that equals a key also shows the key's
+ * text. All other codes show `failed`.
  */
 const CODES_BY_KEY: Readonly<Partial<Record<keyof Words, string>>> = {
   stopped: "",

@@ -22,7 +22,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   stopped: "Stopped.",
 };
 
-/** For a code without advice, refers to docs/api.md instead of the edge's logs, which do not contain refused requests. */
+/**
+ * Returns the code and its advice. Codes without advice are those of refused requests. The edge does not log these requests, so the text
+ * refers to docs/api.md.
+ */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

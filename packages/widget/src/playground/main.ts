@@ -4,8 +4,8 @@ import {
   type Entry,
   findUnanswered,
   SessionStore,
+  UNCONFIRMED_TTL_MS,
   UNREAD_TTL_MS,
-  UNSENT_TTL_MS,
 } from "../panel/session-store.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
@@ -136,7 +136,7 @@ async function runTurn(pending: Entry): Promise<void> {
       body: JSON.stringify({ ...target, idempotency_key: key }),
       keepalive: true,
     }).catch(() => undefined);
-  let question: Entry = { expires: Date.now() + UNSENT_TTL_MS, ...pending, key };
+  let question: Entry = { expires: Date.now() + UNCONFIRMED_TTL_MS, ...pending, key };
   const id = `${pending.id}:a`;
   // If the message is sent again, the text that is shown stays until the reply starts from the beginning.
   const shownText = entries.find((entry) => entry.id === id)?.text ?? "";
@@ -186,7 +186,7 @@ async function runTurn(pending: Entry): Promise<void> {
   store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);
   if (failure) {
-    // The service refused the message. Keeps what has been typed meanwhile.
+    // The service refused the message. Puts it back into the input, unless another message has been typed there.
     if (!canResume && !signal.aborted && !reply.text) {
       message.value ||= question.text;
     }

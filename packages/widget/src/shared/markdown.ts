@@ -162,7 +162,7 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // A run whose search fails is longer than all later runs. So failing runs differ in length, and n characters have at most √(2n) of
+      // A run that no later run closes is longer than all later runs. So these runs differ in length, and n characters have at most √(2n) of
       // them.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);

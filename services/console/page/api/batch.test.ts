@@ -20,7 +20,7 @@ afterEach(() => {
 
 const send = (count: number) => Promise.all(Array.from({ length: count }, () => sendInBatch({ conversations: "" })));
 
-test("sends the calls of 5 ms in one batch, and at most 20", async () => {
+test("collects calls for 5 ms, and sends at most 20 in a batch", async () => {
   const responses = send(21);
   await vi.advanceTimersByTimeAsync(5);
   expect(batchSizes).toEqual([20, 1]);

@@ -47,7 +47,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 export function errorText(error: unknown): string {
   if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
   if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;
-  // The page itself failed.
+  // A bug in the page's own code.
   if (!(error instanceof ConnectError)) return UNEXPECTED;
   const text = TEXTS[error.metadata.get("parley-code") ?? ""];
   if (text !== undefined) return text;

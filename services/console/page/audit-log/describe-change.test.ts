@@ -10,7 +10,7 @@ const recordedMethods = [...conversation.services, ...quota.services]
   .filter((method) => getOption(method, admin_access).changes)
   .map(({ parent, name }) => `${parent.name}/${name}`);
 
-test.each(recordedMethods)("describes a change made with %s by an action, not by the method's name", (method) => {
+test.each(recordedMethods)("for %s, describeChange returns an action other than the method's name", (method) => {
   const { action } = describeChange(create(ChangeSchema, { method }));
   expect(action).not.toBe(method.replace("/", " "));
 });

@@ -12,7 +12,7 @@ test("complete logs are merged, newest first", () => {
   expect(merged(log(true, 50, 30, 5), log(true, 40, 10))).toEqual([50, 40, 30, 10, 5]);
 });
 
-test("changes older than the last loaded change of an incomplete log are left out", () => {
+test("changes older than the oldest loaded change of an incomplete log are left out", () => {
   expect(merged(log(false, 50, 30), log(true, 40, 10))).toEqual([50, 40, 30]);
   expect(merged(log(false, 50, 30), log(false, 40, 35))).toEqual([50, 40, 35]);
 });

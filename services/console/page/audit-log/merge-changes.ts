@@ -2,7 +2,7 @@
 export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolean };
 
 /**
- * Merges the services' audit logs, newest first. Leaves out changes that are older than the last loaded change of an incomplete log, because
+ * Merges the services' audit logs, newest first. Leaves out changes that are older than the oldest loaded change of an incomplete log, because
  * that log's next page may contain newer ones.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {

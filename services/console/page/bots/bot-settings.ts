@@ -30,7 +30,7 @@ export function withoutBlanks(values: readonly string[]): string[] {
   return values.filter((value) => value.trim() !== "");
 }
 
-/** Keeps a field whose value changed again while it was being saved. */
+/** Returns the changes that are not saved yet. Keeps a field whose value changed again while it was being saved. */
 export function withoutSaved(changes: Partial<BotSettings>, saved: Partial<BotSettings>): Partial<BotSettings> {
   const rest = Object.entries(changes).filter(([name, value]) => saved[name as keyof BotSettings] !== value);
   return Object.fromEntries(rest);

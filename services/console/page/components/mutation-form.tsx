@@ -28,8 +28,8 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // onSuccess is passed to `mutate`, because TanStack Query skips these callbacks after this component has unmounted. Otherwise onClose could
-    // close another dialog that the owner has opened since.
+    // If this component has unmounted, TanStack Query skips the callbacks of `mutate`, but not those of useMutation, which could close another
+    // dialog that the owner has opened since.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

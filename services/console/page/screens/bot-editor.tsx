@@ -94,12 +94,12 @@ function Editor({ bot, stored, models }: EditorProps) {
       const sent = { ...texts, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
       return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
     },
-    onSuccess: (saved, sent) => {
+    onSuccess: (saved, savedChanges) => {
       if (saved === undefined) return;
       queryClient.setQueryData(botsQuery(workspaceId).queryKey, (before) =>
         before?.map((each) => (each.id === saved.id ? saved : each)),
       );
-      setChanges((before) => withoutSaved(before, sent));
+      setChanges((before) => withoutSaved(before, savedChanges));
       announce("Saved. Visitors see it within a minute.");
     },
   });

@@ -20,7 +20,7 @@ export function Knowledge() {
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
   const wantedSlug = useBotSlug();
-  // These queries start before the list of bots is loaded, so that one batch contains all three calls.
+  // These queries start before the list of bots is loaded, so that one batch contains their two calls and the call for the list.
   useQuery(sourcesQuery(workspaceId, wantedSlug));
   useQuery(questionCheckQuery(workspaceId, wantedSlug, question));
   return (

@@ -26,7 +26,7 @@ const FRAMED_BY_CONSOLE = "default-src 'none'; frame-ancestors 'self'";
 const MAX_ERASE_BODY_BYTES = 16 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Forwards requests to the edge's owner API with the session's access token, which scripts of the page cannot read. */
+/** Forwards requests to the edge's owner API with the member's access token, which scripts of the page cannot read. */
 export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeoutMs = CALL_TIMEOUT_MS): void {
   const { authenticate, limiter } = deps;
   const forward = createForwarder(deps);

@@ -6,7 +6,7 @@ import type { Authenticate } from "../sign-in/index.ts";
 
 export type PlaygroundDeps = { authenticate: Authenticate; edgeUrl: string };
 
-/** The edge's limit for a message. The edge itself enforces its lower limit for a stop. */
+/** The edge's limit for a request with a message. Requests to stop a reply have a lower limit, which the edge enforces. */
 const MAX_BODY_BYTES = 300 * 1024;
 /** With these headers, the edge resumes the reply after a lost connection instead of generating it again. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];

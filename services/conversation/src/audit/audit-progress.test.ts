@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from "./audit-progress.ts";
+import { type AuditProgress, advanceAudit, findNextPage, listDifferingPairs } from "./audit-progress.ts";
 
 const NOVEMBER_3 = new Date("2026-11-03T12:00:00Z");
 const NOVEMBER_9 = new Date("2026-11-09T12:00:00Z");
@@ -29,11 +29,11 @@ test("the previous month is audited until it is final, 7 days after its end", ()
 
 test("a month with differences is audited until they are gone, even after the next month has ended", () => {
   const october = auditAll({}, NOVEMBER_9, (month) => (month === "2026-10" ? [differs("w")] : []));
-  expect(listDiffering(october.progress)).toEqual(["2026-10 w"]);
+  expect(listDifferingPairs(october.progress)).toEqual(["2026-10 w"]);
   const later = new Date("2026-12-09T00:00:00Z");
   const december = auditAll(october.progress, later, (month) => (month === "2026-10" ? [fine("w")] : []));
   expect(december.months).toEqual(["2026-12", "2026-11", "2026-10"]);
-  expect(listDiffering(december.progress)).toEqual([]);
+  expect(listDifferingPairs(december.progress)).toEqual([]);
 });
 
 test("an audit with differences in several old months audits each of them once", () => {
@@ -42,7 +42,7 @@ test("an audit with differences in several old months audits each of them once",
     month < "2026-10" ? [differs("w")] : [],
   );
   expect(months).toEqual(["2026-11", "2026-09", "2026-08"]);
-  expect(new Set(listDiffering(progress))).toEqual(new Set(["2026-09 w", "2026-08 w"]));
+  expect(new Set(listDifferingPairs(progress))).toEqual(new Set(["2026-09 w", "2026-08 w"]));
 });
 
 test("even if the last page of a month has no differences, an audit continues with the next older month that has differences", () => {
@@ -71,7 +71,7 @@ test("a month with a difference on its first page is not final, even if 1,000 ot
     progress = advanceAudit(progress, page, at(NOVEMBER_9)).progress;
   }
   expect(progress.finalMonth).toBeUndefined();
-  expect(listDiffering(progress).filter((each) => each.startsWith("2026-10"))).toEqual(["2026-10 new"]);
+  expect(listDifferingPairs(progress).filter((each) => each.startsWith("2026-10"))).toEqual(["2026-10 new"]);
 });
 
 test("a run continues after the previous run's page, and a page keeps the differences of the other pages", () => {
@@ -83,7 +83,7 @@ test("a run continues after the previous run's page, and a page keeps the differ
   expect(first.isComplete).toBe(false);
   expect(findNextPage(first.progress, NOVEMBER_3)).toEqual({ month: "2026-11", after: "b" });
   const second = advanceAudit(first.progress, { month: "2026-11", workspaces: [fine("c")], next: "" }, at(NOVEMBER_3));
-  expect(listDiffering(second.progress)).toEqual(["2026-11 a"]);
+  expect(listDifferingPairs(second.progress)).toEqual(["2026-11 a"]);
   expect(findNextPage(second.progress, NOVEMBER_3)).toEqual({ month: "2026-10", after: "" });
 });
 

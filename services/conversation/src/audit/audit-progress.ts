@@ -22,14 +22,14 @@ export function monthOf(time: Date, offset = 0): string {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + offset, 1)).toISOString().slice(0, 7);
 }
 
-export function listDiffering({ differing = "[]" }: AuditProgress): string[] {
+export function listDifferingPairs({ differing = "[]" }: AuditProgress): string[] {
   return JSON.parse(differing) as string[];
 }
 
 /** Returns the months to audit, newest first: the current one, the previous one until it is final, and months with differences. */
 export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
   const [current, previous] = [monthOf(now), monthOf(now, -1)];
-  const differing = listDiffering(progress).map((each) => each.slice(0, current.length));
+  const differing = listDifferingPairs(progress).map((each) => each.slice(0, current.length));
   const months = new Set([current, ...(progress.finalMonth === previous ? [] : [previous]), ...differing]);
   return [...months].sort((a, b) => (a < b ? 1 : -1));
 }
@@ -37,13 +37,14 @@ export function monthsToAudit(progress: AuditProgress, now: Date): string[] {
 /** Returns the next page to audit. Skips a month that is no longer audited. After the last month, a new audit begins. */
 export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<AuditProgress, "month" | "after">> {
   const { month = monthOf(now), after = "" } = progress;
-  const next = monthsToAudit(progress, now).find((each) => each <= month) ?? monthOf(now);
-  return { month: next, after: next === progress.month ? after : "" };
+  const pageMonth = monthsToAudit(progress, now).find((each) => each <= month) ?? monthOf(now);
+  return { month: pageMonth, after: pageMonth === progress.month ? after : "" };
 }
 
 /**
  * Returns the progress after a page, and whether it was the audit's last page. A month becomes final when an audit of it that began at least
- * `finalAfterDays` days after its end finds no difference. Until then, the reconciler may still repair its turns.
+ * `finalAfterDays` days after its end finds no difference. Until then, the reconciler may still repair its turns. `page.next` is the page's last
+ * workspace, or empty after the month's last page.
  */
 export function advanceAudit(
   progress: AuditProgress,
@@ -56,7 +57,7 @@ export function advanceAudit(
   const audited = new Set(workspaces.map(({ id }) => `${month} ${id}`));
   const [found, kept] = [
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
-    listDiffering(progress).filter((each) => !audited.has(each)),
+    listDifferingPairs(progress).filter((each) => !audited.has(each)),
   ];
   // This page's differences come first, so that the limit drops older ones.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);

@@ -2,7 +2,7 @@ import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import { type Database, ServiceError } from "@parley/service-kit";
 import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds, sortIds } from "./audit.store.ts";
-import { type Difference, type DoneTurns, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
+import { type Difference, type DoneTurnTotals, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
 
@@ -22,7 +22,7 @@ export type WorkspaceAudit = {
 /** If the quota service restarts, the audit waits for it. */
 const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
 
-/** Bounds a statement: 20 workspaces at the cap of the largest plan have 500,000 messages. */
+/** Limits the turns that one SQL statement counts: 500,000 if 20 workspaces reach the cap of the largest plan. */
 export const WORKSPACES_PER_PAGE = 20;
 
 /**
@@ -46,8 +46,8 @@ export async function audit(
     };
   }
   const page = { after: "", limit: WORKSPACES_PER_PAGE };
-  const { month, workspaces, ...first } = await auditPage(database, quota, requestedMonth, page);
-  let { next } = first;
+  const { month, workspaces, ...firstPage } = await auditPage(database, quota, requestedMonth, page);
+  let { next } = firstPage;
   while (next !== "") {
     signal.throwIfAborted();
     const following = await auditPage(database, quota, month, { ...page, after: next });
@@ -100,7 +100,7 @@ async function compareWorkspaces(
   database: Database,
   quota: AuditedQuota,
   month: string,
-  page: { ids: readonly string[]; turnTotals: readonly DoneTurns[]; usage: readonly MonthUsage[] },
+  page: { ids: readonly string[]; turnTotals: readonly DoneTurnTotals[]; usage: readonly MonthUsage[] },
 ): Promise<WorkspaceAudit[]> {
   const turnTotalsById = new Map(page.turnTotals.map((each) => [each.workspaceId, each]));
   const usageById = new Map(page.usage.map((each) => [each.workspaceId, each]));
@@ -144,10 +144,10 @@ async function compareTurns(
   const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
   const { used = 0, ledger = 0, held: heldCount = 0, adjusted = 0 } = workspaces[0] ?? {};
   const after = await listDoneTurnIds(database, workspaceId, month);
-  const { opened, leftOutbox } = await findOpenedTurns(database, workspaceId, [...held]);
-  const unsettled = await findHeld(quota, workspaceId, leftOutbox);
+  const { opened, goneFromOutbox } = await findOpenedTurns(database, workspaceId, [...held]);
+  const closedButHeld = await findHeld(quota, workspaceId, goneFromOutbox);
   const differences = findDifferences(
-    { settled: before.settled, counted, held, done: after.done, opened, unsettled },
+    { settled: before.settled, counted, held, done: after.done, opened, closedButHeld },
     { used, ledger },
   );
   const waiting = after.done.size - after.settled.size;

@@ -1,5 +1,5 @@
 import type { Database } from "@parley/service-kit";
-import type { DoneTurns } from "./reconcile.ts";
+import type { DoneTurnTotals } from "./reconcile.ts";
 
 const COUNT_DONE = `
   SELECT workspace_id AS id, sum(turns)::bigint AS done, bit_xor(digest)::text AS digest, sum(pruned)::bigint AS pruned
@@ -17,14 +17,18 @@ const COUNT_DONE = `
 
 type DoneRow = { id: string; done: number; digest: string; pruned: number };
 
-function toDoneTurns({ id, done, digest, pruned }: DoneRow): DoneTurns {
+function toDoneTurnTotals({ id, done, digest, pruned }: DoneRow): DoneTurnTotals {
   return { workspaceId: id, done, digest: BigInt(digest), pruned };
 }
 
 /** Counts the done turns of a workspace in a UTC month ("YYYY-MM"), pruned ones included. Returns an empty list if it has none. */
-export async function countDoneTurns(database: Database, workspaceId: string, month: string): Promise<DoneTurns[]> {
+export async function countDoneTurns(
+  database: Database,
+  workspaceId: string,
+  month: string,
+): Promise<DoneTurnTotals[]> {
   const { rows } = await database.query<DoneRow>(COUNT_DONE, [month, workspaceId]);
-  return rows.map(toDoneTurns);
+  return rows.map(toDoneTurnTotals);
 }
 
 const nextWorkspace = (after: string) => `
@@ -59,9 +63,9 @@ export async function countDoneTurnsOfPage(
   database: Database,
   month: string,
   { after, limit }: { after: string; limit: number },
-): Promise<DoneTurns[]> {
+): Promise<DoneTurnTotals[]> {
   const { rows } = await database.query<DoneRow>(COUNT_DONE_PAGE, [month, after, limit]);
-  return rows.map(toDoneTurns);
+  return rows.map(toDoneTurnTotals);
 }
 
 /** Returns the distinct ids in the order in which this database sorts text, which depends on its collation. */
@@ -99,15 +103,15 @@ const FIND_OPENED = `
   FROM conversation.turns t
   WHERE t.workspace_id = $1 AND t.turn_id = ANY ($2::uuid[])`;
 
-/** Of the given turns, returns those that were opened and are not pruned. `leftOutbox` has those that are also closed and not in the outbox. */
+/** Of the given turns, returns those that were opened and are not pruned. `goneFromOutbox` has those that are also closed and not in the outbox. */
 export async function findOpenedTurns(
   database: Database,
   workspaceId: string,
   turnIds: readonly string[],
-): Promise<{ opened: Set<string>; leftOutbox: string[] }> {
+): Promise<{ opened: Set<string>; goneFromOutbox: string[] }> {
   const { rows } = await database.query<{ id: string; hasLeftOutbox: boolean }>(FIND_OPENED, [workspaceId, turnIds]);
   return {
     opened: new Set(rows.map((row) => row.id)),
-    leftOutbox: rows.filter((row) => row.hasLeftOutbox).map((row) => row.id),
+    goneFromOutbox: rows.filter((row) => row.hasLeftOutbox).map((row) => row.id),
   };
 }

@@ -112,12 +112,12 @@ test("a run audits a bounded number of pages and turns, and the next one continu
     const run = createAuditTask({ database: system.database, quota, log }, options);
     await run(signal);
     expect(quota.limits).toEqual([WORKSPACES_PER_PAGE]);
-    const stoppedAt = await after();
-    expect(stoppedAt).not.toBe("");
+    const stoppedAfter = await after();
+    expect(stoppedAfter).not.toBe("");
     await system.database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'audit'");
     await run(signal);
     expect(quota.limits).toHaveLength(2);
-    expect((await after()) > stoppedAt).toBe(true);
+    expect((await after()) > stoppedAfter).toBe(true);
   }
   await deleteProgress();
 });

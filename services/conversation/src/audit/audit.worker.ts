@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
 import { finishTask, readTask, runIfDue, saveProgress, type TaskLease } from "../reconciliation/index.ts";
 import { type AuditedQuota, auditPage, WORKSPACES_PER_PAGE } from "./audit.service.ts";
-import { type AuditProgress, advanceAudit, findNextPage, listDiffering } from "./audit-progress.ts";
+import { type AuditProgress, advanceAudit, findNextPage, listDifferingPairs } from "./audit-progress.ts";
 
 const TASK = "audit";
 const LEASE_SECONDS = 300;
@@ -17,7 +17,7 @@ export type AuditTaskOptions = {
   everySeconds: number;
   /**
    * A month becomes final when an audit that began at least this many days after the month's end finds no difference. Later runs skip a final
-   * month. A final month is not a closed month: the quota service closes months.
+   * month. Final does not mean closed: docs/quota.md describes when a month closes.
    */
   finalAfterDays: number;
   /** A run ends after this many turns or pages, whichever comes first. */
@@ -68,7 +68,9 @@ export function registerAuditGauge(registry: Registry, database: Database, log: 
     async () => {
       const task = await readTask(database, TASK);
       const ageSeconds = task?.succeededAt ? (task.now.getTime() - task.succeededAt.getTime()) / 1_000 : Number.NaN;
-      return { unreconciled: ageSeconds <= STALE_SECONDS ? listDiffering(task?.progress ?? {}).length : Number.NaN };
+      return {
+        unreconciled: ageSeconds <= STALE_SECONDS ? listDifferingPairs(task?.progress ?? {}).length : Number.NaN,
+      };
     },
     log,
   );

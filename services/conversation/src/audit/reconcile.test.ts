@@ -32,8 +32,8 @@ const fine = {
   done: set("1", "2"),
   /** The part of `held` that was opened. */
   opened: set(),
-  /** The part of `held` that is closed and has left the outbox. */
-  unsettled: set(),
+  /** The part of `held` that is closed, has left the outbox, and is held nevertheless. */
+  closedButHeld: set(),
 };
 
 test("findDifferences ignores turns in progress", () => {
@@ -58,7 +58,7 @@ test("findDifferences returns the kind and the turn of each difference", () => {
   expect(findDifferences({ ...fine, held: set("9") }, { used: 2, ledger: 2 })).toEqual([
     { kind: "held_without_turn", turnId: "9" },
   ]);
-  const held = { held: set("9"), opened: set("9"), unsettled: set("9") };
+  const held = { held: set("9"), opened: set("9"), closedButHeld: set("9") };
   expect(findDifferences({ ...fine, ...held }, { used: 2, ledger: 2 })).toEqual([
     { kind: "hold_not_settled", turnId: "9" },
   ]);

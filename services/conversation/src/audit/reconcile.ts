@@ -2,6 +2,7 @@
 export type MonthUsage = {
   workspaceId: string;
   used: number;
+  /** The number of rows of the usage ledger, pruned ones included, plus the sum of the adjustments. */
   ledger: number;
   held: number;
   /** Covers the turn ids of the usage ledger, pruned ones included. */
@@ -12,8 +13,8 @@ export type MonthUsage = {
   pruned: number;
 };
 
-/** The done turns of a workspace's month. */
-export type DoneTurns = {
+/** The totals of a workspace's done turns in a month. */
+export type DoneTurnTotals = {
   workspaceId: string;
   done: number;
   /** Covers the ids of the done turns, pruned ones included. */
@@ -35,7 +36,7 @@ export type TurnSets = {
   /** Read fourth: the turns in `held` that were ever opened. */
   opened: ReadonlySet<string>;
   /** Read last: the turns in `held` that were closed, had left the outbox, and were still held by the quota service afterwards. */
-  unsettled: ReadonlySet<string>;
+  closedButHeld: ReadonlySet<string>;
 };
 
 export type DifferenceKind =
@@ -52,7 +53,7 @@ export type Difference = { kind: DifferenceKind; turnId: string };
  * Whether the quota service has counted exactly the done turns, apart from adjustments, and holds none. Compares digests too, because different
  * turns can have equal counts.
  */
-export function isReconciled(turns: Omit<DoneTurns, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
+export function isReconciled(turns: Omit<DoneTurnTotals, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;
   return turns.done + adjusted === used && used === ledger && turns.digest === ledgerDigest && held === 0;
 }
@@ -66,6 +67,6 @@ export function findDifferences(turns: TurnSets, { used, ledger }: Pick<MonthUsa
     ...toDifferences("reply_not_counted", turns.settled.difference(turns.counted)),
     ...toDifferences("counted_without_reply", turns.counted.difference(turns.done)),
     ...toDifferences("held_without_turn", turns.held.difference(turns.opened)),
-    ...toDifferences("hold_not_settled", turns.unsettled),
+    ...toDifferences("hold_not_settled", turns.closedButHeld),
   ];
 }

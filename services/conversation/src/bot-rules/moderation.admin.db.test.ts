@@ -90,7 +90,7 @@ describe("moderation patterns", () => {
     expect(results.toSorted()).toEqual(["ok", "patterns_too_large"]);
   });
 
-  test("keep their place and unchanged fields when they are changed, and are validated as a whole", async () => {
+  test("keep their place and unchanged fields when they are changed, and the new and unchanged fields are validated together", async () => {
     const moderation = system.ops(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({

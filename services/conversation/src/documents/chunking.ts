@@ -55,7 +55,8 @@ function splitCode(code: string): string[] {
 }
 
 function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
-  // Matches a word, or part of a word longer than half the limit. Half, because the pattern counts code points, which can be two UTF-16 units.
+  // Matches a word of at most half the limit, or a part of a longer word. Half, because the pattern counts code points, which can be two UTF-16
+  // units.
   const wordOrPart = new RegExp(`\\S{1,${Math.floor(maxCharacters / 2)}}\\s*`, "gu");
   return sentence.match(wordOrPart) ?? [];
 }

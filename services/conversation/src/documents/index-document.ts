@@ -13,8 +13,8 @@ export type IndexedChunk = Chunk & {
 };
 
 /**
- * A part of a document, small enough for one line of the child process's output and for one INSERT. The chunks come first, then the document's
- * distinct words.
+ * A part of a document, small enough for one INSERT and for one line of the output of read-document.child.ts. The chunks come first, then the
+ * document's distinct words.
  */
 export type IndexedPiece = { chunks: IndexedChunk[] } | { words: string[] };
 

@@ -76,7 +76,7 @@ const SCRIPT_LANGUAGES: readonly [RegExp, LanguageName][] = [
   [/\p{Script=Hebrew}/u, UNSTEMMED],
 ];
 
-/** A text of fewer words may contain no stop word. */
+/** A text of fewer words can lack stop words by chance. */
 const MIN_WORDS = 30;
 /** The smallest share of stop words in an ordinary text. */
 const MIN_SHARE = 0.12;

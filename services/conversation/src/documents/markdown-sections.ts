@@ -13,26 +13,26 @@ const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
  * definitions unless they are longer than a section.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
-  const definitions = (markdown.match(DEFINITION) ?? []).join("\n");
-  const linkDefinitions = definitions.length <= SECTION_CHARACTERS ? `\n\n${definitions}` : "";
+  const linkDefinitions = (markdown.match(DEFINITION) ?? []).join("\n");
+  const sectionSuffix = linkDefinitions.length <= SECTION_CHARACTERS ? `\n\n${linkDefinitions}` : "";
   let section = "";
-  let fence = "";
+  let openFence = "";
   let tableHead = "";
   let previous = "";
   for (const [line] of markdown.matchAll(LINE)) {
-    const [, mark = ""] = FENCE.exec(line) ?? [];
+    const [, fenceMarker = ""] = FENCE.exec(line) ?? [];
     const isHeadingOrItem = HEADING_OR_ITEM.test(line);
     if (isHeadingOrItem || line.trim() === "") tableHead = "";
     const isStart = isHeadingOrItem || tableHead !== "" || (previous.trim() === "" && /^\S/.test(line));
-    if (section.length >= SECTION_CHARACTERS && fence === "" && isStart) {
-      yield section + linkDefinitions;
+    if (section.length >= SECTION_CHARACTERS && openFence === "" && isStart) {
+      yield section + sectionSuffix;
       section = tableHead;
     }
     section += line;
-    if (fence === "") fence = mark;
-    else if (mark.startsWith(fence) && line.trim() === mark) fence = "";
-    if (fence === "" && line.includes("|") && DELIMITER_ROW.test(line.trimEnd())) tableHead = previous + line;
+    if (openFence === "") openFence = fenceMarker;
+    else if (fenceMarker.startsWith(openFence) && line.trim() === fenceMarker) openFence = "";
+    if (openFence === "" && line.includes("|") && DELIMITER_ROW.test(line.trimEnd())) tableHead = previous + line;
     previous = line;
   }
-  if (section !== "") yield section + linkDefinitions;
+  if (section !== "") yield section + sectionSuffix;
 }

@@ -29,7 +29,7 @@ describe("detectCharset", () => {
   });
 
   test.each(["utf-16", "UTF-16LE", "utf-16be", "unicode", "ucs-2"])(
-    "detects UTF-8 for a page whose meta element is ASCII text but names %s",
+    "detects UTF-8 for a page whose ASCII meta element declares %s",
     (charset) => {
       expect(detectCharset("text/html", "html", page(`<meta charset="${charset}">`))).toBe("utf-8");
     },

@@ -91,14 +91,14 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
   });
   // Visitors' turns have priority over reading a document.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  // Errors are ignored, because the exit code or signal also shows a killed process or an unread input.
+  // Errors are ignored: if the process is killed or does not read its input, its exit code or signal shows that.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
   child.stdin.end(content);
   return child;
 }
 
-/** Returns undefined if the output ends before its last line, which has the first words. */
+/** Builds the document from the reading process's output. Returns undefined if the output ends without the message `firstWords`, which comes last. */
 async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunkCount, characters] = [0, 0, 0];

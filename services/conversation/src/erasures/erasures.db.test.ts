@@ -27,7 +27,7 @@ async function storedRequests(workspaceId: string) {
     .rowCount;
 }
 
-/** Makes every request older than a minute. The eraser keeps younger requests. */
+/** Backdates every request by 61 s, because the eraser keeps each request for at least a minute. */
 const ageRequests = () =>
   system.admin.query("UPDATE conversation.erasures SET requested_at = requested_at - interval '61 seconds'");
 
@@ -40,7 +40,7 @@ async function sessionsWithContent(bot: Bot) {
   return new Set(rows.map((row) => row.id));
 }
 
-test("EraseVisitor erases every session of the visitor, even if deleted or with an open turn, and then deletes the request", async () => {
+test("EraseVisitor erases every session of the visitor, even a deleted one or one with an open turn, and then deletes the request", async () => {
   const [bot, foreignBot] = [await createBot(system.database), await createBot(system.database)];
   const mine = newTurn(bot, { visitorId: "v" });
   const [kept, foreign] = [newTurn(bot, { visitorId: "w" }), newTurn(foreignBot, { visitorId: "v" })];
@@ -76,20 +76,20 @@ test("EraseVisitor erases a session that started before the request but is store
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   await erase(workspaceId, "v");
-  const late = newTurn(bot, { visitorId: "v" });
-  const next = newTurn(bot, { visitorId: "v" });
-  await runTurn(system.database, late);
-  await runTurn(system.database, next);
+  const startedBefore = newTurn(bot, { visitorId: "v" });
+  const startedAfter = newTurn(bot, { visitorId: "v" });
+  await runTurn(system.database, startedBefore);
+  await runTurn(system.database, startedAfter);
   await system.admin.query(
     "UPDATE conversation.sessions SET started_at = started_at - interval '1 minute' WHERE session_id = $1",
-    [late.sessionId],
+    [startedBefore.sessionId],
   );
   await runNow();
-  expect(await sessionsWithContent(bot)).toEqual(new Set([next.sessionId]));
+  expect(await sessionsWithContent(bot)).toEqual(new Set([startedAfter.sessionId]));
   await ageRequests();
   await runNow();
   expect(await storedRequests(workspaceId)).toBe(0);
-  expect(await sessionsWithContent(bot)).toEqual(new Set([next.sessionId]));
+  expect(await sessionsWithContent(bot)).toEqual(new Set([startedAfter.sessionId]));
 });
 
 test("EraseVisitor erases a session that was stored before the database's clock was set back", async () => {

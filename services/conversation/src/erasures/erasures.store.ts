@@ -6,11 +6,14 @@ export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether every session that started before the request is visible. Only then can the erasure be complete. */
+  /** Whether every session that started before the request is committed, so that queries see it. Only then can the erasure be complete. */
   areSessionsVisible: boolean;
 };
 
-/** OpenTurn stores a session and its start time in one statement, so the session is visible within 10 s (statement_timeout). */
+/**
+ * OpenTurn sets a session's start time in the statement that stores the session. The statement takes at most 10 s (statement_timeout); 60 s
+ * leave a margin.
+ */
 const VISIBLE_AFTER_SECONDS = 60;
 
 // If a failover set the database's clock back, a stored session may have started after the current time. The request must cover this

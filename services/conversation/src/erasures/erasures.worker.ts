@@ -68,8 +68,8 @@ export class VisitorEraser {
   }
 
   /**
-   * Erases a batch of a request's sessions, starting after the last one that failed in this run. Deletes the request if no session is left and
-   * none that started before the request can still appear. Returns whether sessions may be left.
+   * Erases a batch of a request's sessions, starting after the last one that failed in this run. Deletes the request if no session is left, none
+   * failed, and OpenTurn can no longer commit a session that started before the request. Returns whether sessions may be left.
    */
   async #eraseBatch(erasure: Erasure, failed: FailedSessions): Promise<boolean> {
     const { database, closingSignal, log } = this.#deps;

@@ -7,7 +7,7 @@ const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/** RunEvaluation's handler calls `requireSearchTime`, and runEvaluation calls the other methods. */
+/** The RPC's handler (evaluations.admin.ts) calls `requireSearchTime`. `runEvaluation` below calls the other methods. */
 export type CaseSearch = Pick<QuestionSearch, "requireSearchTime" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
@@ -29,8 +29,8 @@ export async function runEvaluation(
       signal.throwIfAborted();
       if (performance.now() >= endMs) return;
       const { id, question, document } = next;
-      const { used, semanticSearch } = await questionSearch.search(knowledge, question);
-      ranks.set(id, used.findIndex(({ source }) => source === document) + 1);
+      const { usedPassages, semanticSearch } = await questionSearch.search(knowledge, question);
+      ranks.set(id, usedPassages.findIndex(({ source }) => source === document) + 1);
       if (semanticSearch !== undefined && semanticSearch !== "ok" && semanticSearch !== "off") semanticFailures++;
     }
   };

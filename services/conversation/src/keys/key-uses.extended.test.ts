@@ -13,12 +13,12 @@ const HOUR_MS = 3_600_000;
 async function createKeys(count: number) {
   const bot = await createBot(system.database);
   const keys = system.ops(KeyAdminService);
-  const created: string[] = [];
+  const publicKeys: string[] = [];
   for (let index = 0; index < count; index++) {
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
-    created.push(key?.publicKey ?? "");
+    publicKeys.push(key?.publicKey ?? "");
   }
-  return { workspaceId: bot.workspaceId, created };
+  return { workspaceId: bot.workspaceId, publicKeys };
 }
 
 const lastUses = async (workspaceId: string) =>
@@ -34,9 +34,9 @@ async function setOldUse(workspaceId: string) {
 }
 
 test("the list shows the day of a key's last use, and nothing for a key that was not used", async () => {
-  const { workspaceId, created } = await createKeys(2);
+  const { workspaceId, publicKeys } = await createKeys(2);
   const uses = new KeyUses(system.database);
-  const [publicKey = ""] = created;
+  const [publicKey = ""] = publicKeys;
   const statements = await recordStatements(system.database, (database) =>
     handleResolveKey({ database, keyPrefix: "svc_pk_", keyUses: uses }, { publicKey }),
   );
@@ -47,14 +47,14 @@ test("the list shows the day of a key's last use, and nothing for a key that was
 });
 
 test("the running service stores a use within 15 s", async () => {
-  const { workspaceId, created } = await createKeys(1);
-  await system.conversation.resolveKey({ publicKey: created[0] ?? "" }, { timeoutMs: 2_000 });
+  const { workspaceId, publicKeys } = await createKeys(1);
+  await system.conversation.resolveKey({ publicKey: publicKeys[0] ?? "" }, { timeoutMs: 2_000 });
   await expect.poll(() => lastUses(workspaceId), { timeout: 20_000, interval: 500 }).toEqual([today()]);
 }, 30_000);
 
 test("a replica stores a key's use at most once an hour, and the row changes only on a new day", async () => {
-  const { workspaceId, created } = await createKeys(1);
-  const key = { workspaceId, publicKey: created[0] ?? "" };
+  const { workspaceId, publicKeys } = await createKeys(1);
+  const key = { workspaceId, publicKey: publicKeys[0] ?? "" };
   let nowMs = 0;
   const uses = new KeyUses(system.database, () => nowMs);
   /** Returns the statements with which another replica stores a use. */
@@ -85,8 +85,8 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
 });
 
 test("store stores the day of the use, not the day of the call, unless a later day is already stored", async () => {
-  const { workspaceId, created } = await createKeys(1);
-  const key = { workspaceId, publicKey: created[0] ?? "" };
+  const { workspaceId, publicKeys } = await createKeys(1);
+  const key = { workspaceId, publicKey: publicKeys[0] ?? "" };
   let nowMs = 0;
   const uses = new KeyUses(system.database, () => nowMs);
   uses.add(key);
@@ -103,16 +103,16 @@ test("store stores the day of the use, not the day of the call, unless a later d
 });
 
 test("store keeps the uses that it failed to store, and the use of a key whose row is locked, for its next call", async () => {
-  const { workspaceId, created } = await createKeys(3);
+  const { workspaceId, publicKeys } = await createKeys(3);
   const uses = new KeyUses(system.database);
-  for (const publicKey of created) uses.add({ workspaceId, publicKey });
+  for (const publicKey of publicKeys) uses.add({ workspaceId, publicKey });
   await system.admin.query("ALTER TABLE conversation.api_keys RENAME TO api_keys_away");
   await expect(uses.store()).rejects.toThrow("api_keys");
   await system.admin.query("ALTER TABLE conversation.api_keys_away RENAME TO api_keys");
   const holder = await system.admin.connect();
   try {
     await holder.query("BEGIN");
-    await holder.query("SELECT FROM conversation.api_keys WHERE public_key = $1 FOR UPDATE", [created[1]]);
+    await holder.query("SELECT FROM conversation.api_keys WHERE public_key = $1 FOR UPDATE", [publicKeys[1]]);
     await uses.store();
     expect((await lastUses(workspaceId)).filter((day) => day === today())).toHaveLength(2);
   } finally {

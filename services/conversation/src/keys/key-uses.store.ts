@@ -4,7 +4,8 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// Skips the keys that another transaction has locked, for example to revoke them, and returns them.
+// Skips the keys that another transaction has locked, for example to revoke them, and returns them. `unstored` contains the uses that are
+// not stored yet and whose keys are not locked.
 const STORE_KEY_USES = `
   WITH used AS (
     SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day

@@ -5,8 +5,9 @@ const HOUR_MS = 3_600_000;
 const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
- * Stores the day of each key's last use in the background, so that the lookup of a key does not wait for a write. Stores a key at most once an
- * hour, so a use in the first hour of a day may be missed. Uses that are not stored when the process ends are lost.
+ * Stores the day of each key's last use in the background, so that the lookup of a key does not wait for a write. Ignores a key for an hour
+ * after storing a use of it. If that hour includes midnight, uses in the first hour of the new day may be missed. Uses that are not stored when
+ * the process ends are lost.
  */
 export class KeyUses {
   readonly #database: Database;
@@ -24,7 +25,7 @@ export class KeyUses {
     if (!this.#storedAtMs.has(key.publicKey)) this.#pending.set(key.publicKey, { ...key, usedAtMs: this.#nowMs() });
   }
 
-  /** Stores the uses since the last call. Uses of locked keys, and uses that a failed call did not store, stay for the next call. */
+  /** Stores the uses since the last call. Uses of keys whose rows are locked, and uses that a failed call did not store, stay for the next call. */
   async store(): Promise<void> {
     const nowMs = this.#nowMs();
     for (const [publicKey, storedAtMs] of this.#storedAtMs)

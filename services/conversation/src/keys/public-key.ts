@@ -12,7 +12,7 @@ export function createPublicKey(prefix: string, randomInt: (below: number) => nu
   return `${prefix}${random}${computeChecksum(random)}`;
 }
 
-/** Returns whether a text has the format and checksum of a key. The caller need not look up any other text. */
+/** Returns whether a text has the format and checksum of a key. If not, no such key exists, and the caller need not look it up. */
 export function isPublicKey(prefix: string, text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const body = text.slice(prefix.length);

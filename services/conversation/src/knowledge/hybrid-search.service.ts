@@ -18,7 +18,7 @@ export type HybridMatches = {
   /** Best first. */
   passages: readonly FoundPassage[];
   terms: readonly PromptTerm[];
-  /** Undefined if the semantic search was skipped. */
+  /** Whether the semantic search succeeded, or why not. Undefined if it was skipped. */
   semanticSearch: SemanticSearchResult | undefined;
 };
 

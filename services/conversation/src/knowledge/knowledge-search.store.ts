@@ -1,15 +1,15 @@
 import type { Database } from "@parley/service-kit";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 
-/** A prompt has room for eight chunks of the largest size, or for more smaller ones. */
+/** A prompt has room for eight chunks of the largest size, or for more chunks that are smaller. */
 const MAX_PASSAGES = 12;
 /**
- * Limits how many chunks are ranked. The query's terms select their chunks from the rarest term on, until the next would exceed the limit.
- * The other terms only add to the ranks. The rarest term always selects its chunks.
+ * Limits how many chunks are ranked. Beginning with the rarest, each term of the query selects the chunks that contain it, until the next term
+ * would exceed the limit. The other terms only add to the ranks of the selected chunks. The rarest term always selects its chunks.
  */
 const MAX_CANDIDATES = 800;
 /** Limits how many of the best candidates are checked for neighbouring words. */
-const MAX_RANKED = 200;
+const MAX_PROXIMITY_CANDIDATES = 200;
 /** Term weights assume at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
 const MIN_CHUNKS = 10;
 /** The share of two query words' weights that is added to the rank of a chunk in which they are neighbours. */
@@ -114,7 +114,7 @@ const SEARCH = `
       ) each
     ) own
     ORDER BY own.rank * power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) DESC, c.chunk_id
-    LIMIT ${MAX_RANKED}
+    LIMIT ${MAX_PROXIMITY_CANDIDATES}
   ), ranked AS (
     SELECT chunk_id, source_id, heading, position, factor * (rank + coalesce((
       SELECT sum(weight) FROM unnest(pair.terms, pair.weights) AS together (term, weight) WHERE lexemes @@ term

@@ -61,6 +61,7 @@ export async function readCorrectionCandidates(
     ],
   };
   const { rows } = await transaction(database, async (connection) => {
+    // Changes a setting: PostgreSQL then reads each next word from an index instead of sorting all words.
     await connection.query(READ_IN_ORDER);
     return connection.query<{ index: number; word: string }>(statement);
   });

@@ -7,7 +7,7 @@ import { botFields, createBot } from "../testing/turns.ts";
 const system = useTestSystem();
 
 describe("a knowledge source with content", () => {
-  test("is refused with an invalid name, format or content", async () => {
+  test("is refused if its name, format or content is invalid", async () => {
     for (const [name, format, content] of [
       ["", "md", "x"],
       ["x".repeat(201), "md", "x"],
@@ -18,7 +18,7 @@ describe("a knowledge source with content", () => {
       ["a", "txt", Uint8Array.of(0xff, 0xfe)],
       ["a", "txt", "x".repeat(4 * 1024 * 1024 + 1)],
     ] as const) {
-      // Each document has its own workspace, because together they could exceed a workspace's time limit for unreadable documents.
+      // Each document has its own workspace, because the service limits the time that it spends on a workspace's unreadable documents.
       const bot = await createBot(system.database);
       const source = { ...botFields(bot), name, format, content: Buffer.from(content as string) };
       expect(

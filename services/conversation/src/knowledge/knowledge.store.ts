@@ -30,7 +30,7 @@ export type NewSource = {
   document: IndexedDocument;
 };
 
-// `embedded` counts embeddings of the content stored at `embedding_of`. They do not count if that content has been replaced since.
+// `embedded` counts embeddings of the content that was stored at the time `embedding_of`. They do not count if that content has been replaced since.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 
@@ -71,8 +71,8 @@ const INSERT_WORDS = `
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
- * Stores a document in one transaction and replaces the bot's document of the same name. Uses one statement per piece, because a single
- * statement for a large document would exceed the statement timeout.
+ * Stores a document in one transaction and replaces the bot's document of the same name. Uses one statement per piece (some of its chunks
+ * or words), because a single statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   return transaction(database, async (connection) => {

@@ -90,7 +90,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await readClosedMonths()).toEqual([]);
 });
 
-test("a run ends after its number of turns, including those of a month's last page, and the next run continues", async () => {
+test("a run ends after `turnsPerRun` compared turns, including those of a month's last page, and the next run continues", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const later = addMonth(0, { month: "2024-04" });
@@ -245,7 +245,7 @@ test.each([
   },
 );
 
-test("the reconciler does not settle a turn again if its month is closed and quota has pruned it", async () => {
+test("the reconciler does not settle a turn again if quota has pruned the turn and the turn's month is closed", async () => {
   const [lost = ""] = await completeTurns(2);
   quota.forget(lost);
   const compare = () =>

@@ -26,8 +26,8 @@ export type PruneTurnsDeps = {
 };
 
 /**
- * Returns a function that replaces the done turns of old closed months by their totals, and deletes the uncounted turns that were closed before
- * the end of such a month. Replicas may call it concurrently: only one works at a time.
+ * Returns a function that replaces the done turns of old closed months by their totals. It also deletes the uncounted turns (closed, but not
+ * done) that were closed before the end of such a month. Replicas may call it concurrently: only one works at a time.
  */
 export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal) => Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;

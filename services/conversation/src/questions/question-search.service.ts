@@ -16,7 +16,7 @@ export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
   /** Best first. */
   passages: readonly FoundPassage[];
   /** The first passages: as many as fit into a reply's prompt. */
-  used: readonly FoundPassage[];
+  usedPassages: readonly FoundPassage[];
 };
 
 /** Finds passages for an owner's question exactly as OpenTurn does for a visitor's message. Limits the search time of each workspace. */
@@ -54,7 +54,7 @@ export class QuestionSearch {
     const startedAtMs = performance.now();
     try {
       const { passages, semanticSearch } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);
-      return { passages, used: passagesForPrompt(passages), semanticSearch };
+      return { passages, usedPassages: passagesForPrompt(passages), semanticSearch };
     } finally {
       const nowMs = performance.now();
       this.#limiter.charge(bot.workspaceId, nowMs - startedAtMs, nowMs);

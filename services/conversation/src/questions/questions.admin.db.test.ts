@@ -20,7 +20,7 @@ const check = (bot: Bot, question: string) => questions().checkQuestion({ ...bot
 const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...botFields(bot), ...fields });
 
 describe("a question", () => {
-  test("finds the passages that a turn's prompt has, in the same order, and stores nothing", async () => {
+  test("finds the passages that a turn with the same question uses, in the same order, and stores nothing", async () => {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
     const question = "Are dogs welcome when the shop is open, and who is reimbursed?";
@@ -96,7 +96,7 @@ describe("a question", () => {
       await addDocument(system.database, bot, "handbook.md", HANDBOOK);
       const knowledge = await search.readKnowledge(bot.workspaceId, bot.id);
       search.requireSearchTime(bot.workspaceId);
-      expect((await search.search(knowledge, "When is the shop open?")).used.length).toBeGreaterThan(0);
+      expect((await search.search(knowledge, "When is the shop open?")).usedPassages.length).toBeGreaterThan(0);
       expect(() => search.requireSearchTime(bot.workspaceId)).toThrow(/try again in \d+ s/);
       expect(() => search.requireSearchTime(other.workspaceId)).not.toThrow();
     } finally {
@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("are stemmed in the knowledge's language that has the most stop words in the question", async () => {
+  test("are stemmed in the language that leaves the fewest words, if the bot's documents have several languages", async () => {
     const { bot, ask } = await createBotToAsk();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was ist mit der Lieferung nach Norwegen?");

@@ -19,7 +19,7 @@ export type QuestionAdminDeps = {
   ownerReads: Pick<OwnerReads, "database" | "limiter">;
 };
 
-/** Implements the admin service of owners' and visitors' questions. */
+/** Implements the admin service that searches a bot's knowledge for an owner's question and lists visitors' unanswered questions. */
 export function createQuestionAdmin({
   database,
   questionSearch,
@@ -32,7 +32,7 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       questionSearch.requireSearchTime(workspaceId);
       const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
-      const { passages, used, semanticSearch } = await questionSearch.search(knowledge, question);
+      const { passages, usedPassages, semanticSearch } = await questionSearch.search(knowledge, question);
       return {
         passages: passages.map(({ source, heading, text, score, wordRank, similarity }, index) => ({
           document: source,
@@ -41,9 +41,9 @@ export function createQuestionAdmin({
           score,
           ...(wordRank !== undefined && { wordRank }),
           ...(similarity !== undefined && { similarity }),
-          used: index < used.length,
+          used: index < usedPassages.length,
         })),
-        grounded: used.length > 0,
+        grounded: usedPassages.length > 0,
         semanticSearch: semanticSearch ?? "",
       };
     },

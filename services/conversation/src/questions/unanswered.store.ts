@@ -25,7 +25,7 @@ export type UnansweredQuestion = {
   at: string;
   /** The beginning of the visitor's question. */
   text: string;
-  /** The stems of the question's words in alphabetical order, without stop words and question words. */
+  /** The stems of the question's words in alphabetical order, without stop words and `questionWords`. */
   lexemes: string[];
   /** Whether the reply used neither a passage nor a tool. */
   isUngrounded: boolean;
@@ -48,9 +48,9 @@ export type UnansweredQuestions = {
 // - `question`: the questions of these replies. A reply that called a tool needs no passage, so it is not ungrounded. Playground sessions are
 //   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low
 //   estimates made the planner read all sessions of the bot, and all messages of each session.
-// - `language`: the bot's languages, each with the stems of the question words. A question is compared in the language that leaves the
-//   fewest words: the question contains stop words of that language, so it is probably written in it. OFFSET 0 keeps the planner from parsing
-//   each question twice.
+// - `language`: the bot's languages, each with the stems of `questionWords`. A question gets the lexemes of the language that leaves the
+//   fewest: the question contains stop words of that language, so it is probably written in it. OFFSET 0 keeps the planner from parsing each
+//   question twice.
 const READ_UNANSWERED = `
   WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at

@@ -9,7 +9,7 @@ const LLM_CALL = { timeoutMs: 10_000, waitForReady: true };
 
 /**
  * Returns a comparison that sends the done turns of a window to the llm-proxy, which adds the rows that its call log lacks. The
- * comparison reports no repairs, because the llm-proxy counts the added rows.
+ * comparison reports no repairs, because a metric of the llm-proxy counts the added rows.
  */
 export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, "fillCallLog">): Comparison {
   return async ({ database }, window, token) => {
@@ -18,8 +18,8 @@ export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, 
       limit: PAGE_SIZE,
     });
     if (turns.length > 0) {
-      const completed = turns.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
-      await llm.fillCallLog({ turns: completed }, LLM_CALL);
+      const turnsToSend = turns.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
+      await llm.fillCallLog({ turns: turnsToSend }, LLM_CALL);
     }
     const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
     return {

@@ -54,7 +54,7 @@ export class QueueMark {
   #fullReadAtMs = Number.NEGATIVE_INFINITY;
 
   /** Returns the time from which the next read starts, by the database's clock; undefined for the queue's start. */
-  next(): string | undefined {
+  nextReadStart(): string | undefined {
     if (performance.now() - this.#fullReadAtMs < FULL_READ_MS) return this.#position;
     this.#position = undefined;
     this.#fullReadAtMs = performance.now();

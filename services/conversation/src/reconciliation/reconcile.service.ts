@@ -57,9 +57,10 @@ const UNKNOWN_HOLD_SECONDS = 600;
 const ADJUSTMENT_REASON = "reconciled";
 
 /**
- * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Quota acknowledged all others before
- * the reservations are read, so if it has not counted one of them, it has lost the outcome. Adjusts a turn that quota stored as void, and puts
- * the outcome of any other lost turn into the outbox again. Skips turns of closed months, because quota may have pruned them.
+ * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Quota acknowledged the outcomes of
+ * the other turns before the reservations are read, so if quota has not counted one of these turns, quota has lost its outcome. If quota stored
+ * the turn as void (not counted), adjusts the turn in quota. Otherwise puts its outcome into the outbox again. Skips turns of closed months,
+ * because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
   const { turns, until } = await listDoneTurns(deps.database, window, {
@@ -90,9 +91,10 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
 };
 
 /**
- * Compares the turns that quota counted in a window with the turns table. Reads reservations before turns: a turn is done before quota counts
- * it, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips pruned months,
- * whose turns look like lost replies: quota refuses to adjust a closed month, but a restore of its database can open the month again.
+ * Compares the turns that quota counted in a window with the turns table. Reads the reservations first: quota counts a turn only after it is
+ * done, so if a counted turn is not done, its reply was lost. A streaming turn is left to the sweeper and a later comparison. Skips pruned months,
+ * because their turns are missing from the turns table although no reply was lost. Quota normally refuses to adjust these turns, because their
+ * months are closed, but a restore of quota's database can open a month again.
  */
 export const compareCountedTurns: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
@@ -184,7 +186,7 @@ async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tur
   return report(deps, adjusted, kind, "adjust");
 }
 
-/** Reports repairs one batch at a time, so that a later failure does not hide them. */
+/** Passes repairs to `onRepaired` immediately, so that they are reported even if a later repair fails. Returns the repairs. */
 function report(deps: ReconcileDeps, turns: readonly TurnKey[], kind: RepairKind, action: Repair["action"]): Repair[] {
   const repairs = turns.map((turn) => ({ ...toTurnKey(turn), kind, action }));
   deps.onRepaired(repairs);

@@ -34,7 +34,7 @@ function createDeps(
   return { ...deps, callLogComparison: createCallLogComparison({ fillCallLog } as never) };
 }
 
-test("a repair fills the call log, and counts a turn once although several steps check it", async () => {
+test("a repair fills the call log, and `checked` includes a turn once although several steps check it", async () => {
   const bot = await createBot(system.database);
   const turn = newTurn(bot);
   await runTurn(system.database, turn);
@@ -47,18 +47,18 @@ test("a repair fills the call log, and counts a turn once although several steps
     [turn],
   );
   const steps: string[] = [];
-  const counts: number[] = [];
+  const checkedPerStep: number[] = [];
   let token = "";
   do {
     const request = { workspaceId: bot.workspaceId, since: "2020-01-01T00:00:00Z", token };
     const { nextToken, checked } = await repair(deps, request, 0);
     token = nextToken;
     steps.push(token);
-    counts.push(checked);
+    checkedPerStep.push(checked);
   } while (token !== "");
   expect(steps).toEqual(["done", "counted", "call_log", ""]);
   expect(filled).toEqual([turn.turnId]);
-  expect(counts).toEqual([0, 1, 0, 0]);
+  expect(checkedPerStep).toEqual([0, 1, 0, 0]);
 });
 
 test("the lag of the call log is the age of the oldest done turn until the first successful comparison", async () => {

@@ -14,7 +14,7 @@ const system = useTestSystem();
 const failures = { inc: vi.fn() };
 /** The workspaces that quota does not return, because they are deleted. */
 const deletedIds = new Set<string>();
-/** The workspaces whose retention quota cannot read. */
+/** The workspaces for which getWorkspace fails although they are not deleted. */
 const unreadableIds = new Set<string>();
 beforeEach(() => failures.inc.mockClear());
 
@@ -107,6 +107,7 @@ test("eraseExpiredSessions finishes the current session and stops if the signal 
   system.quota.retentionDays.set(bot.workspaceId, 1);
   for (let i = 0; i < 3; i++) await createInactiveSession(2, bot);
   const stopping = new AbortController();
+  // The callback is notifySettler, which runs after each erasure.
   expect(await eraseExpired(stopping.signal, system.database, () => stopping.abort())).toBe(1);
   expect(await eraseExpired()).toBe(2);
 });
@@ -145,7 +146,7 @@ test("eraseExpiredSessions skips and counts sessions that cannot be erased, and 
   expect(await eraseExpired()).toBe(1);
 });
 
-test("eraseExpiredSessions logs and counts a workspace whose retention quota cannot read, and erases the others", async () => {
+test("eraseExpiredSessions logs and counts a workspace if quota does not return its retention, and erases the sessions of the other workspaces", async () => {
   const [unreadable, readable] = [await createBot(system.database), await createBot(system.database)];
   for (const bot of [unreadable, readable]) {
     system.quota.retentionDays.set(bot.workspaceId, 30);

@@ -60,9 +60,9 @@ async function eraseExpiredOfWorkspace(deps: RetentionDeps, workspaceId: string,
 /** Returns whether the session was erased. Logs a failure instead of throwing, so that the run continues with the next session. */
 async function eraseOne(deps: RetentionDeps, workspaceId: string, sessionId: string, days: number): Promise<boolean> {
   try {
-    const closed = await eraseSession(deps.database, workspaceId, sessionId, days);
-    deps.notifySettler(closed ?? []);
-    return closed !== undefined;
+    const turnsClosedByErasure = await eraseSession(deps.database, workspaceId, sessionId, days);
+    deps.notifySettler(turnsClosedByErasure ?? []);
+    return turnsClosedByErasure !== undefined;
   } catch (error) {
     deps.failures.inc();
     deps.log.warn({ workspace_id: workspaceId, session_id: sessionId, error }, "expired session erasure failed");

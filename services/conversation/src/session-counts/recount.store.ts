@@ -1,7 +1,7 @@
 import { type Database, transaction } from "@parley/service-kit";
 
-// Only inactive sessions: during an upgrade, a version without migration 0015 may still add turns without updating the counts, and an active
-// session would be recounted after each of these turns.
+// Only inactive sessions: during an upgrade, replicas of a version without migration 0015 may add turns without updating the counts. In an active
+// session, each of these turns would cause another recount.
 const LOCK_UNCOUNTED = `
   SELECT workspace_id, session_id, last_activity_at::text AS "lastActivityAt"
   FROM conversation.sessions

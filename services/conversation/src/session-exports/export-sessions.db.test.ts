@@ -184,7 +184,7 @@ test("a call that reaches its time limit ends after a line and returns the curso
   expect(calls.flat()).toEqual(ids);
 });
 
-test("a call that reaches its time limit within a page ends after a large session", async () => {
+test("if a call reaches its time limit in a session of more than 64 messages, it ends after that session, not after the page", async () => {
   const own = await createBot(system.database);
   const sessions = await insertSessions(system.admin, own, { sessions: 3, turns: 40 });
   expect(await exportWithZeroTimeLimit(own)).toEqual([...sessions.toReversed().map((id) => [id]), []]);
@@ -322,7 +322,7 @@ test("after a page without a match, an export reads the next page without a paus
   expect([pieces, paced]).toEqual([[], 2]);
 });
 
-test("clients that stop reading hold no connection and delay no other export", async () => {
+test("clients that stop reading hold no database connection and delay no other export", async () => {
   const cancellation = new AbortController();
   const readers = Array.from({ length: 6 }, () => stream({}, cancellation.signal)[Symbol.asyncIterator]());
   for (const reader of readers) await reader.next();

@@ -30,7 +30,7 @@ test("an export takes more than twice as long while turns are opened", async () 
   const open = () => system.conversation.openTurn(openRequest(otherBot), { timeoutMs: 10_000 });
   const ratios: number[] = [];
   for (let round = 0; round < 3; round++) {
-    // Exports pause until a second after the last OpenTurn.
+    // For a second after each OpenTurn, exports pause before each statement. Waits until they no longer pause.
     await sleep(1_100);
     const alone = await measureMs();
     await open();

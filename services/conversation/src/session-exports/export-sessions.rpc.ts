@@ -143,7 +143,7 @@ class SessionWalk {
     });
   }
 
-  /** Returns undefined unless the previous call exported this session in part. */
+  /** Returns the id of the session's last exported message if the previous call exported the session in part; otherwise undefined. */
   lastExportedIdOf(sessionId: string): number | undefined {
     return sessionId === this.#start.sessionId ? this.#start.messageId : undefined;
   }

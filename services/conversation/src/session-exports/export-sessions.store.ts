@@ -20,7 +20,7 @@ export type ExportedSession = {
   startedAt: number;
   /** Whether the session matches the filters. */
   matches: boolean;
-  /** The session as JSON; null if it does not match, or if it has many messages or has not been counted. */
+  /** The session as JSON; null if it does not match, if it has many messages, or if `message_count` is not up to date. */
   session: string | null;
   /** The messages in order, as the elements of a JSON array. Empty if there are none, or if `session` is null. */
   messages: string;

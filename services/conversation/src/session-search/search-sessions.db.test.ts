@@ -69,7 +69,7 @@ test("SearchSessions returns every field of a session, and does not count the me
   ]);
 });
 
-test("sessions that are not counted yet are listed with their true counts", async () => {
+test("sessions without stored counts are listed with their message count and rating", async () => {
   const own = await createBot(system.database);
   const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns: 3 });
   await system.admin.query(
@@ -176,7 +176,8 @@ test("a text search reads at most 2,000 messages per page, and the next page con
   const first = await search({ workspaceId, text });
   expect(first.sessions).toEqual([]);
   expect(first.nextPageToken).not.toBe("");
-  // A page reads 2,000 messages. The long session's 5,200 take three pages, because a page that continues a session reads only that session.
+  // A page reads 2,000 messages. The long session's 5,200 messages take three pages, and the short sessions' 2,800 take two more: the third page
+  // reads no short session, because a page that continues a session reads only that session.
   expect(await searchAll({ workspaceId, text })).toEqual({ ids: [long[0], short[3], short[699]], pages: 5 });
   expect((await searchAll({ workspaceId, text, limit: 1 })).ids).toEqual([long[0], short[3], short[699]]);
   expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);

@@ -85,7 +85,7 @@ function planRanges({ after, candidates }: TextSearch) {
   });
 }
 
-/** Returns the position after a candidate; undefined if no session follows it in the list. */
+/** Returns the position after a candidate; undefined if the candidate is the last session of the last page. */
 function positionAfter({ sessions, next }: SessionPage, index: number): SessionPosition | undefined {
   return index < sessions.length - 1 ? sessions[index]?.position : next;
 }

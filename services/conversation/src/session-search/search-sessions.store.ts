@@ -53,13 +53,13 @@ export type SessionPage = {
   next: SessionPosition | undefined;
 };
 
-// False if a release without migration 0015 has stored a turn since the session was counted.
+// False if a release without migration 0015 has stored a turn since the session's messages and ratings were counted.
 const HAS_CURRENT_COUNTS = "s.counted_at = s.last_activity_at";
 const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
 
 /**
- * Lists a workspace's sessions, last active first, after a position. Reads at most 2,000 sessions: it may return fewer than `limit` and still
- * return a next position.
+ * Lists a workspace's sessions, most recently active first, after a position. Reads at most 2,000 sessions: it may return fewer than `limit`
+ * and still return a next position.
  */
 export async function searchSessions(
   database: Database,

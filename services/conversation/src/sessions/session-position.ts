@@ -9,7 +9,7 @@ export type SessionPosition = {
   /** The time by which the list is ordered, in microseconds since 1970. */
   microseconds: number;
   sessionId: string;
-  /** The last message that was read. Undefined if all messages of the session were read. */
+  /** Only in an export: the session's last exported message. Undefined if all its messages are exported. */
   messageId?: number | undefined;
 };
 

@@ -41,9 +41,9 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
     deleteSession: (request) => softDeleteSession(database, request),
     async eraseSession({ workspaceId, sessionId }) {
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);
-      const closedTurns = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
-      if (closedTurns === undefined) throw sessionNotFound();
-      notifySettler(closedTurns);
+      const turnsClosedByErasure = couldExist ? await eraseSession(database, workspaceId, sessionId) : undefined;
+      if (turnsClosedByErasure === undefined) throw sessionNotFound();
+      notifySettler(turnsClosedByErasure);
       return {};
     },
     async reviewMessage({ workspaceId, sessionId, messageId, review }) {

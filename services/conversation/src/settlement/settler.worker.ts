@@ -49,6 +49,7 @@ export class Settler {
   readonly #waitForMore: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   readonly #lease: ReaderLease;
+  /** The outbox has no rows from before this mark, so a poll need not read older index entries. */
   readonly #mark = new QueueMark();
   #queue: Settlement[] = [];
   /** The spans of the traced turns in the queue, by turn id. */
@@ -130,7 +131,7 @@ export class Settler {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
         else {
-          // The replica that holds the lease settles this one's failed turns. Meanwhile this one's mark becomes out of date.
+          // The replica that holds the lease settles the turns that failed here. Meanwhile #mark becomes out of date.
           this.#mark.reset();
           this.#failures = 0;
         }
@@ -143,8 +144,8 @@ export class Settler {
 
   /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
   async #settleOutbox(): Promise<void> {
-    const mark = await readOutboxMark(this.#database);
-    let after = positionBefore(this.#mark.next());
+    const newMark = await readOutboxMark(this.#database);
+    let after = positionBefore(this.#mark.nextReadStart());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {
@@ -160,7 +161,9 @@ export class Settler {
       if (entries.length < BATCH_TURNS) break;
       if (this.#stop.signal.aborted || !(await this.#lease.hold())) return;
     }
-    this.#mark.advance(oldestLeft !== undefined && Date.parse(oldestLeft) <= Date.parse(mark) ? oldestLeft : mark);
+    this.#mark.advance(
+      oldestLeft !== undefined && Date.parse(oldestLeft) <= Date.parse(newMark) ? oldestLeft : newMark,
+    );
   }
 
   /** Waits until the next poll is due. Returns false if the settler was stopped. */

@@ -22,7 +22,7 @@ export class Sweeper {
   /** No turn that was opened before this mark is still open, so a sweep need not read older index entries. */
   readonly #mark = new QueueMark();
   /** The database's time at the last run; undefined if that run failed. */
-  #seenAt: string | undefined;
+  #lastRunAt: string | undefined;
   /** Seconds since the last gap of more than #graceSeconds between two runs, by the database's clock. */
   #availableSeconds = 0;
 
@@ -44,10 +44,10 @@ export class Sweeper {
 
   /** Sweeps if the database has been available for the length of an edge lease. Returns the number of turns closed. */
   async sweepIfSafe(): Promise<number> {
-    const previous = this.#seenAt;
-    this.#seenAt = undefined;
+    const previous = this.#lastRunAt;
+    this.#lastRunAt = undefined;
     const { now, seconds } = await this.#readClock(this.#database, previous);
-    this.#seenAt = now;
+    this.#lastRunAt = now;
     this.#availableSeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#availableSeconds + seconds : 0;
     if (this.#availableSeconds < this.#edgeLeaseSeconds) return 0;
     if (await this.#readerLease.hold()) return this.#sweepAll(now);
@@ -62,7 +62,7 @@ export class Sweeper {
 
   async #sweepAll(seenAt: string): Promise<number> {
     let total = 0;
-    const openedSince = this.#mark.next();
+    const openedSince = this.#mark.nextReadStart();
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {

@@ -40,7 +40,7 @@ export function useTestSettlement() {
     return settler;
   }
 
-  /** Opens and closes turns of the bot. Returns their settlements. */
+  /** Opens and closes turns of the bot. Returns the closed turns, which are not settled yet. */
   async function runTurns(count: number) {
     const turns = Array.from({ length: count }, () => newTurn(system.bot));
     await Promise.all(turns.map((turn) => openTurn(system.db.database, turn)));

@@ -15,7 +15,7 @@ export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export type TestSystem = {
   /** With the service's role. */
   database: Database;
-  /** As the database's superuser. Clients of the admin services come from `ops`. */
+  /** As the database's superuser. Unrelated to the admin services: `ops` returns their clients. */
   admin: Database;
   /** With the service's role. */
   databaseUrl: string;

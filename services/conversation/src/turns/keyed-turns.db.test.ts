@@ -133,7 +133,7 @@ describe("FindTurn", () => {
     expect(await find(unkeyed, { messageId: opened.messageId })).toMatchObject({ turn: { turnId: unkeyed.turnId } });
   });
 
-  test("compares the request hash with that of a turn with a key only", async () => {
+  test("compares the request hash only if the turn has a key", async () => {
     const turn = keyed();
     await open(turn);
     expect(await rpcFailure(find(turn, { requestHash: hash("Other") }))).toMatchObject({

@@ -93,7 +93,7 @@ describe("message ids", () => {
     expect(Math.max(...steps)).toBeLessThanOrEqual(2 ** 20);
   });
 
-  test("rise and stay adjacent when a hundred turns of a session open concurrently", async () => {
+  test("rise when a hundred turns of a session open concurrently, and each turn's two ids are adjacent", async () => {
     const sessionId = randomUUID();
     await Promise.all(Array.from({ length: 100 }, () => open(newTurn(bot, { sessionId }))));
     expectIds(await idsOf(sessionId), 100);
@@ -170,7 +170,7 @@ describe("beside the previous release, message ids", () => {
     expect(first).toBeGreaterThan(2 ** 50);
   });
 
-  test("are computed from sessions.last_message_id in a session from before the migration", async () => {
+  test("are no longer taken from the sequence in a session from before the migration", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const fresh = await createTestDatabase();
     const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;

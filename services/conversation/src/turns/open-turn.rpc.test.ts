@@ -6,7 +6,7 @@ import type { Bot } from "../bots/bots.store.ts";
 import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
-test("throws too_many_keyed_turns if the limit is reached again at the retry, after a keyed turn had ended", async () => {
+test("throws too_many_keyed_turns if a keyed turn ends before the retry, but the limit is reached again", async () => {
   // What the handler reads after its first and second attempt. The limit is 2.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>

@@ -179,7 +179,7 @@ describe("history", () => {
     expect(opened?.history.map((turn) => turn.message)).toEqual(["q2", "q3", "q4"]);
   });
 
-  test("of a repeated turn equals the history of the first call", async () => {
+  test("is the same when the call for a turn is repeated after a later turn", async () => {
     const sessionId = randomUUID();
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });
     const turn = newTurn(bot, { sessionId, message: "q2" });

@@ -43,8 +43,8 @@ const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
-// - A session that is older than the column last_message_id has NULL in it. It continues at the random start ($18), or with an id of the
-//   sequence if one of its messages already has an id of at least MIN_COMPUTED_ID.
+// - A session that is older than the column last_message_id has NULL in it. Its next reply gets the random start ($18) as its id, or an
+//   id of the sequence if one of the session's messages already has an id of at least MIN_COMPUTED_ID.
 // - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 //   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
 const OPEN_TURN = `

@@ -26,13 +26,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** jsonb refuses NUL and lone surrogates in strings. */
-function isStorable(value: unknown, depth: number): boolean {
+function isStorable(value: unknown, maxDepth: number): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (typeof value !== "object" || value === null) return true;
   return (
-    depth > 0 &&
+    maxDepth > 0 &&
     Object.entries(value)
       .flat()
-      .every((each) => isStorable(each, depth - 1))
+      .every((each) => isStorable(each, maxDepth - 1))
   );
 }

@@ -46,7 +46,7 @@ test("findTurnRecord finds a turn by either of its message ids, and returns its 
   expect(await findTurnRecord(db.database, (await createBot(db.database)).workspaceId, messageId)).toBeUndefined();
 });
 
-test("recordTimings stores the first timings of a turn that OpenTurn blocked, and none of an open turn", async () => {
+test("recordTimings stores the timings of a blocked turn only once, and stores none for an open turn", async () => {
   const bot = await createBot(db.database);
   const blocked = newTurn(bot, { blocked: { reason: "rude", fallback: "No." } });
   const opened = await openTurn(db.database, blocked);

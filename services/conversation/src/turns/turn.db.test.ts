@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 /** The poll of the outbox skips turns younger than 2 s. Within this time, only the process that closed a turn settles it. */
-const PUSH_TIMEOUT_MS = 1_900;
+const WITHOUT_POLL_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>
   system.conversation.closeTurn(closeRequest(...args), options);
@@ -42,7 +42,7 @@ describe("a turn", () => {
       tokensOut: 2,
       latencyMs: 9,
     });
-    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: PUSH_TIMEOUT_MS }).toBe(SettleOutcome.DONE);
+    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: WITHOUT_POLL_MS }).toBe(SettleOutcome.DONE);
     const next = await open(openRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
@@ -173,7 +173,7 @@ describe("a blocked message", () => {
     await open(later);
     await close(later);
     await expect
-      .poll(() => system.quota.outcomeOf(later.turnId), { timeout: PUSH_TIMEOUT_MS })
+      .poll(() => system.quota.outcomeOf(later.turnId), { timeout: WITHOUT_POLL_MS })
       .toBe(SettleOutcome.DONE);
     expect(system.quota.outcomeOf(turn.turnId)).toBeUndefined();
   });
@@ -183,7 +183,7 @@ describe("tools and reply patterns", () => {
   const url = "https://api.example.com/orders/{id}";
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 
-  test("OpenTurn returns both in the prompt, and does not match a pattern that applies only to replies against the message", async () => {
+  test("OpenTurn returns the tools and reply patterns in the prompt, and does not block a message that matches only a reply pattern", async () => {
     const equipped = await createBot(system.database);
     const fields = botFields(equipped);
     const moderation = system.ops(ModerationAdminService);
@@ -240,6 +240,6 @@ describe("tools and reply patterns", () => {
         ],
       },
     ]);
-    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: PUSH_TIMEOUT_MS }).toBe(SettleOutcome.VOID);
+    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: WITHOUT_POLL_MS }).toBe(SettleOutcome.VOID);
   });
 });

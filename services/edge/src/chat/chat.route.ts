@@ -26,9 +26,9 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);
-      const resume = readResumeHeaders(request.headers);
+      const resumeHeaders = readResumeHeaders(request.headers);
       const clientBucket = addressBucket(request.ip);
-      const policy = resume.lastEventId === undefined ? POLICIES.chat : POLICIES.resume;
+      const policy = resumeHeaders.lastEventId === undefined ? POLICIES.chat : POLICIES.resume;
       await enforceRateLimit(deps.limiter, policy, clientBucket, reply);
       stopwatch.enter("key");
       const key = await deps.resolveKey(publicKey, clientBucket);
@@ -43,7 +43,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resume, caller: "" }, { clientBucket, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resumeHeaders, caller: "" }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -35,8 +35,8 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       stopwatch.enter("limits");
       const { userId, workspaceId } = caller;
       const { botSlug, ...fields } = parsePlaygroundRequest(request.body as Buffer | undefined);
-      const resume = readResumeHeaders(request.headers);
-      const policy = resume.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
+      const resumeHeaders = readResumeHeaders(request.headers);
+      const policy = resumeHeaders.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       const clientBucket = userBucket(caller);
       await enforceRateLimit(deps.limiter, policy, clientBucket, reply);
       // The bot's lookup is the phase "key", as in POST /api/chat/, which finds the bot by its public key.
@@ -52,7 +52,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resume, caller: userId }, { clientBucket, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resumeHeaders, caller: userId }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -27,13 +27,13 @@ const FIND_TIMEOUT_MS = 2_000;
  */
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
   const { workspaceId, botId, sessionId, source, caller } = scope;
-  const identity = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
+  const targetFields = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
   // If this process is still opening the turn, wait: before the turn is open, findTurn() does not find it in the database.
-  if ("keyHash" in identity)
+  if ("keyHash" in targetFields)
     await deps.turnDeps.runningTurns
-      .findReply({ workspaceId, botId, sessionId, ...identity })
+      .findReply({ workspaceId, botId, sessionId, ...targetFields })
       ?.opening.catch(() => undefined);
-  const find = () => findTurn(deps, { workspaceId, botId, sessionId, source, ...identity });
+  const find = () => findTurn(deps, { workspaceId, botId, sessionId, source, ...targetFields });
   const existing = await find();
   const stored = readStoredReply(existing);
   if (stored !== undefined) return stored.ending.outcome;

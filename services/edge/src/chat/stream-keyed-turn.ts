@@ -7,6 +7,7 @@ import { HttpError, overloaded, unavailable } from "../http/index.ts";
 import { openReplyReader, type StreamHandle } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
+  type IdempotencyHashes,
   KeyedReply,
   type ReplyReader,
   readEnding,
@@ -15,7 +16,6 @@ import {
   type Stopwatch,
   type StoredReply,
   splitsSurrogatePair,
-  type TurnKey,
   type TurnRequest,
   textPieceAt,
 } from "../turns/index.ts";
@@ -33,7 +33,7 @@ export type KeyedStreamDeps = StreamDeps & {
   };
 };
 
-export type KeyedRequest = TurnRequest & TurnKey;
+export type KeyedRequest = TurnRequest & IdempotencyHashes;
 
 const FIND_TIMEOUT_MS = 2_000;
 const POLL_INTERVAL_MS = 1_000;
@@ -70,7 +70,7 @@ export async function streamKeyedTurn(
   }
 }
 
-function requireSameMessage({ requestHash }: KeyedReply, turn: TurnKey): void {
+function requireSameMessage({ requestHash }: KeyedReply, turn: IdempotencyHashes): void {
   if (Buffer.compare(requestHash, turn.requestHash) !== 0) throw new HttpError(409, "idempotency_key_reused");
 }
 
@@ -91,7 +91,7 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
     )
     .finally(() => stream.release());
   const opening = await waitForOpening(exchange, reply);
-  if (opening.isHere) await follow(exchange, reply, true);
+  if (opening.isLocal) await follow(exchange, reply, true);
   else await streamExisting(exchange, opening.existing);
 }
 
@@ -110,7 +110,7 @@ async function streamAtSessionCap(exchange: Exchange): Promise<void> {
 
 async function streamRunning(exchange: Exchange, reply: KeyedReply): Promise<void> {
   const opening = await waitForOpening(exchange, reply);
-  if (opening.isHere) await follow(exchange, reply, false);
+  if (opening.isLocal) await follow(exchange, reply, false);
   else await streamExisting(exchange, opening.existing);
 }
 

@@ -31,7 +31,8 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     timestampsByKey.set(key, timestamps);
     requestCount += timestamps.length - previous.length;
     evict();
-    // `resetMs` after an allowed request: the time until the window is empty. After a refusal: the time until its oldest request leaves it.
+    // `resetMs` after an allowed request: the time until the window is empty. After a refusal: the time until the oldest request leaves the
+    // window.
     const requestAtMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
     return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: requestAtMs + policy.windowMs - nowMs };
   }

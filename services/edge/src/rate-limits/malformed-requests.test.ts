@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { HttpError } from "../http/index.ts";
 import { errors } from "../http/plugins/errors.plugin.ts";
 import { createLocalLimiter } from "./local-limiter.ts";
-import { createMalformedRequests } from "./malformed-requests.ts";
+import { createMalformedRequestLimiter } from "./malformed-requests.ts";
 import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 
 const { limit, windowMs } = POLICIES.malformed;
@@ -20,7 +20,7 @@ function createReplicas(count: number) {
     },
   };
   const replicas = Array.from({ length: count }, () => {
-    const malformedRequests = createMalformedRequests(limiter, () => clock.now);
+    const malformedRequests = createMalformedRequestLimiter(limiter, () => clock.now);
     const app = fastify();
     void app.register(errors, { onRefusal: () => undefined, countMalformed: malformedRequests.count });
     app.after(() => {
@@ -36,7 +36,7 @@ function createReplicas(count: number) {
   return { clock, countedSubjects, replicas };
 }
 
-test("refuses an address from its first malformed request above the limit until the oldest counted one leaves the window", async () => {
+test("when an address exceeds the limit, refuses all its requests until the oldest counted request leaves the window", async () => {
   const { clock, replicas } = createReplicas(1);
   const [send] = replicas;
   if (send === undefined) throw new Error("no replica");

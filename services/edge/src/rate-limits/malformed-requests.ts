@@ -23,7 +23,7 @@ const MAX_REFUSED = 10_000;
  * All replicas share the counts of `limiter`. Each replica has its own list of refused addresses.
  * @param now a monotonic clock in milliseconds.
  */
-export function createMalformedRequests(limiter: RateLimiter, now: () => number): MalformedRequests {
+export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => number): MalformedRequests {
   const policy = POLICIES.malformed;
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 

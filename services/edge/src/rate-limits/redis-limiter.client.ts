@@ -84,8 +84,8 @@ function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
   /**
-   * A Redis server replies in order, so watching one late reply is enough. In a cluster, one slow server makes the whole cluster count as
-   * unresponsive.
+   * At most one late reply is watched: a Redis server replies in order, so no later reply can arrive first. In a cluster, one slow server makes
+   * the whole cluster count as unresponsive.
    */
   let watchedReply: Promise<Reply> | undefined;
   let isUnresponsive = false;

@@ -14,7 +14,10 @@ type Topology = {
 };
 
 export type RedisSettings = Topology & {
-  /** One URL, or several of the same scheme. The first URL has the user, password and database number for the Redis servers. */
+  /**
+   * One URL, or several of the same scheme. The user, password and database number in the first URL are for the Redis servers, even if the URL
+   * names a sentinel.
+   */
   urls: readonly string[];
   /** The sentinels' own password, if they have one. */
   sentinelPassword?: string | undefined;

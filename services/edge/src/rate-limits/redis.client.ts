@@ -1,7 +1,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import type { RedisSettings } from "./redis-settings.ts";
 
-/** A connection without any reply for this long is replaced, because a network that drops packets reports no error. */
+/** If a command is pending and no reply arrives for this long, the connection is replaced: a network that drops packets reports no error. */
 const SOCKET_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const SENTINEL_PORT = 26_379;

@@ -1,6 +1,6 @@
 -- A sliding log, exact in any window: one sorted-set member per request, scored by Redis's clock in microseconds.
 -- KEYS[1]: bucket. ARGV[1]: limit. ARGV[2]: window in milliseconds. ARGV[3]: a member unique to the request.
--- Returns {allowed 0|1, remaining, milliseconds until the bucket is empty or, after a refusal, until the next request is allowed}.
+-- Returns {allowed 0|1, remaining, milliseconds until all requests have left the window or, after a refusal, until the next request is allowed}.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local limit, window = tonumber(ARGV[1]), ARGV[2] * 1000

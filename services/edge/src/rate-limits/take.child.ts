@@ -17,14 +17,14 @@ const { settings, policy, subjects } = JSON.parse(process.argv[2] ?? "") as {
 const limiter = createRedisLimiter(settings, createLogger("test", "silent"));
 const retryUntilMs = performance.now() + RETRY_TIMEOUT_MS;
 
-let undecided = 0;
+let failedAttempts = 0;
 
 async function isAllowed(subject: string): Promise<boolean> {
   for (;;) {
     try {
       return (await limiter.take(policy, subject)).isAllowed;
     } catch (error) {
-      undecided++;
+      failedAttempts++;
       if (performance.now() > retryUntilMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -34,7 +34,7 @@ async function isAllowed(subject: string): Promise<boolean> {
 try {
   let allowed = 0;
   for (const subject of subjects) if (await isAllowed(subject)) allowed++;
-  process.stdout.write(`${allowed} ${undecided}\n`);
+  process.stdout.write(`${allowed} ${failedAttempts}\n`);
 } catch {
   process.stdout.write("unavailable\n");
 } finally {

@@ -47,7 +47,10 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
   });
 }
 
-/** Waits for the first chunk, so that an error can still change the status. The generator cancels the call if the response closes early. */
+/**
+ * Waits for the first chunk, so that an error can still change the status. Then returns a generator of all chunks. If the response closes early,
+ * the generator cancels the RPC.
+ */
 async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promise<AsyncGenerator<Uint8Array>> {
   let first: IteratorResult<ExportSessionResponse>;
   try {

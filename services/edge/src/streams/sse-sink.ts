@@ -87,8 +87,8 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
 }
 
 /**
- * Starts a response whose events have ids, and writes `meta`. An id is `<message id>-<offset>`. The offset is the number of UTF-16 code units
- * of the reply that the client has after the event.
+ * Starts a response whose events have ids, and writes `meta`. The returned object writes the rest of the reply to this response. An id is
+ * `<message id>-<offset>`. The offset is the number of UTF-16 code units of the reply that the client has after the event.
  * @param offset where the client continues; 0 for the start.
  */
 export function openReplyReader(

@@ -34,7 +34,7 @@ export type StreamRegistry = {
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
   /** Resets the connections whose replies come from another process. Their clients reconnect to another edge. */
-  resetForwarded(): void;
+  resetStreamsFromOtherEdges(): void;
   /**
    * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end the
    * replies, and waits at most `endMs` for both.
@@ -174,7 +174,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       if (done.finish_reason === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
       else log.info(line, "turn closed");
     },
-    resetForwarded() {
+    resetStreamsFromOtherEdges() {
       for (const { raw, isForwarded } of streams) if (isForwarded) resetConnection(raw);
     },
     async drain(graceMs, endMs, onEnding) {

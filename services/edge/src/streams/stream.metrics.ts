@@ -41,7 +41,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     attaches: new Counter({
       name: "parley_turn_attaches_total",
-      help: "Readers that attached to a turn with an idempotency key after its first request, by where its reply was: in this process, in another edge, or in the database.",
+      help: "Readers that attached to a turn by repeating its idempotency key, by where the turn's reply was: in this process, in another edge, or in the database.",
       labelNames: ["where"],
       registers,
     }),

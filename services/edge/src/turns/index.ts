@@ -10,7 +10,7 @@ export {
 } from "./ending.ts";
 export type { MetaEvent } from "./events.ts";
 export { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "./keyed-reply.ts";
-export { runKeyedTurn, type TurnKey } from "./run-keyed-turn.ts";
+export { type IdempotencyHashes, runKeyedTurn } from "./run-keyed-turn.ts";
 export { runTurn, type TurnContext, type TurnDeps, type TurnReport, type TurnRequest } from "./run-turn.ts";
 export { type RunningTurn, RunningTurns, STOP_TIMEOUT_MS } from "./running-turns.ts";
 export { Stopwatch } from "./stopwatch.ts";

@@ -11,8 +11,8 @@ export type ReplyReader = {
   disconnect(): void;
 };
 
-/** OpenTurn's result. If `isHere`, this process runs the turn. Otherwise the key belongs to the turn `existing`. */
-export type Opening = { isHere: true } | { isHere: false; existing: StoredTurn };
+/** OpenTurn's result. If `isLocal`, this process runs the turn. Otherwise the key belongs to the turn `existing`. */
+export type Opening = { isLocal: true } | { isLocal: false; existing: StoredTurn };
 
 const MAX_READERS = 8;
 /** How long a reader waits for the stored outcome after the reply is complete. */
@@ -111,12 +111,12 @@ export class KeyedReply implements TurnSink {
 
   /** Called when OpenTurn has found an earlier turn with the same key. */
   resolveToExistingTurn(existing: StoredTurn): void {
-    this.#resolveOpening({ isHere: false, existing });
+    this.#resolveOpening({ isLocal: false, existing });
   }
 
   meta({ message_id }: MetaEvent): void {
     this.messageId = message_id;
-    this.#resolveOpening({ isHere: true });
+    this.#resolveOpening({ isLocal: true });
     // Lets the readers that wait for `opening` attach first.
     setImmediate(() => this.#startDetachTimerIfUnread());
   }

@@ -33,7 +33,7 @@ const INTERNAL_ERROR: ReplyResult = {
   toolsCalled: [],
 };
 
-/** Fields that are not given get the values of an internal error before the first text. */
+/** Returns a result with `fields`. All other fields are those of a reply that failed with an internal error before its first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
 }

@@ -26,10 +26,10 @@ const request = {
 };
 
 test.each([
-  ["refused as overloaded is closed later if the response to an earlier attempt was lost", [LOST, OVERLOADED], 1],
-  ["refused as overloaded is not closed if no attempt can have opened it", [OVERLOADED], 0],
-  ["refused as malformed is not closed", [MALFORMED], 0],
-])("a turn whose OpenTurn is %s", async (_, failures, closed) => {
+  ["if OpenTurn is refused as overloaded after a lost response, closes the turn later", [LOST, OVERLOADED], 1],
+  ["if OpenTurn is refused as overloaded at the first attempt, does not close the turn", [OVERLOADED], 0],
+  ["if OpenTurn is refused as malformed, does not close the turn", [MALFORMED], 0],
+])("%s", async (_, failures, closed) => {
   const attempts = [...failures];
   const closeIfOpened = vi.fn();
   const deps = {

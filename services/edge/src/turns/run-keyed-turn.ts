@@ -18,7 +18,7 @@ import type { Stopwatch } from "./stopwatch.ts";
 const OPEN_RETRY_MS = 2_000;
 const OPEN_RETRY_DELAY_MS = 100;
 
-export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
+export type IdempotencyHashes = { keyHash: Uint8Array; requestHash: Uint8Array };
 
 /**
  * Runs a turn with an idempotency key. If every client leaves before the turn is opened, it is not opened. Once open, it continues without
@@ -27,7 +27,7 @@ export type TurnKey = { keyHash: Uint8Array; requestHash: Uint8Array };
  */
 export async function runKeyedTurn(
   deps: TurnDeps,
-  request: TurnRequest & TurnKey,
+  request: TurnRequest & IdempotencyHashes,
   reply: KeyedReply,
   stopwatch: Stopwatch,
 ): Promise<TurnReport | undefined> {
@@ -51,7 +51,7 @@ export async function runKeyedTurn(
       endSignal: reply.endSignal,
       keyed: { onClosing: () => reply.beginClosing(), countReconnects: () => reply.reconnects },
     });
-    // For RunningTurns.cancel(), which reads the stored outcome when the turn is removed.
+    // RunningTurns.cancel() returns this ending after the turn is removed.
     running.ending = ending;
     return report;
   } catch (error) {

@@ -20,8 +20,8 @@ export type KeyName = { workspaceId: string; botId: string; sessionId: string; k
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
 /**
- * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn with its retries, and a margin. The
- * retries may take longer.
+ * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn and its retries, which may take
+ * longer, and a margin.
  */
 export const STOP_TIMEOUT_MS = 12_000;
 

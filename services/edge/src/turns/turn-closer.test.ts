@@ -94,7 +94,7 @@ test.each([
   ["does not retry an unknown turn", done, status.NOT_FOUND, [done.proto]],
   ["does not retry a blocked turn that is rejected", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
   ["if done is rejected as invalid, sends an error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
-  ["if done is rejected for its deadline, sends an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
+  ["if done is rejected as too late, sends an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
 ])("%s", async (_, outcome, rejection, expected) => {
   const sent: unknown[] = [];
   const closer = createCloser(async (request) => {

@@ -13,7 +13,7 @@ const ATTEMPT_TIMEOUT_MS = 2_000;
 const CLOSE_TIMEOUT_MS = 10_000;
 /** How long a `done` with a deadline is retried. The database refuses it after that. */
 const DONE_TIMEOUT_MS = 4_000;
-/** The statement_timeout of the conversation service's role: a `done` that the database began before its deadline may run this long. */
+/** The statement_timeout of the conversation service's role: a `done` whose statement began before the deadline may be stored this much later. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_DELAY_MS = 50;
 const MAX_RETRY_DELAY_MS = 2_000;
@@ -39,8 +39,8 @@ const MAX_DELAYED_CLOSES = 1_000;
 export type TurnCloser = {
   /**
    * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no outcome can be stored, e.g. for an
-   * unknown turn, or if no call succeeds within 10 s. For a `done` with a deadline, the limit is 14 s: the deadline of 4 s plus the statement
-   * timeout of 10 s. With `isKeyed`, there is no limit.
+   * unknown turn, or if no call succeeds within 10 s. If `databaseTimeMicroseconds` is set, a `done` gets a deadline of 4 s, and the limit is
+   * 14 s: the deadline plus the statement timeout of 10 s. With `isKeyed`, there is no limit.
    * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(
@@ -50,7 +50,7 @@ export type TurnCloser = {
   ): Promise<CloseTurnResponse | undefined>;
   /**
    * For a turn whose OpenTurn result is unknown: if the turn was opened, closes it as an error 32 s later. If a call fails, retries every 32 s
-   * for 7 minutes. If the turn is unknown after a failed call, tries once more, because the OpenTurn may still commit.
+   * for 7 minutes. If a retry does not find the turn, tries once more, because the OpenTurn may still commit.
    */
   closeIfOpened(turn: CloseTurnInit): void;
   /** Adds the phases to a turn that is already closed. Sends one request, in the background. */
@@ -127,15 +127,15 @@ export function createTurnCloser(
 
   let delayedCloses = 0;
   async function closeAfterDelay(turn: CloseTurnInit): Promise<void> {
-    let isAfterOutage: boolean = false;
+    let isAfterFailure: boolean = false;
     for (let attempt = 1; attempt <= MAX_CLOSE_IF_OPENED_ATTEMPTS; attempt++) {
       await pause(CLOSE_IF_OPENED_DELAY_MS);
       try {
         await send(toInternalError(turn));
         break;
       } catch (error) {
-        if (isRejection(error) && !isAfterOutage) break;
-        isAfterOutage = !isRejection(error);
+        if (isRejection(error) && !isAfterFailure) break;
+        isAfterFailure = !isRejection(error);
         const isLast = attempt === MAX_CLOSE_IF_OPENED_ATTEMPTS;
         log.warn({ turn_id: turn.turnId, error }, isLast ? "turn close given up" : "turn close failed, retrying");
       }
@@ -213,8 +213,8 @@ function isRejection(error: unknown): error is RpcError {
 }
 
 /**
- * Whether the turn of a rejected request can still be closed as an error. Only a `done` must have a month and meet a deadline, so an error may be
- * stored instead of it. An unknown turn cannot be closed at all.
+ * Whether the turn of a rejected request can still be closed as an error. Only a `done` needs the month of its reservation and must meet a
+ * deadline, so an error may be stored instead of it. An unknown turn cannot be closed at all.
  */
 function canStoreError({ outcome }: CloseTurnInit, rejection: RpcError): boolean {
   return outcome === OUTCOMES.done.proto && rejection.status !== status.NOT_FOUND;

@@ -1,14 +1,17 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { TurnStartLimiter } from "./turn-start-limiter.ts";
 
-const STARTING_OF_WORKSPACE = 64;
-const STARTING = 256;
-const WAITING_OF_WORKSPACE = 1_000;
+const MAX_STARTING_OF_WORKSPACE = 64;
+const MAX_STARTING = 256;
+const MAX_WAITING_OF_WORKSPACE = 1_000;
 const OVERLOADED = { code: "overloaded" };
 /** The signal of a visitor who does not leave. */
 const STAYS = new AbortController().signal;
 
-/** Begins turns of a workspace. `begun` has a callback for each turn that may start. `reportOldestStarted` calls the oldest one. */
+/**
+ * Begins turns of a workspace. `begun` has a callback for each turn that may start, to report that the turn has started. `reportOldestStarted`
+ * calls the oldest callback and removes it.
+ */
 function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const begun: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
@@ -25,12 +28,12 @@ async function settle(): Promise<void> {
 
 test("starts at most 64 turns of a workspace concurrently, and starts waiting ones in order", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
-  const a = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const a = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
   const order: number[] = [];
   const later = [1, 2].map((n) => limiter.begin("a", STAYS).then(() => order.push(n)));
   const b = begin(limiter, "b", 1);
   await settle();
-  expect([a.begun.length, b.begun.length, order]).toEqual([STARTING_OF_WORKSPACE, 1, []]);
+  expect([a.begun.length, b.begun.length, order]).toEqual([MAX_STARTING_OF_WORKSPACE, 1, []]);
   a.reportOldestStarted();
   await later[0];
   expect(order).toEqual([1]);
@@ -41,18 +44,18 @@ test("starts at most 64 turns of a workspace concurrently, and starts waiting on
 
 test("frees a turn's place once, however often the turn reports that it has started", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
-  const { begun, turns } = begin(limiter, "a", STARTING_OF_WORKSPACE + 2);
+  const { begun, turns } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 2);
   await turns[0];
   const [first] = begun;
   first?.();
   first?.();
   await settle();
-  expect(begun).toHaveLength(STARTING_OF_WORKSPACE + 1);
+  expect(begun).toHaveLength(MAX_STARTING_OF_WORKSPACE + 1);
 });
 
 test("starts at most 256 turns concurrently, and shares freed places between waiting workspaces", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
-  const busy = Array.from({ length: STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
+  const busy = Array.from({ length: MAX_STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(limiter, workspaceId, 10));
   const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
   await settle();
@@ -90,9 +93,9 @@ test("does not start the turns of visitors who left, and lets others wait in the
   const limiter = new TurnStartLimiter(refused, (change) => {
     waiting += change;
   });
-  const starting = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const starting = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
   const visitors = new AbortController();
-  const left = begin(limiter, "a", WAITING_OF_WORKSPACE, visitors.signal);
+  const left = begin(limiter, "a", MAX_WAITING_OF_WORKSPACE, visitors.signal);
   visitors.abort();
   const results = await Promise.allSettled(left.turns);
   expect(new Set(results.map((result) => result.status))).toEqual(new Set(["rejected"]));
@@ -110,7 +113,7 @@ test("refuses a turn immediately while an earlier one of its workspace has waite
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE + 1);
+  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 1);
   await vi.advanceTimersByTimeAsync(4_999);
   const waiting = limiter.begin("a", STAYS);
   await vi.advanceTimersByTimeAsync(1);
@@ -124,10 +127,10 @@ test("refuses a turn immediately while an earlier one of its workspace has waite
   expect(refused).toHaveBeenCalledOnce();
 });
 
-test("refuses a turn immediately while 1,000 of its workspace wait", async () => {
+test("refuses a turn immediately while 1,000 turns of its workspace wait", async () => {
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE + WAITING_OF_WORKSPACE);
+  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + MAX_WAITING_OF_WORKSPACE);
   await settle();
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused.mock.calls).toEqual([["workspace"]]);
@@ -142,7 +145,7 @@ test("refuses a turn that has waited for 10 s", async () => {
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", STARTING_OF_WORKSPACE);
+  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
   const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(refused).not.toHaveBeenCalled();
@@ -159,7 +162,7 @@ test("reports an overload if a turn has waited for 10 s because of other workspa
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
   // The busy workspaces start 64, 64, 64, 32, 16, 8, 4, 2, 1 and 1 turns.
-  for (let n = 0; n < 10; n++) begin(limiter, `busy-${n}`, STARTING_OF_WORKSPACE);
+  for (let n = 0; n < 10; n++) begin(limiter, `busy-${n}`, MAX_STARTING_OF_WORKSPACE);
   const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(10_000);
   await waiting;

@@ -350,7 +350,8 @@ describe("while the database is down", () => {
         expect(statusOf(await other.generate({ turnId }))).toBe("COMPLETE");
         expect(performance.now() - started).toBeLessThan(1_500);
       }
-      // A row is late if it was in memory when a write failed. The next write may fail before the last row is added, so wait for two failures.
+      // A row is late if it was in memory when a write failed. `generate` may return before its row is in
+      // memory, and a write may fail in between, so wait for two failures.
       const countFailures = async () =>
         (await other.metric('parley_llm_call_log_failures_total{service="llm-proxy"}')) ?? 0;
       const failuresBefore = await countFailures();

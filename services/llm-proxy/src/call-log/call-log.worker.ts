@@ -59,7 +59,7 @@ export class CallLog {
         this.#metrics.callLogRows.inc({ result: "stored" }, batch.length - late);
         maxRows = MAX_BATCH_ROWS;
       } catch (error) {
-        // A retry would fail again and block all later rows. Halving the batch isolates the rejected row, so that only this row is dropped.
+        // Retrying a rejected row would block all later rows. Halving the batch isolates the rejected row, so that only this row is dropped.
         if (isRejectedRow(error) && batch.length === 1) {
           this.#reportDropped(1, { sqlstate: sqlState(error) });
           continue;

@@ -104,10 +104,10 @@ async function streamCompletion(
         }
         text += delta;
         if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-        const roomAvailable = onText(delta);
-        if (roomAvailable === undefined) attemptTimer.resume();
+        const roomPromise = onText(delta);
+        if (roomPromise === undefined) attemptTimer.resume();
         else attemptTimer.pause();
-        return roomAvailable?.then(() => attemptTimer.resume());
+        return roomPromise?.then(() => attemptTimer.resume());
       },
       onProgress: () => attemptTimer.resume(),
       onFinished: (toolRequests, finishReason) => {

@@ -111,7 +111,7 @@ test("does not wait for the window at the end of the source", async () => {
   expect(await collect(coalesce(sourceOf(paced(["all"], () => 0)), never))).toEqual(["all"]);
 });
 
-test("throws the source's error after the text before it", async () => {
+test("yields the text that precedes the source's error, and then throws the error", async () => {
   async function* failing() {
     yield "a";
     yield "b";

@@ -42,7 +42,7 @@ describe("a route", () => {
     ["sends an error in the stream", { fault: "error", afterTokens: 0 }, 2],
     ["does not respond", { hangs: true }, 1],
     ["sends an HTML page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
-  ] as const)("whose first model %s fails over to the next", async (_, response, attempts) => {
+  ] as const)("fails over to its next model if its first model %s", async (_, response, attempts) => {
     first.script(() => response);
     const turnId = randomUUID();
     const events = await proxy.generate({ turnId });
@@ -113,7 +113,7 @@ describe("a breaker", () => {
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(0);
   });
 
-  test("that is open does not make its model the model of a generation whose last request went to another provider", async () => {
+  test("that refuses a route's last model: the generation reports the model that received the last request", async () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 500 }));
     for (let count = 0; count < 2; count++) await proxy.generate({ model: "second:x" });

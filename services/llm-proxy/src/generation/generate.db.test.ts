@@ -237,7 +237,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("after an error in an HTTP 200 response, with PROVIDER_ERROR for a JSON body and with the status of the error's code for a stream", async () => {
+  test("after an error in an HTTP 200 response, with PROVIDER_ERROR for a JSON body, and with the status for the error's code in an event stream", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([
@@ -252,7 +252,7 @@ describe("a stream has exactly one end", () => {
     expect((await proxy.generate()).end.attempts).toBe(3);
   });
 
-  test("after a stream of more than 4 Mi characters, which is closed", async () => {
+  test("after a completion of more than 4 Mi characters, and the provider's connection is closed", async () => {
     provider.script(() => ({ tokens: Array.from({ length: 1_600 }, () => "x".repeat(16 * 1024)) }));
     const events = await proxy.generate();
     expect(statusOf(events)).toBe("PROVIDER_ERROR");

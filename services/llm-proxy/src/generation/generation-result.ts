@@ -49,7 +49,7 @@ export type GenerationResult = GenerationEnding & {
   provider: string;
   model: string;
   failovers: number;
-  /** Rounds of attempts: one, and one more after each round of tool calls; 0 without attempts. Retries and failovers do not count. */
+  /** Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round. */
   rounds: number;
   toolCalls: number;
   usage: GenerationUsage;

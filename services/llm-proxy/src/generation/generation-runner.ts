@@ -45,7 +45,7 @@ export class GenerationRunner {
   start(request: GenerationRequest, callerSignal: AbortSignal, sink: Sink<GenerationEvent>): RunningGeneration {
     const { activeGenerations, now, random } = this.#deps;
     const active = activeGenerations.add(callerSignal);
-    const onFailure: GenerationDeps["onFailure"] = (...failure) => this.#reportFailure(request, ...failure);
+    const onFailure: GenerationDeps["onFailure"] = (...args) => this.#reportFailure(request, ...args);
     const generation = new Generation(request, active.signal, { now, random, onFailure });
     const result = this.#run(generation, request, active, sink);
     return { result, cancel: active.cancel, getWaits: () => generation.getWaits() };

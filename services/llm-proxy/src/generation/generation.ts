@@ -76,7 +76,7 @@ export class Generation {
       const { ending, completion } = await this.#runRound(toolbox, output);
       // Without a toolbox the model was offered no tools, so its tool calls are ignored.
       if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
-      // A blocked completion must not call tools.
+      // A blocked completion must not call tools. If a pattern matches the completion, the signal is aborted.
       await output.waitForMatching();
       if (this.#signal.aborted) return toEnding(this.#signal.reason);
       if (!toolbox.canCallAgain(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };

@@ -4,8 +4,9 @@ import { estimateTokens } from "../tokens/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 
 /**
- * The tokens and the cost of one round or of a generation. `isEstimated`: the provider sent no token counts for a completion, so Parley
- * counted or estimated them. `cost` is null if a model has no price.
+ * The tokens and the cost of a generation or of one of its rounds. A round is the attempts until the model calls tools or replies.
+ * `isEstimated`: the provider sent no token counts for a completion, so Parley counted or estimated them. `cost` is null if a model has no
+ * price.
  */
 export type GenerationUsage = { tokensIn: number; tokensOut: number; isEstimated: boolean; cost: number | null };
 
@@ -22,7 +23,7 @@ export type CountTokens = (model: string, texts: readonly string[]) => Promise<n
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * Returns the usage of each round of a generation, which is that of the round's last sent attempt. Uses the provider's counts, else
+ * Returns the usage of each round of a generation: the usage of the round's last sent attempt. Uses the provider's counts, else
  * `countTokens`, else an estimate. An attempt without counts that failed before its first text has 0 tokens.
  */
 export function meterRounds(

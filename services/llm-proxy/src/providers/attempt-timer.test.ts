@@ -53,7 +53,7 @@ test("the time that text waits for its reader is not silence", () => {
   expect(reasonAfter(20)).toBe("silence_timeout");
 });
 
-test("the total timeout applies while text waits for its reader too", () => {
+test("the total timeout also applies while text waits for its reader", () => {
   const { attemptTimer, reasonAfter } = setUp();
   attemptTimer.pause();
   expect(reasonAfter(300)).toBe("total_timeout");

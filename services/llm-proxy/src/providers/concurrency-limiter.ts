@@ -72,8 +72,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Makes room for a request: refuses the newest waiter in the longest queue. Does nothing if the request would make its workspace's queue at
-   * least as long. Returns whether it made room.
+   * Makes room for a request: refuses the newest waiter in the longest queue. Does nothing if the queue of the
+   * request's workspace would become at least as long as that queue. Returns whether it made room.
    */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];

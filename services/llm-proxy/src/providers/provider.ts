@@ -45,7 +45,7 @@ export type Provider = {
   hasModel(model: string): boolean;
   /** Streams a completion. If this returns or throws without having called `onFinished`, the completion has failed. */
   stream(request: CompletionRequest): Promise<void>;
-  /** Throws ProviderFailure. Undefined if the provider has no embeddings. */
+  /** Throws ProviderFailure. A provider without embeddings does not have this method. */
   embed?(request: EmbeddingRequest): Promise<Embeddings>;
   /** Waits for running requests, then closes the connections. */
   close(): Promise<void>;

@@ -30,8 +30,8 @@ function readConfigText(path: string): string {
 const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Applies the settings whenever the file's text or a key changes. An invalid file is refused, and the previous settings stay. A refused file
- * is tried again at every poll, because a key that it names may become usable later. Polls the file, because a watcher of the file gets no
+ * Applies the settings whenever the file's text or a secret changes. An invalid file is refused, and the previous settings stay. A refused file
+ * is tried again at every poll, because a secret that it names may become usable later. Polls the file, because a watcher of the file gets no
  * event when the kubelet updates a mounted ConfigMap: the kubelet replaces a link to a parent directory.
  */
 export function watchSettings(

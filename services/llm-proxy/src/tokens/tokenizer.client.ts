@@ -6,7 +6,7 @@ import { findVocabulary } from "./vocabulary.ts";
 const THREAD = new URL("./tokenizer.thread.ts", import.meta.url);
 /** How long a count may delay the end of a generation. Loading a vocabulary takes longer, so the first generation's tokens are estimated. */
 const MAX_WAIT_MS = 250;
-/** If a count takes longer, its thread is ended: a run of one letter can occupy the tokenizer for minutes. */
+/** If a count takes longer, its thread is ended: one letter repeated many times can occupy the tokenizer for minutes. */
 const MAX_COUNT_MS = 5_000;
 /** An unused thread is ended after this time, which frees about 100 MB. */
 const IDLE_MS = 10 * 60_000;

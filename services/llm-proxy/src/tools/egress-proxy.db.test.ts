@@ -16,21 +16,21 @@ import { startTestProxy, type TestProxy } from "../testing/llm-proxy.ts";
 const PUBLIC = "93.184.215.14";
 
 let provider: FakeProvider;
-let proxy: ConnectProxy;
+let egressProxy: ConnectProxy;
 let llmProxy: TestProxy;
 beforeAll(async () => {
-  [provider, proxy] = await Promise.all([startFakeProvider(), startConnectProxy()]);
+  [provider, egressProxy] = await Promise.all([startFakeProvider(), startConnectProxy()]);
   llmProxy = await startTestProxy({
-    environment: { EGRESS_PROXY: proxy.url },
+    environment: { EGRESS_PROXY: egressProxy.url },
     config: `{ default_model: "fake:default", providers: { fake: { base_url: "${provider.url}" } } }`,
   });
 });
 afterAll(async () => {
   await llmProxy.drop();
-  await Promise.all([provider.close(), proxy.close()]);
+  await Promise.all([provider.close(), egressProxy.close()]);
 });
 beforeEach(() => {
-  proxy.authorities.length = 0;
+  egressProxy.authorities.length = 0;
 });
 
 type Message = { role: string; content: string };
@@ -55,17 +55,17 @@ const httpTool = (url: string): MessageInitShape<typeof ToolSchema> => ({
   },
 });
 
-test("an HTTP tool at a public address is called through EGRESS_PROXY, and the provider without it", async () => {
+test("calls an HTTP tool at a public address through EGRESS_PROXY, and the provider directly", async () => {
   const server = await startToolServer();
   onTestFinished(() => server.close());
   expect(await call("order", httpTool(`http://${PUBLIC}:${server.port}/orders`))).toBe('{"ok":true}');
-  expect(proxy.authorities).toEqual([`${PUBLIC}:${server.port}`]);
+  expect(egressProxy.authorities).toEqual([`${PUBLIC}:${server.port}`]);
   expect(server.requests).toMatchObject([{ url: "/orders", headers: { host: `${PUBLIC}:${server.port}` } }]);
 });
 
-test("a call of a tool at a private address is refused without a request to the proxy", async () => {
+test("a call of a tool at a private address is refused without a request to EGRESS_PROXY", async () => {
   expect(await call("order", httpTool("http://10.0.0.1/orders"))).not.toContain("ok");
-  expect(proxy.authorities).toEqual([]);
+  expect(egressProxy.authorities).toEqual([]);
 });
 
 test("an MCP server at a public address is called through EGRESS_PROXY", async () => {
@@ -78,5 +78,5 @@ test("an MCP server at a public address is called through EGRESS_PROXY", async (
   expect(await call("shop__find", { name: "shop", kind: { case: "mcp", value: { url, only: [] } } })).toBe(
     "it was sent",
   );
-  expect(new Set(proxy.authorities)).toEqual(new Set([`${PUBLIC}:${port}`]));
+  expect(new Set(egressProxy.authorities)).toEqual(new Set([`${PUBLIC}:${port}`]));
 });

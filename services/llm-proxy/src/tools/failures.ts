@@ -30,7 +30,10 @@ export function toToolFailure(error: unknown): ToolFailure {
   return createToolFailure("failed", listErrorAndCauses(error).map(describe).join(" < "));
 }
 
-/** Runs an action with a time limit. If the action throws anything but a ToolFailure after the limit, throws a ToolFailure `timeout` instead. */
+/**
+ * Runs an action and aborts its signal after `timeoutMs`. The action must then throw. If its error is not a ToolFailure, throws a ToolFailure
+ * `timeout` instead.
+ */
 export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = AbortSignal.timeout(timeoutMs);
   try {

@@ -153,7 +153,7 @@ describe("an HTTP tool", () => {
     expect(row?.tries).toHaveLength(2);
   });
 
-  test("sends the arguments of a POST as JSON with the declared secret, which is redacted from the result", async () => {
+  test("sends the arguments of a POST as JSON and the declared secret in a header, and the secret is redacted from the result", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","lang":"de"}' });
     server.respondWith(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
     const events = await generate(order({ method: "POST", secret: "orders" }));
@@ -180,7 +180,7 @@ describe("an HTTP tool", () => {
     expect(server.requests).toMatchObject([{ url: `${url.replace("{id}", "7")}&lang=de` }]);
   });
 
-  test("is not called with a field that the schema does not describe", async () => {
+  test("is not called when the arguments contain a field that the schema does not describe", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","role":"admin"}' });
     const { toolCalls } = await generate(order({ method: "POST" }));
     expect(toolCalls).toMatchObject([{ status: "invalid_arguments" }]);

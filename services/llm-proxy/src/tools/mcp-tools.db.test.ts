@@ -103,7 +103,7 @@ test("offers a server's tools to the model with the server's name as prefix, and
   // Every request had the secret, and no session is left open.
   expect(new Set(server.authorizations)).toEqual(new Set([`Bearer ${SECRET}`]));
   await eventually(
-    () => server.openSessions(),
+    () => server.countOpenSessions(),
     (open) => open === 0,
   );
 });
@@ -133,7 +133,7 @@ test.each([
   expect(events.toolCalls).toMatchObject([{ name: `shop__${name}`, status }]);
   expect(events.text).toBe(`So: ${result}`);
   await eventually(
-    () => server.openSessions(),
+    () => server.countOpenSessions(),
     (open) => open === 0,
   );
 });
@@ -146,7 +146,7 @@ test("a generation cancelled during a tool call leaves no session open", async (
   });
   onHang = undefined;
   await eventually(
-    () => server.openSessions(),
+    () => server.countOpenSessions(),
     (open) => open === 0,
   );
 });

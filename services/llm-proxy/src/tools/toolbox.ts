@@ -47,7 +47,7 @@ export class Toolbox {
     return this.#tools.size > 0 && rounds < maxRounds && this.#calls < maxCalls;
   }
 
-  /** Returns a failure as a result for the model. Throws only the signal's reason. */
+  /** Calls a tool. If the call fails, the result is an error text for the model. Throws only the signal's reason. */
   async call(request: ToolRequest, signal: AbortSignal): Promise<ToolResult> {
     const { now, onCall } = this.#deps;
     const startedAtMs = now();

@@ -7,10 +7,10 @@ import type { Settings } from "../settings/index.ts";
 import { ToolboxFactory } from "./tools.service.ts";
 
 const TURN = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
-const limits = { maxCalls: 8, maxRounds: 4, timeoutMs: 10_000, maxResultBytes: 8_192 };
+const TOOL_LIMITS = { maxCalls: 8, maxRounds: 4, timeoutMs: 10_000, maxResultBytes: 8_192 };
 
 /** The limits that the log line names. */
-const LIMITS = { max_functions: 64, max_schema_characters: 16_384 };
+const LOGGED_LIMITS = { max_functions: 64, max_schema_characters: 16_384 };
 
 function createFactory() {
   const log = createLogger("test", "silent");
@@ -20,14 +20,14 @@ function createFactory() {
   const factory = new ToolboxFactory(
     {
       egress: { policy: new EgressPolicy(["127.0.0.1/32"]) },
-      settings: () => ({ toolLimits: limits, toolSecrets: {} }) as unknown as Settings,
+      settings: () => ({ toolLimits: TOOL_LIMITS, toolSecrets: {} }) as unknown as Settings,
       metrics: {} as never,
       log,
       now: () => performance.now(),
     },
     lifecycle,
   );
-  const namesOf = async (tools: readonly string[], turn = TURN) => {
+  const listOfferedNames = async (tools: readonly string[], turn = TURN) => {
     const http = {
       description: "Finds.",
       method: "GET",
@@ -38,16 +38,16 @@ function createFactory() {
     const toolbox = await factory.openToolbox(messages, turn, new AbortController().signal);
     return toolbox.functions.map(({ name }) => name);
   };
-  return { factory, namesOf, warn };
+  return { factory, listOfferedNames, warn };
 }
 
 test("omits functions after the 64th and functions with a repeated name, and logs the same omissions once per workspace", async () => {
-  const { namesOf, warn } = createFactory();
+  const { listOfferedNames, warn } = createFactory();
   const tools = Array.from({ length: 66 }, (_, index) => `t${index}`);
-  for (let turn = 0; turn < 2; turn++) expect(await namesOf(["t0", ...tools])).toEqual(tools.slice(0, 64));
-  const omitted = { workspace_id: "ws", functions: ["t0", "t64", "t65"], omitted: 3, ...LIMITS };
+  for (let turn = 0; turn < 2; turn++) expect(await listOfferedNames(["t0", ...tools])).toEqual(tools.slice(0, 64));
+  const omitted = { workspace_id: "ws", functions: ["t0", "t64", "t65"], omitted: 3, ...LOGGED_LIMITS };
   expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
-  await namesOf(["t0", ...tools], { ...TURN, workspaceId: "other" });
+  await listOfferedNames(["t0", ...tools], { ...TURN, workspaceId: "other" });
   expect(warn.mock.calls.slice(1)).toEqual([[{ ...omitted, workspace_id: "other" }, "tool functions omitted"]]);
 });
 
@@ -66,12 +66,12 @@ test("leaves out and logs an MCP server's functions whose schema is too large", 
   const toolbox = await factory.openToolbox([tool], TURN, new AbortController().signal);
   onTestFinished(() => toolbox.close());
   expect(toolbox.functions.map(({ name }) => name)).toEqual(["shop__largest"]);
-  const omitted = { workspace_id: "ws", functions: ["shop__too_large"], omitted: 1, ...LIMITS };
+  const omitted = { workspace_id: "ws", functions: ["shop__too_large"], omitted: 1, ...LOGGED_LIMITS };
   expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
 });
 
 test("logs nothing when every function is offered", async () => {
-  const { namesOf, warn } = createFactory();
-  expect(await namesOf(["a", "b"])).toEqual(["a", "b"]);
+  const { listOfferedNames, warn } = createFactory();
+  expect(await listOfferedNames(["a", "b"])).toEqual(["a", "b"]);
   expect(warn).not.toHaveBeenCalled();
 });

@@ -79,14 +79,14 @@ export class ToolboxFactory {
 
   async #open(tool: Tool, turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool> {
     const { settings, egress } = this.#deps;
-    const { name, secret, kind } = tool;
+    const { name, secret: secretName, kind } = tool;
     const { workspaceId } = turn;
     const onFailure = (error: unknown) => {
       const { status, detail } = toToolFailure(error);
       this.#warn(name, status, detail, turn);
     };
     const credentials = () =>
-      findCredentials(settings().toolSecrets, { name: secret, url: kind.value?.url ?? "", workspaceId });
+      findCredentials(settings().toolSecrets, { name: secretName, url: kind.value?.url ?? "", workspaceId });
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().toolLimits;
@@ -94,7 +94,7 @@ export class ToolboxFactory {
       }
       if (kind.case !== "mcp") return { tools: [] };
       const target = { url: kind.value.url, credentials: credentials() };
-      const key = [workspaceId, secret, target.url].join("\n");
+      const key = [workspaceId, secretName, target.url].join("\n");
       const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       const selected = offered.filter((each) => isSelected(each, kind.value));

@@ -27,7 +27,7 @@ test("returns the times of a turn's hold, settlement and ledger entry, and nothi
   expect(await readTurnEntry(quota.database, await createWorkspace(quota, 2), turnId)).toBeUndefined();
 });
 
-test("returns no hold time for a turn that was settled without a hold", async () => {
+test("returns no hold time for a turn that was settled after a refused Reserve", async () => {
   const workspaceId = await createWorkspace(quota, 0);
   const turnId = randomUUID();
   await reserve(quota.database, workspaceId, turnId);

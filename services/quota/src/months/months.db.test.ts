@@ -30,7 +30,7 @@ const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
   month: MONTH,
 });
 
-/** The turns have no holds, as after a database restore. */
+/** Settles turns as done. Returns their ids. The turns have no holds, so Settle counts them in MONTH instead of the current month. */
 async function settleAsDone(count: number): Promise<string[]> {
   const turns = Array.from({ length: count }, () => randomUUID());
   await settle(
@@ -40,7 +40,7 @@ async function settleAsDone(count: number): Promise<string[]> {
   return turns;
 }
 
-/** Adds the months with usage, as if the worker had added them two minutes ago. */
+/** Adds the months with usage as if the worker had done so two minutes ago, because closeMonth refuses months added in the last minute. */
 async function addMonthsEarlier(): Promise<void> {
   await addMonths(quota.database);
   await quota.admin.query("UPDATE quota.months SET created_at = now() - interval '2 minutes'");
@@ -211,7 +211,7 @@ test("pruning replaces the rows of a closed month with totals and keeps the audi
   expect(await readTotals()).toEqual(after);
 });
 
-test("pruning reaches the rows of a workspace whose id follows those of 1,100 workspaces without rows", async () => {
+test("pruning reaches the rows of a workspace that comes after 1,100 workspaces without rows", async () => {
   await settleAsDone(1);
   await close(1);
   await ageClose();

@@ -6,7 +6,7 @@ import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoi
 const VOID_DAYS = 7;
 /** Bounds the duration of a statement. */
 const BATCH_ROWS = 2_000;
-/** A limit on rows rather than on batches, so that a run gets past any number of workspaces without rows. */
+/** Limits rows, not batches, so that the empty batches of workspaces that earlier runs have pruned do not use up the limit. */
 const ROWS_PER_RUN = 2_000_000;
 
 export type PruneDeps = {

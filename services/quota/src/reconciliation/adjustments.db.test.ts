@@ -41,6 +41,7 @@ test("an adjustment changes usage once under concurrent calls, and usage stays e
   const [expected] = await readMonth(quota.database, other, month);
   expect(await readMonth(quota.database, workspace, month)).toEqual([{ ...expected, workspaceId: workspace }]);
   expect(await listTurns(quota.database, workspace, month)).toEqual({ counted: [kept?.turnId], held: [] });
+  // `ledger` includes the adjustments here, but not in usageOf.
   expect((await readMonth(quota.database, "", month)).find((each) => each.workspaceId === workspace)).toMatchObject({
     used: 1,
     ledger: 1,

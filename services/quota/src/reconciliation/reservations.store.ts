@@ -4,8 +4,8 @@ import { type Database, NIL_UUID, type PagePosition } from "@parley/service-kit"
 export type ReservationKey = { workspaceId: string; turnId: string };
 
 /**
- * A turn in the usage accounting. `changedAt` is when the turn was held or, if it is settled, when it was settled: RFC 3339 in UTC with
- * microseconds, or empty if the time was not recorded.
+ * A turn in the usage accounting. `changedAt` is when the turn was held or, if it is settled, when its outcome last changed: RFC 3339 in UTC
+ * with microseconds, or empty if the time was not recorded.
  */
 export type Reservation = ReservationKey & {
   state: ReservationStateName;

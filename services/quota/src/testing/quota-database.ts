@@ -30,7 +30,10 @@ export async function createWorkspace({ database, admin }: QuotaDatabase, cap: n
   return id;
 }
 
-/** Returns a workspace's usage over all months from each table that records it. `done` and `holds` count reservations by state. */
+/**
+ * Returns a workspace's usage over all months from each table that records it: `used` and `held` from quota.usage, the number of rows of the
+ * usage ledger, and the number of reservations that are done (`done`) and held (`holds`).
+ */
 export async function usageOf({ admin }: QuotaDatabase, workspaceId: string) {
   const { rows } = await admin.query<{ used: number; held: number; ledger: number; done: number; holds: number }>(
     `SELECT coalesce((SELECT sum(used) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS used,

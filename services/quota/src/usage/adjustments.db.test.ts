@@ -85,6 +85,6 @@ test("adjustments keep usage exact while turns are reserved and settled, and cou
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
     { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
   ]);
-  const rest = await Promise.all(Array.from({ length: 40 }, reserveAndSettle));
-  expect(5 + done - 1 + rest.reduce((sum, each) => sum + each, 0)).toBe(60);
+  const laterResults = await Promise.all(Array.from({ length: 40 }, reserveAndSettle));
+  expect(5 + done - 1 + laterResults.reduce((sum, each) => sum + each, 0)).toBe(60);
 });

@@ -3,7 +3,8 @@ import { CURRENT_MONTH } from "./usage.store.ts";
 /**
  * CTEs: `past` locks the past months of the CTE `input`, and `closed` returns those that are closed. CloseMonth waits for these locks before it
  * reads the usage. If CloseMonth locked a month first, `past` waits for it and then reads the current `closed_at`. `past` must lock open months
- * too: FOR SHARE and MATERIALIZED each keep PostgreSQL from moving the condition of `closed` into `past`. The current month cannot be closed.
+ * too, so PostgreSQL must not move the condition of `closed` into `past`: FOR SHARE and MATERIALIZED each prevent that. `past` omits the current
+ * month, which cannot be closed.
  */
 export const LOCK_PAST_MONTHS = `
   past AS MATERIALIZED (

@@ -42,10 +42,10 @@ const NEAR = `${CURRENT_USAGE}
 export async function readCurrentUsage(
   database: Database,
   { share, limit }: { share: number; limit: number },
-): Promise<{ plans: PlanUsage[]; near: NearWorkspace[] }> {
-  const [plans, near] = await Promise.all([
+): Promise<{ plans: PlanUsage[]; nearWorkspaces: NearWorkspace[] }> {
+  const [plans, nearWorkspaces] = await Promise.all([
     database.query<PlanUsage>(BY_PLAN, [share]),
     database.query<NearWorkspace>(NEAR, [share, limit]),
   ]);
-  return { plans: plans.rows, near: near.rows };
+  return { plans: plans.rows, nearWorkspaces: nearWorkspaces.rows };
 }

@@ -42,7 +42,7 @@ describe("with a locked usage row", () => {
   });
 });
 
-test("Settle stops splitting a batch of refused turns after 2 s", async () => {
+test("Settle stops splitting a batch after 2 s if PostgreSQL refuses each of its turns", async () => {
   const broken = await createWorkspace(quota, 1_000);
   const batch = Array.from({ length: 500 }, () => settlement(broken, randomUUID(), "done"));
   for (const { turnId } of batch) await reserve(quota.database, broken, turnId);

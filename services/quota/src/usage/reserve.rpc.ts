@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { RESERVATION_STATUSES } from "@parley/rpc/outcomes";
+import { RESERVE_STATUSES } from "@parley/rpc/outcomes";
 import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId, notFound, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
@@ -22,7 +22,7 @@ export async function handleReserve(
   const { plan, used, cap } = reservation;
   counter.inc({ plan, status: reservation.status });
   return {
-    status: RESERVATION_STATUSES[reservation.status],
+    status: RESERVE_STATUSES[reservation.status],
     month: reservation.status === "held" ? reservation.month : "",
     plan,
     used,

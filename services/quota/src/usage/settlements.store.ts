@@ -141,7 +141,7 @@ async function settleParts(
  *   usage row.
  * - After a lock timeout, the first part has the turns of all workspaces without a locked usage row. Each locked workspace is a further part,
  *   because its lock may end before that part is settled.
- * - After any other error, and if no workspace is locked any more, the parts are the batch's halves.
+ * - After any other error, or if no workspace is locked any more, the parts are the batch's halves.
  */
 async function split(
   database: Database,

@@ -52,7 +52,8 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
     async collect() {
       const usage = await read();
       this.reset();
-      for (const { workspaceId, plan, ratio } of usage?.near ?? []) this.set({ workspace: workspaceId, plan }, ratio);
+      for (const { workspaceId, plan, ratio } of usage?.nearWorkspaces ?? [])
+        this.set({ workspace: workspaceId, plan }, ratio);
     },
   });
 }

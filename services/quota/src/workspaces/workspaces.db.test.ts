@@ -28,9 +28,9 @@ test("each of several concurrent plan changes stores its previous plan", async (
     "SELECT previous_plan, plan FROM quota.plan_changes WHERE workspace_id = $1",
     [workspace],
   );
-  const next = new Map(rows.map((row) => [row.previous_plan, row.plan]));
+  const planAfter = new Map(rows.map((row) => [row.previous_plan, row.plan]));
   const chain: string[] = [];
-  for (let plan = next.get("cap-40"); plan !== undefined; plan = next.get(plan)) chain.push(plan);
+  for (let plan = planAfter.get("cap-40"); plan !== undefined; plan = planAfter.get(plan)) chain.push(plan);
   expect(new Set(chain)).toEqual(new Set(plans));
 });
 

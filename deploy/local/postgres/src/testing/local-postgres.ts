@@ -27,7 +27,7 @@ export function useLocalPostgres() {
   });
 
   /** Gives the tests of a suite one data directory, because initialising it takes more CPU time than the rest of a test. */
-  function shareDataDir(): void {
+  function useSuiteDataDir(): void {
     beforeAll(async () => {
       local.dir = await mkdtemp(join(tmpdir(), "parley-local-postgres-"));
       local.dataDir = join(local.dir, "data");
@@ -46,8 +46,8 @@ export function useLocalPostgres() {
   }
 
   /**
-   * Runs starter.fixture.ts in its own process group, which `kill` signals. The server is in another group and survives the signal. With `uid`
-   * and `gid`, the script stops the server before this function returns.
+   * Runs starter.fixture.ts in its own process group. The returned `kill` sends a signal to this group. The server is in another group and
+   * survives the signal. With `uid` and `gid`, the script stops the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;
@@ -66,7 +66,7 @@ export function useLocalPostgres() {
     return { ...(JSON.parse(line.toString()) as { url: string; pid: number }), kill };
   }
 
-  return Object.assign(local, { shareDataDir, start, startInChildProcess });
+  return Object.assign(local, { useSuiteDataDir, start, startInChildProcess });
 }
 
 /** Returns a free port below 10,000. Other tests use higher ports, so none of them takes it before the server listens. */

@@ -10,7 +10,7 @@ declare module "fastify" {
   }
 }
 
-/** Called for every refusal. `route` is the route's pattern. */
+/** Called for every error response, including a 500. `route` is the route's pattern. */
 export type OnRefusal = (code: string, route: string) => void;
 
 /** Counts a malformed request. Returns the 429 to send instead if its client has sent too many. */

@@ -54,7 +54,7 @@ test("every socket serves HTTP, and no socket accepts a connection after stop()"
   }
 });
 
-test("rejects with EADDRINUSE when another server listens on the port, even if that server shares it", async () => {
+test("rejects with EADDRINUSE when another server listens on the port, with or without reusePort", async () => {
   const other = createServer().listen(0, HOST);
   await once(other, "listening");
   onTestFinished(() => void other.close());

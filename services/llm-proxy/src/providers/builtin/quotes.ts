@@ -99,8 +99,8 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages. The terms of the word search
- * are already corrected.
+ * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages. buildQueryFromSearchTerms does
+ * not, because the word search has already corrected its terms.
  */
 function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));

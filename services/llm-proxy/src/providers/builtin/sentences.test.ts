@@ -70,7 +70,7 @@ test("splitSentences leaves out code, even without a closing fence", () => {
   expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });
 
-test("splitSentences leaves out a code block whose lines were joined, and keeps the text after it and inline code", () => {
+test("splitSentences leaves out a code block whose lines were joined, and keeps inline code and the text after the block", () => {
   expect(splitSentences("``` npm install it ```\nThen start.")).toEqual(["Then start."]);
   expect(splitSentences("```sh npm install it ``` Then start.\nStop it.")).toEqual(["Then start.", "Stop it."]);
   expect(splitSentences("``` npm install it\nThen start.")).toEqual(["Then start."]);

@@ -5,8 +5,9 @@ const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
-// Code is not quoted. A fence may have no end, because a passage can end within the code. In a .txt document, a code block is one line,
-// because the conversation service joins the lines of a paragraph. The look-aheads prevent backtracking on a long run of one character.
+// Code is removed, so that replies do not quote it. A fence may have no end, because a passage can end within the code. In a .txt document,
+// a code block is one line, because the conversation service joins the lines of a paragraph. The look-aheads prevent backtracking on a long
+// run of one character.
 const CODE =
   /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))(?:.*?[ \t]\1(?!\S)|[^\s`~]*[ \t]*$(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*))/gm;
 

@@ -14,12 +14,13 @@ const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
  */
 export class EventStreamParser {
   /** Why parsing has stopped; undefined while it continues. */
-  stopReason: "malformed" | "too_large" | undefined;
+  parseFailure: "malformed" | "too_large" | undefined;
   /** Whether an event may be lost: there was a line with an unknown field, or a comment with a damaged event. */
   hasGap: boolean = false;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #parser: { feed(characters: string): void };
-  // The pieces of the incomplete last line. The parser gets only whole lines, because it reports no error for part of an unknown line.
+  // The pieces of the incomplete last line. The parser gets only whole lines: if it gets the start of a line with an unknown field, it discards
+  // the line without an error.
   #incompleteLine: string[] = [];
   #incompleteLineCharacters = 0;
 
@@ -31,7 +32,7 @@ export class EventStreamParser {
         this.hasGap ||= EVENT_AS_COMMENT.test(comment);
       },
       onError: ({ type }) => {
-        if (type === "max-buffer-size-exceeded") this.stopReason ??= "too_large";
+        if (type === "max-buffer-size-exceeded") this.parseFailure ??= "too_large";
         else if (type === "unknown-field") this.hasGap = true;
       },
     });
@@ -51,25 +52,25 @@ export class EventStreamParser {
   }
 
   end(): void {
-    const rest = this.#decode();
+    const characters = this.#decode();
     // Some servers leave out the last blank line.
-    if (rest !== undefined) this.#parser.feed([...this.#incompleteLine, rest, "\n\n"].join(""));
+    if (characters !== undefined) this.#parser.feed([...this.#incompleteLine, characters, "\n\n"].join(""));
   }
 
   #addToIncompleteLine(characters: string): void {
     if (characters === "") return;
     this.#incompleteLine.push(characters);
     this.#incompleteLineCharacters += characters.length;
-    if (this.#incompleteLineCharacters > MAX_EVENT_CHARACTERS) this.stopReason ??= "too_large";
+    if (this.#incompleteLineCharacters > MAX_EVENT_CHARACTERS) this.parseFailure ??= "too_large";
   }
 
-  /** Decodes bytes; without bytes, the rest at the end of the stream. Returns undefined if parsing has stopped. */
+  /** Decodes bytes. Without bytes, checks that the stream does not end inside a character. Returns undefined if parsing has stopped. */
   #decode(bytes?: Uint8Array): string | undefined {
-    if (this.stopReason !== undefined) return undefined;
+    if (this.parseFailure !== undefined) return undefined;
     try {
       return this.#decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
-      this.stopReason = "malformed";
+      this.parseFailure = "malformed";
       return undefined;
     }
   }

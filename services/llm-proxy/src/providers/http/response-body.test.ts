@@ -74,7 +74,7 @@ test("chunks that arrived before the connection broke are read before the error"
   await expect(stream.next()).rejects.toThrow("other side closed");
 });
 
-test("an abort ends the body with the signal's reason, without the chunks that were not read", async () => {
+test("an abort discards the chunks that were not read, and the next read throws the signal's reason", async () => {
   respond = (response) => response.write("text");
   const controller = new AbortController();
   const { stream } = await request(controller.signal);

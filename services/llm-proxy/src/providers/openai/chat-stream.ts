@@ -50,7 +50,7 @@ export class ChatStreamReader {
     this.#text = "";
     if (this.#failure === undefined) {
       parseMore();
-      if (this.#events.stopReason !== undefined) this.#failure ??= failureFromReason(this.#events.stopReason);
+      if (this.#events.parseFailure !== undefined) this.#failure ??= failureFromReason(this.#events.parseFailure);
     }
     if (this.#failure !== undefined && !this.isFinished) throw this.#failure;
     return this.#text;
@@ -58,7 +58,8 @@ export class ChatStreamReader {
 
   #readEvent(name: string | undefined, data: string): void {
     if (this.hasDoneMarker || this.#failure !== undefined) return;
-    // Ignores a gap until an event arrives, so that an HTML page, which has no event, is reported as truncated, not as malformed.
+    // An unknown or damaged line (`hasGap`) is a failure only when an event arrives. A body without events, such as an HTML page, is reported
+    // as truncated instead.
     if (this.#events.hasGap) this.#failure = failureFromReason("malformed");
     else if (data === "[DONE]") {
       this.hasDoneMarker = true;

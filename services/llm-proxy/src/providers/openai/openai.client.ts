@@ -62,19 +62,19 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
       if (chat.usage) request.onUsage(chat.usage);
-      const roomAvailable = text === "" ? undefined : request.onText(text);
+      const roomPromise = text === "" ? undefined : request.onText(text);
       if (text === "" && chat.toolCalls.hasCalls) request.onProgress();
       reportFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.
-      await roomAvailable;
+      await roomPromise;
       if (chat.hasDoneMarker) break;
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     if (chat.usage) request.onUsage(chat.usage);
-    const roomAvailable = rest === "" ? undefined : request.onText(rest);
+    const roomPromise = rest === "" ? undefined : request.onText(rest);
     reportFinish(chat, request);
-    await roomAvailable;
+    await roomPromise;
   } finally {
     if (chat.hasDoneMarker) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);

@@ -681,9 +681,9 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
   revokedAt: string;
 
   /**
-   * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key. Stored within
-   * 15 s, but by each replica at most once an hour, so a use in the first hour after midnight may be missing. Empty if the
-   * key was not used since the upgrade that added this field.
+   * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key. A replica
+   * stores a use within 15 s and then ignores further uses of the key for an hour, so a use in the first hour after midnight
+   * may be missing. Empty if the key was not used since the upgrade that added this field.
    *
    * @generated from field: string last_used_on = 7;
    */
@@ -2283,7 +2283,7 @@ export declare type RepairResponse = Message<"parley.conversation.v1.RepairRespo
   repairs: Repair[];
 
   /**
-   * The number of turns and holds compared. A turn that is compared with several sources counts once.
+   * The number of turns and holds compared. A turn that several comparisons include counts once.
    *
    * @generated from field: int32 checked = 2;
    */
@@ -2337,7 +2337,7 @@ export declare type Repair = Message<"parley.conversation.v1.Repair"> & {
   /**
    * The repair, one of:
    * - settle: the outcome was put into the outbox again.
-   * - void: the hold was settled as void.
+   * - void: quota released the hold without counting the turn.
    * - adjust: quota stored an adjustment of +1 (reply_not_counted) or -1 (counted_without_reply).
    *
    * @generated from field: string action = 4;
@@ -2570,7 +2570,8 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   firstTokenMs: number;
 
   /**
-   * The turn's wall time by phase, in the order of first entry, without overlap; empty if the edge did not report it.
+   * The turn's wall time by phase, ordered by when the turn first entered the phase. The phases do not overlap. Empty if
+   * the edge did not report it.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 15;
    */
@@ -3591,7 +3592,7 @@ export declare type GetEvaluationResponse = Message<"parley.conversation.v1.GetE
   cases: EvaluationCase[];
 
   /**
-   * The last 20 runs, latest first. Only the first two have results.
+   * The last 20 runs, latest first. The field results is set only in the latest two.
    *
    * @generated from field: repeated parley.conversation.v1.EvaluationRun runs = 2;
    */
@@ -3982,8 +3983,8 @@ export declare const ModerationAdminService: GenService<{
 }>;
 
 /**
- * ToolAdminService manages the tools that bots may call. Only operators add tools, because the llm-proxy sends the secret
- * that a tool names to the tool's URL. A change applies to turns opened at least 5 s after it.
+ * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool can name a secret, which
+ * the llm-proxy sends to the tool's URL. A change applies to turns opened at least 5 s after it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *
@@ -4373,8 +4374,8 @@ export declare const AuditAdminService: GenService<{
   /**
    * Repair compares turns with the quota service's holds and counted turns, and repairs the differences: it changes usage to
    * match the conversation service's turns. Each call handles a bounded number of turns. The caller repeats it with
-   * next_token until that is empty. The last of these calls add the rows that the llm-proxy's call log lacks. Idempotent,
-   * and safe while turns run.
+   * next_token until that is empty. When all turns are compared, the remaining calls add the rows that the llm-proxy's call
+   * log lacks. Idempotent, and safe while turns run.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): since or token is invalid.

@@ -837,8 +837,8 @@ export const ModerationAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 2);
 
 /**
- * ToolAdminService manages the tools that bots may call. Only operators add tools, because the llm-proxy sends the secret
- * that a tool names to the tool's URL. A change applies to turns opened at least 5 s after it.
+ * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool can name a secret, which
+ * the llm-proxy sends to the tool's URL. A change applies to turns opened at least 5 s after it.
  *
  * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
  *

@@ -847,7 +847,7 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
   month: string;
 
   /**
-   * The turn's wall time by phase, in the order of first entry. The phases do not overlap.
+   * The turn's wall time by phase, ordered by when the turn first entered the phase. The phases do not overlap.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 12;
    */
@@ -1760,9 +1760,9 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries an outcome for 10 s. The exception is DONE with deadline_microseconds, which
-   * the edge retries until that deadline, 4 s after it began to close the turn. If no attempt succeeds in this time, the
-   * edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge retries DONE with deadline_microseconds until that deadline, 4 s after it began to
+   * close the turn, and every other outcome for 10 s. If no attempt succeeds in this time, the edge sends ERROR instead,
+   * and retries ERROR until a call succeeds or is rejected.
    * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If the
    * smaller request also fails twice, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
@@ -1826,7 +1826,8 @@ export declare const ConversationService: GenService<{
   },
   /**
    * ExportSessions streams the transcripts of a workspace's sessions, ordered by start and ID. It reads them with short
-   * statements. Unlike in ExportSession, each message has its review. Turns that are still streaming are left out.
+   * SQL statements, so that a slow client holds no database connection. Unlike in ExportSession, each message has its
+   * review. Turns that are still streaming are left out.
    * After a broken stream, call again with the cursor of the last complete line.
    * A call that has run for 4 min stops at the end of a line and sets next_cursor, so that it does not reach its deadline.
    *

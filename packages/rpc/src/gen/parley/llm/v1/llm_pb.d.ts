@@ -651,8 +651,8 @@ export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
 
 /**
  * Waits splits the wait for the provider's first text into two parts. The wait starts when the first attempt enters the
- * queue for provider capacity. It ends at the first text, or at the stream's first event if that comes earlier. The time
- * for which moderation holds back the first text is not included.
+ * queue for provider capacity. It ends at the first text, or at the stream's first event if that comes earlier (a tool
+ * call or the end). The time for which moderation holds back the first text is not included.
  *
  * @generated from message parley.llm.v1.Waits
  */
@@ -665,7 +665,7 @@ export declare type Waits = Message<"parley.llm.v1.Waits"> & {
   queueMicroseconds: bigint;
 
   /**
-   * The rest in microseconds: provider requests, pauses before retries, and the tool calls before the first event.
+   * The rest in microseconds: provider requests, pauses before retries, and tool calls.
    *
    * @generated from field: int64 provider_microseconds = 2;
    */
@@ -981,8 +981,8 @@ export declare const LlmService: GenService<{
     output: typeof FillCallLogResponseSchema;
   },
   /**
-   * Generate streams one generation: text deltas in order, tool calls in order, then exactly one end. A tool call may come
-   * before earlier text that moderation holds back. A stream without an end has failed. A provider's failure is not a gRPC
+   * Generate streams one generation: text deltas in order, tool calls in order, then exactly one end. A tool call may
+   * overtake text that moderation holds back. A stream without an end has failed. A provider's failure is not a gRPC
    * error: it is the status of the end.
    *
    * If the status of the end is COMPLETE, a GenerateFinish comes before the end. Between the two, the llm-proxy may wait for

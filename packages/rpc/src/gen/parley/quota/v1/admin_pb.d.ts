@@ -754,7 +754,7 @@ export declare const GetTurnEntryResponseSchema: GenMessage<GetTurnEntryResponse
  */
 export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   /**
-   * held, done or void; empty if the turn is unknown.
+   * held, done (counted) or void (not counted); empty if the turn is unknown.
    *
    * @generated from field: string state = 1;
    */
@@ -810,7 +810,7 @@ export declare const TurnEntrySchema: GenMessage<TurnEntry>;
  * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
  *   parley.conversation.v1.BotAdminService.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
- * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INVALID_ARGUMENT (invalid_argument): a month is not "YYYY-MM" or, in BooksAdminService, a turn ID is not a UUID.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService

@@ -215,7 +215,7 @@ export const TurnEntrySchema = /*@__PURE__*/
  * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
  *   parley.conversation.v1.BotAdminService.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
- * - INVALID_ARGUMENT (invalid_argument): a turn ID is not a UUID or a month is not "YYYY-MM".
+ * - INVALID_ARGUMENT (invalid_argument): a month is not "YYYY-MM" or, in BooksAdminService, a turn ID is not a UUID.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.quota.v1.WorkspaceAdminService

@@ -181,7 +181,7 @@ export declare type AnswerFrame = Message<"parley.rpc.v1.AnswerFrame"> & {
   response?: Uint8Array | undefined;
 
   /**
-   * Set on the last frame of a call, unless the call was cancelled.
+   * Set on the last frame of a call, unless the call was cancelled or its deadline has passed.
    *
    * @generated from field: parley.rpc.v1.CallEnd end = 3;
    */

@@ -1,18 +1,16 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createInstance, type Instance, startInstanceAndWait } from "./system/local-start.ts";
 
-/**
- * A second start creates no database, applies no migration and adds no document. Without other load, it takes about 0.46 of the time of
- * the first.
- */
+/** A later start creates no database, applies no migration and adds no document. It takes about 0.46 of the time of the first. */
 const MAX_RATIO = 0.65;
 
 test(`a start after a clean stop takes at most ${MAX_RATIO} of the time of the first`, async () => {
   const instance = await createInstance();
   onTestFinished(instance.remove);
   const firstMs = await measureStart(instance);
-  const secondMs = await measureStart(instance);
-  expect(secondMs / firstMs, `first ${firstMs} ms, second ${secondMs} ms`).toBeLessThanOrEqual(MAX_RATIO);
+  // The faster of two, because other work on the machine can only lengthen a start.
+  const laterMs = Math.min(await measureStart(instance), await measureStart(instance));
+  expect(laterMs / firstMs, `first ${firstMs} ms, later ${laterMs} ms`).toBeLessThanOrEqual(MAX_RATIO);
 }, 180_000);
 
 /** Starts Parley and stops it again. Returns the time until Parley was ready. */

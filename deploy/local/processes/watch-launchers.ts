@@ -25,8 +25,8 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 }
 
 /**
- * Returns a process and its ancestors up to the package manager: the script's shell, pnpm, and npx with its shell if npx started
- * pnpm. Returns nothing if pnpm did not start the process.
+ * Returns a process and its ancestors up to the package manager: the script's shell and pnpm. If npx started pnpm, also returns the shell in between and
+ * npx. Returns nothing if pnpm did not start the process.
  */
 export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const chain: ProcessEntry[] = [];

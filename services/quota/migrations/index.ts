@@ -10,7 +10,7 @@ import * as usageByMonth from "./0011_usage_by_month.ts";
 import * as usageAdjustments from "./0012_usage_adjustments.ts";
 import * as deletedWorkspaces from "./0013_deleted_workspaces.ts";
 
-/** Every migration of the quota schema, oldest first. */
+/** Every migration of the quota schema, oldest first. No migration has the number 6, 7 or 9. */
 export const migrations: readonly Migration[] = [
   initialSchema,
   settledAt,

@@ -27,7 +27,7 @@ const TEXT = "t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 ";
 const SLOW_MODEL = "openai:tokens-12-every-200";
 /**
  * Streams TEXT in 6 s, so that the reply still runs when the next requests of a test arrive, even on a busy machine. The provider `patient`
- * has the default timeouts, `openai` only 1.5 s, which a busy machine can exceed.
+ * has the default timeouts. `openai` waits only 1.5 s for a token, and a token can be later on a busy machine.
  */
 const SLOWER_MODEL = "patient:tokens-12-every-500";
 
@@ -35,6 +35,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   let system: ContractSystem;
   let api: Api;
   let tenant: Tenant;
+  /** Two more bots of the workspace. */
   let slow: Tenant;
   let slower: Tenant;
 

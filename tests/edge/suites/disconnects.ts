@@ -87,7 +87,7 @@ export function disconnectsSuite(shared: () => EdgeFixture): void {
     await expect
       .poll(() => readBalance(system.database, tenant.workspaceId), { message: failureMessage, timeout: 20_000 })
       .toMatchObject({ held: 0, outbox: 0, unbalanced: 0, streaming: 0 });
-    // Checked last: while a turn streams, the edge may still start its provider request.
+    // Checked last: while a turn is open (status `streaming`), the edge may still call the llm-proxy, which starts a provider request.
     await expect.poll(() => openRequests().length, { message: failureMessage, timeout: 5_000 }).toBe(0);
   });
 }

@@ -1,5 +1,5 @@
 import { normalise } from "./normalise.ts";
-import { compilePattern, type Matcher, PatternRefusedError, toSource } from "./pattern.ts";
+import { compilePattern, composeCharacters, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
@@ -33,7 +33,7 @@ export function requireAcceptable({ pattern, isForReplies, others }: PatternCand
 
 /** Refuses characters that can never match, because normalising removes or replaces them in texts. */
 function requireNormalCharacters(pattern: string): void {
-  const character = [...toSource(pattern)].find((each) => normalise(each) !== each);
+  const character = [...composeCharacters(pattern)].find((each) => normalise(each) !== each);
   if (character === undefined) return;
   const codePoint = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
   const normal = normalise(character);

@@ -1,5 +1,5 @@
 import { RE2JS, RE2Set } from "re2js";
-import { compilePattern, type Matcher, toSource } from "./pattern.ts";
+import { compilePattern, composeCharacters, type Matcher } from "./pattern.ts";
 
 /**
  * Maximum total size of a group of patterns, in instructions. The automaton of a larger group would not fit into AUTOMATON_BYTES. A larger
@@ -84,7 +84,7 @@ function countPatternsByGroup(matchers: readonly Matcher[]): number[] {
 
 function compileSet(patterns: readonly string[]): RE2Set {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE, AUTOMATON_BYTES);
-  for (const pattern of patterns) set.add(toSource(pattern));
+  for (const pattern of patterns) set.add(composeCharacters(pattern));
   set.compile();
   return set;
 }

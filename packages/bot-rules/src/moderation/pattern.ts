@@ -43,7 +43,7 @@ export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "pat
 
 /** Compiles a pattern, case-insensitively. Throws PatternRefusedError if it is invalid or too large. */
 export function compilePattern(pattern: string): Matcher {
-  const compiled = parse(toSource(pattern));
+  const compiled = parse(composeCharacters(pattern));
   const size = compiled.programSize();
   if (size > MAX_PATTERN_SIZE)
     throw new PatternRefusedError(
@@ -63,7 +63,7 @@ export function compilePattern(pattern: string): Matcher {
 }
 
 /** Returns a pattern's source for re2js: in composed form (NFC), like the texts that it is matched against. */
-export function toSource(pattern: string): string {
+export function composeCharacters(pattern: string): string {
   return pattern.normalize("NFC");
 }
 

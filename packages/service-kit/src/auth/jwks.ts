@@ -28,8 +28,8 @@ const RETRY_INTERVAL_MS = 30_000;
 /**
  * Caches the keys that verify access tokens. Loaded keys stay in use while the identity provider is unavailable. A token with an unknown
  * key causes a reload, unless there were two loads in the last minute. If the key stays unknown and the last load failed, getKey throws
- * auth_unavailable, because the token may be valid. Does not use runPeriodically, which ends before the drain: a draining process still needs
- * keys.
+ * auth_unavailable, because the token may be valid. Does not use runPeriodically, whose runs end when the process begins to stop: a
+ * draining process still needs keys.
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
   let keys: ReturnType<typeof createLocalJWKSet> | undefined;

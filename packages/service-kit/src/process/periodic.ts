@@ -12,8 +12,9 @@ export type PeriodicTask = {
 };
 
 /**
- * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. Start tasks before the gRPC
- * server listens: the lifecycle then closes the server first, and the server drains its calls while the aborted runs end.
+ * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process stops, all
+ * runs are aborted at once. Start tasks before the gRPC server listens, so that the lifecycle first closes the server, and waits for the aborted
+ * runs after that.
  */
 export function runPeriodically(
   { name, intervalMs, run }: PeriodicTask,

@@ -19,6 +19,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   const announce = useAnnounce();
   const [text, setText] = useState("");
   const rule = unsaved?.pattern ? unsaved : undefined;
+  /** Compared with the last trial's, to see whether its result is current. */
   const input = { text, rule: rule && `${rule.appliesTo} ${rule.pattern}` };
   const trial = useMutation({
     mutationFn: async (_: typeof input) => {

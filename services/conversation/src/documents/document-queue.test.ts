@@ -6,6 +6,7 @@ import { DocumentQueue } from "./document-queue.ts";
 const MiB = 1024 * 1024;
 const signal = new AbortController().signal;
 const UNREADABLE_MS = 20;
+/** The share of the time that the unreadable documents of a workspace may use. */
 const UNREADABLE_SHARE = 0.1;
 /** The delay after UNREADABLE_MS of work, less 40 ms for inexact timers. */
 const MIN_DELAY_MS = UNREADABLE_MS / UNREADABLE_SHARE - 40;

@@ -46,7 +46,7 @@ export type ComparedPage = {
   until: string;
 };
 
-/** Compares one page of a window. `token` is empty for the first page. */
+/** Compares one page of a window and repairs its differences. `token` is empty for the first page. */
 export type Comparison = (deps: ReconcileDeps, window: TurnWindow, token: string) => Promise<ComparedPage>;
 
 const PAGE_SIZE = 1_000;

@@ -95,7 +95,7 @@ export function createReconciliationTask(
   return (signal) =>
     runIfDue(deps.database, lease, signal, async ({ progress, now }) => {
       const horizon = new Date(now.getTime() - days * 86_400_000).toISOString();
-      // Holds of every age are compared.
+      // `days` does not limit holds: a hold is compared however old it is.
       for (const walk of walks)
         if (!(await runWalk(walk, progress, walk.compare === compareHolds ? "" : horizon, signal))) return;
       await finishTask(deps.database, lease);

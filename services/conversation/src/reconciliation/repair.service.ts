@@ -17,6 +17,7 @@ export type RepairDeps = ReconcileDeps & {
 
 type Step = {
   name: string;
+  /** Returns the function that compares a page and repairs its differences. */
   compare: (deps: RepairDeps) => Comparison;
   /** Whether an earlier step has compared the same turns. If so, `checked` counts only the turns that this step repairs. */
   repeatsTurns: boolean;

@@ -133,7 +133,7 @@ class SessionWalk {
 
   /**
    * Reads a session's messages after `afterMessageId` in pages. Used for a session that the page contains without its messages, because they are
-   * many or not counted, and for the session that the previous call exported in part.
+   * many or its message_count is not up to date, and for the session that the previous call exported in part.
    */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {

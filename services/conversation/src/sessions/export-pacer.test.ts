@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import { ExportPacer } from "./export-pacer.ts";
 
 const STATEMENT_MS = 20;
-/** The pause before a statement ÷ the time of the previous one. If n statements run or pause, including this one, the ratio is n times this value. */
+/**
+ * The pause before a statement ÷ the time of the previous statement of the same export, while no other export runs. If n exports run, the ratio is
+ * n times this value.
+ */
 const PAUSE_RATIO = 9;
 const NEVER_ABORTED = new AbortController().signal;
 

@@ -9,17 +9,17 @@ const OVERLOADED = { code: "overloaded" };
 const STAYS = new AbortController().signal;
 
 /**
- * Begins turns of a workspace. `begun` has a callback for each turn that may start, to report that the turn has started. `reportOldestStarted`
- * calls the oldest callback and removes it.
+ * Begins turns of a workspace. `releases` has a function for each turn that the limiter has admitted, which frees the turn's place.
+ * `releaseOldest` calls the oldest function and removes it.
  */
 function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
-  const begun: (() => void)[] = [];
+  const releases: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
-    limiter.begin(workspaceId, signal).then((started) => begun.push(started)),
+    limiter.begin(workspaceId, signal).then((started) => releases.push(started)),
   );
   // Prevents unhandled rejections: turns that still wait after a test are refused later.
   for (const turn of turns) turn.catch(() => undefined);
-  return { turns, begun, reportOldestStarted: () => begun.shift()?.() };
+  return { turns, releases, releaseOldest: () => releases.shift()?.() };
 }
 
 async function settle(): Promise<void> {
@@ -33,58 +33,59 @@ test("starts at most 64 turns of a workspace concurrently, and starts waiting on
   const later = [1, 2].map((n) => limiter.begin("a", STAYS).then(() => order.push(n)));
   const b = begin(limiter, "b", 1);
   await settle();
-  expect([a.begun.length, b.begun.length, order]).toEqual([MAX_STARTING_OF_WORKSPACE, 1, []]);
-  a.reportOldestStarted();
+  expect([a.releases.length, b.releases.length, order]).toEqual([MAX_STARTING_OF_WORKSPACE, 1, []]);
+  a.releaseOldest();
   await later[0];
   expect(order).toEqual([1]);
-  a.reportOldestStarted();
+  a.releaseOldest();
   await later[1];
   expect(order).toEqual([1, 2]);
 });
 
-test("frees a turn's place once, however often the turn reports that it has started", async () => {
+test("frees a turn's place once, however often its function is called", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
-  const { begun, turns } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 2);
+  const { releases, turns } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 2);
   await turns[0];
-  const [first] = begun;
+  const [first] = releases;
   first?.();
   first?.();
   await settle();
-  expect(begun).toHaveLength(MAX_STARTING_OF_WORKSPACE + 1);
+  expect(releases).toHaveLength(MAX_STARTING_OF_WORKSPACE + 1);
 });
 
 test("starts at most 256 turns concurrently, and shares freed places between waiting workspaces", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const busy = Array.from({ length: MAX_STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(limiter, workspaceId, 10));
-  const begunOfWaiting = () => waiting.map(({ begun }) => begun.length);
+  const countAdmitted = () => waiting.map(({ releases }) => releases.length);
   await settle();
-  expect(begunOfWaiting()).toEqual([0, 0]);
-  for (let n = 0; n < 6; n++) busy[n]?.reportOldestStarted();
+  expect(countAdmitted()).toEqual([0, 0]);
+  for (let n = 0; n < 6; n++) busy[n]?.releaseOldest();
   await settle();
-  expect(begunOfWaiting()).toEqual([2, 2]);
+  // Two of the six places stay free: a workspace may only start fewer turns than there are free places.
+  expect(countAdmitted()).toEqual([2, 2]);
 });
 
-test("leaves room for other workspaces however many are stuck", async () => {
+test("leaves places for five other workspaces while seven are stuck", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const stuck = Array.from({ length: 7 }, (_, n) => begin(limiter, `stuck-${n}`, 100));
   await settle();
-  expect(stuck.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
+  expect(stuck.map(({ releases }) => releases.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
   const live = begin(limiter, "live", 2);
   await settle();
-  expect(live.begun).toHaveLength(2);
+  expect(live.releases).toHaveLength(2);
 });
 
-test("when a turn has started, begins all waiting turns that now have room", async () => {
+test("when a turn has started, admits all waiting turns that now have room", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const workspaces = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(limiter, workspaceId, 64));
   const [, , , d, e] = workspaces;
   await settle();
-  expect(workspaces.map(({ begun }) => begun.length)).toEqual([64, 64, 64, 32, 16]);
-  for (let n = 0; n < 32; n++) d?.reportOldestStarted();
+  expect(workspaces.map(({ releases }) => releases.length)).toEqual([64, 64, 64, 32, 16]);
+  for (let n = 0; n < 32; n++) d?.releaseOldest();
   await settle();
-  // 192 + 21 + 22 of the 256 places are taken: each waiting workspace starts at least as many turns as there are places left.
-  expect([d?.begun.length, e?.begun.length]).toEqual([21, 22]);
+  // 192 + 21 + 22 of the 256 places are taken. d and e wait, because each already has at least as many places as the 21 that are free.
+  expect([d?.releases.length, e?.releases.length]).toEqual([21, 22]);
 });
 
 test("does not start the turns of visitors who left, and lets others wait in their place", async () => {
@@ -103,9 +104,9 @@ test("does not start the turns of visitors who left, and lets others wait in the
   expect(waiting).toBe(0);
   const live = begin(limiter, "a", 1);
   expect(waiting).toBe(1);
-  starting.reportOldestStarted();
+  starting.releaseOldest();
   await settle();
-  expect([left.begun.length, live.begun.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
+  expect([left.releases.length, live.releases.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });
 
 test("refuses a turn immediately while an earlier one of its workspace has waited for 5 s", async () => {
@@ -113,15 +114,15 @@ test("refuses a turn immediately while an earlier one of its workspace has waite
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 1);
+  const { releaseOldest } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 1);
   await vi.advanceTimersByTimeAsync(4_999);
   const waiting = limiter.begin("a", STAYS);
   await vi.advanceTimersByTimeAsync(1);
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused).toHaveBeenCalledOnce();
   await limiter.begin("b", STAYS);
-  reportOldestStarted();
-  reportOldestStarted();
+  releaseOldest();
+  releaseOldest();
   await waiting;
   await Promise.race([limiter.begin("a", STAYS), vi.advanceTimersByTimeAsync(1)]);
   expect(refused).toHaveBeenCalledOnce();
@@ -130,12 +131,12 @@ test("refuses a turn immediately while an earlier one of its workspace has waite
 test("refuses a turn immediately while 1,000 turns of its workspace wait", async () => {
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + MAX_WAITING_OF_WORKSPACE);
+  const { releaseOldest } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + MAX_WAITING_OF_WORKSPACE);
   await settle();
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused.mock.calls).toEqual([["workspace"]]);
   await limiter.begin("b", STAYS);
-  reportOldestStarted();
+  releaseOldest();
   await Promise.race([limiter.begin("a", STAYS), settle()]);
   expect(refused).toHaveBeenCalledOnce();
 });
@@ -145,14 +146,14 @@ test("refuses a turn that has waited for 10 s", async () => {
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
-  const { reportOldestStarted } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
+  const { releaseOldest } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
   const waiting = expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   await vi.advanceTimersByTimeAsync(9_999);
   expect(refused).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   await waiting;
   expect(refused.mock.calls).toEqual([["workspace"]]);
-  reportOldestStarted();
+  releaseOldest();
   await limiter.begin("a", STAYS);
 });
 

@@ -49,6 +49,7 @@ export type CallRow = {
   tries: readonly AttemptRow[];
   /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
   month: string | null;
+  /** When the generation began. */
   createdAt: Date;
 };
 

@@ -37,7 +37,7 @@ export type NextStep = "retry" | "failover" | "end";
 /** An attempt of a generation; `next` is empty unless the attempt failed. */
 export type GenerationAttempt = AttemptResult & { next: NextStep | "" };
 
-/** A generation that has completed, failed or been cancelled. */
+/** A generation that has ended. */
 export type GenerationResult = GenerationEnding & {
   /** When the generation started, on the monotonic clock that also times the attempts. */
   startedAtMs: number;

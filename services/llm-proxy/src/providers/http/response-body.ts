@@ -102,7 +102,7 @@ export function asStreamedResponse(response: Response): StreamedResponse {
   throw new TypeError("the response did not come from the client's fetch");
 }
 
-/** Reads at most the first `maxBytes` of a body as text. Closes the connection of a longer body. */
+/** Reads at most the first `maxBytes` of a body as text. Closes the connection of a body that is not shorter. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1621,7 +1621,7 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   botSlug: string;
 
   /**
-   * The source's name, 1 to 200 characters; empty to use the URL.
+   * The source's name, 1 to 200 characters; empty to use a URL of at most 200 characters.
    *
    * @generated from field: string name = 3;
    */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { PassageUsedSchema, ToolCalledSchema } from "@parley/rpc/conversation";
-import { CallSchema, TrySchema } from "@parley/rpc/llm";
+import { CallSchema } from "@parley/rpc/llm";
 import { TurnEntrySchema } from "@parley/rpc/quota";
 import { messageToJson } from "../output/json.ts";
 import type { TurnExplanation } from "./explain-turn.ts";
@@ -37,12 +37,7 @@ export function toExplanationJson(
     settle_ms: times.settleMs ?? null,
     is_settling: turn.isSettling,
     reconnects: turn.reconnects,
-    calls:
-      calls?.map((call) => ({
-        ...messageToJson(CallSchema, call),
-        // `tries` is the published key for attempts.
-        tries: call.tries.map((each) => messageToJson(TrySchema, each)),
-      })) ?? null,
+    calls: calls?.map((each) => messageToJson(CallSchema, each)) ?? null,
     knowledge: turn.knowledge.map((each) => messageToJson(PassageUsedSchema, each)),
     tools: turn.tools.map((each) => messageToJson(ToolCalledSchema, each)),
     quota: entry ? messageToJson(TurnEntrySchema, entry) : null,

@@ -6,7 +6,7 @@ import { AdminError } from "../admin/call.ts";
 import type { Context } from "../context.ts";
 import { parseTime, repairUsage } from "./audit.ts";
 
-const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "not_counted", action: "settle" });
+const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "reply_not_counted", action: "settle" });
 
 /** Creates a context whose service is unavailable after `successes` calls. */
 function createContext(successes: number) {

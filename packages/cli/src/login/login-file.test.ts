@@ -83,7 +83,7 @@ test("a command that waits for more than a second prints why, once", async () =>
   await sleep(700);
   expect(notices).toEqual([]);
   await sleep(700);
-  expect(notices).toEqual(["waiting for another parley command that refreshes the login …"]);
+  expect(notices).toEqual(["waiting for another parley command that changes the login …"]);
   held.resolve();
   await Promise.all([first, second]);
   expect(notices).toHaveLength(1);

@@ -106,7 +106,7 @@ export async function withLoginLock<T>(
 async function waitForLock(path: string, notice: (line: string) => void): Promise<FileLock> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS;
   const timer = setTimeout(
-    () => notice("waiting for another parley command that refreshes the login …"),
+    () => notice("waiting for another parley command that changes the login …"),
     NOTICE_AFTER_MS,
   );
   try {

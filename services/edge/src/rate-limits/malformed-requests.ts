@@ -20,7 +20,7 @@ export type MalformedRequests = {
 const MAX_REFUSED = 10_000;
 
 /**
- * All replicas share the counts of `limiter`. Each replica has its own list of refused addresses.
+ * With Redis, all replicas share the counts of `limiter`. Each replica has its own list of refused addresses.
  * @param now a monotonic clock in milliseconds.
  */
 export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => number): MalformedRequests {

@@ -145,8 +145,10 @@ async function inTransaction<T>(database: Database, work: (connection: Connectio
 }
 
 /**
- * Rolls back a transaction and returns its connection to the pool. Closes the connection instead if the rollback fails, or if `error`, which
- * ended the transaction, shows that the server does not respond or is read-only: a ROLLBACK would wait behind the unanswered statement.
+ * Rolls back a transaction and returns its connection to the pool. Closes the connection instead if the rollback fails, or if `error` ended the
+ * transaction and shows one of these:
+ * - The server does not respond. A ROLLBACK would wait behind the unanswered statement.
+ * - The server is read-only. Transactions need a connection to another server.
  */
 export async function rollBack(connection: Connection, error?: unknown): Promise<void> {
   if (mustReconnect(error)) return connection.release(error);

@@ -1,7 +1,7 @@
 import type { Database, WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import type { ExportPacer } from "./export-pacer.ts";
 
-/** The pool and the limits of owners' exports, lists, statistics and transcripts. */
+/** The pool and the limits of owners' reads: exports, searches, transcripts, turn records, statistics, usage by bot and unanswered questions. */
 export type OwnerReads = {
   /** A pool of its own, so that owners' reads and turns do not wait for each other's connections. */
   database: Database;

@@ -282,7 +282,7 @@ export const CHAT: Dashboard = {
           shows:
             "`stored`: written. `late`: written after a failed write. `dropped`: lost, because the database was unavailable for too long or rejected the row. `filled`: lost and added again from a stored turn.",
           normal: "Only `stored`.",
-          act: "`late`: check the llm-proxy's database. `dropped`: the billing run lacks these calls. See ParleyCallLogFailing.",
+          act: "`late`: check the llm-proxy's database. `dropped`: the billing run may lack these calls. See ParleyCallLogFailing.",
           unit: "suffix:/s",
           queries: [{ expr: `sum by (result) (${rate("parley_llm_call_log_rows_total")})`, legend: "{{result}}" }],
         },

@@ -273,6 +273,21 @@ describe("additional containers", () => {
     for (const [component, { initContainers }] of podsOf(manifests))
       expect(initContainers, component).toEqual([{ name: "proxy", restartPolicy: "Always" }]);
   });
+
+  it("run the database proxy of the openshift values only in pods that use the database", async () => {
+    const { manifests } = await renderChart("openshift", [
+      "sso.roleClaim=role,sso.ownerRoles[0]=owner",
+      "console.enabled=true,console.url=https://console.example.com,console.edgeUrl=https://chat.example.com",
+      "console.existingSecret=parley-console",
+    ]);
+    const components = [...podsOf(manifests)].filter(([, { initContainers = [] }]) => initContainers.length > 0);
+    expect(components.map(([component]) => component).sort()).toEqual([
+      "conversation",
+      "llm-proxy",
+      "migrations",
+      "quota",
+    ]);
+  });
 });
 
 describe("other settings", () => {

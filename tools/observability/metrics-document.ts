@@ -163,7 +163,8 @@ the configuration does not name has the label value \`_OTHER\`. Each series has 
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
 
 Some terms in the table: a turn is a visitor's message and its reply. A hold reserves one message of the workspace's quota for a running turn. The conversation
-service puts each closed turn into its outbox, and the quota service then settles it: it counts the message or releases the hold.
+service puts each closed turn into its outbox, and the quota service then settles it: it counts the message or releases the hold. The quota
+service stores a reservation for each turn. A reservation is void if its turn has ended and is not counted.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
 providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. One metric has a label for the

@@ -33,6 +33,11 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf("de").placeholder);
   });
 
+  it("uses the page's language if data-lang is empty", async () => {
+    const widget = await fixture.visitAndOpen({ htmlAttributes: 'lang="fr"', attributes: { "data-lang": "" } });
+    expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf("fr").placeholder);
+  });
+
   it("uses the browser's language if the page has none", async () => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: "", context: { locale: "nl-NL" } });
     expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf("nl").placeholder);

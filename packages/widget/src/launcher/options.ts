@@ -23,7 +23,7 @@ export interface Options {
 export function readOptions(script: HTMLScriptElement): Options {
   const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
   const page = document.documentElement;
-  const language = (lang ?? (page.lang || navigator.language)).toLowerCase();
+  const language = (lang || page.lang || navigator.language).toLowerCase();
   return {
     base: new URL(".", script.src).href,
     publicKey,

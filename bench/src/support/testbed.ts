@@ -35,26 +35,17 @@ export const BENCH_PLAN = "bench";
 type TestbedOptions = Pick<SystemOptions, "edges" | "env" | "llmConfig">;
 
 /**
- * Starts Redis, PostgreSQL, Parley and the bare relay.
+ * Starts Redis, PostgreSQL, Parley and the bare relay. If one of them does not start, stops the others and rejects.
  *
  * @param model name of a model of the fake provider, e.g. `tokens-100` (replies with 100 tokens) or `tokens-100-every-50` (one token every 50 ms)
  */
 export async function startTestbed(model: string, options: TestbedOptions = {}): Promise<Testbed> {
-  const redis = await startRedis();
-  try {
-    const testbed = await startTestbedOn(redis.url, model, options);
-    return { ...testbed, stop: () => testbed.stop().finally(() => redis.stop()) };
-  } catch (error) {
-    await redis.stop();
-    throw error;
-  }
-}
-
-async function startTestbedOn(redisUrl: string, model: string, options: TestbedOptions): Promise<Testbed> {
-  const postgres = await startTestPostgres();
-  const system = await startSystem({
+  await using resources = new AsyncDisposableStack();
+  const redis = resources.adopt(await startRedis(), (started) => started.stop());
+  const postgres = resources.adopt(await startTestPostgres(), (started) => started.stop());
+  const startedSystem = await startSystem({
     databaseServerUrl: postgres.url,
-    redisUrl,
+    redisUrl: redis.url,
     ...options,
     env: {
       ...options.env,
@@ -62,32 +53,32 @@ async function startTestbedOn(redisUrl: string, model: string, options: TestbedO
       edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "info", ...options.env?.edge },
     },
   });
+  const system = resources.adopt(startedSystem, (started) => started.stop());
   await addBenchPlan(system.database.url);
   const tenant = await createTenant(system.admin, { plan: BENCH_PLAN, model: `openai:${model}` });
 
   await analyzeTables(system);
   const port = await freePort();
-  const relay = await startProcess({
+  const startedRelay = await startProcess({
     name: "bare relay",
     command: process.execPath,
     args: [...nodeFlags, resolvePath("../baselines/bare-relay.ts")],
     env: { PORT: String(port), OPENAI_BASE_URL: system.provider.url },
     ready: /listening/,
   });
+  const relay = resources.adopt(startedRelay, async (started) => void (await started.kill9()));
   await relay.waitReady();
+
+  const running = resources.move();
   return {
     system,
     tenant,
     relay,
-    redisUrl,
+    redisUrl: redis.url,
     relayUrl: `http://127.0.0.1:${port}/chat`,
     servicePids: () =>
       [...system.edges, system.conversation, system.quota, system.llm].map((service) => service.process().pid),
-    async stop() {
-      await relay.kill9();
-      await system.stop();
-      await postgres.stop();
-    },
+    stop: () => running.disposeAsync(),
   };
 }
 

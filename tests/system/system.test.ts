@@ -1,9 +1,11 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import type { TestDatabase } from "@parley/test-support";
 import { expect, inject, test } from "vitest";
 import { queryFirstRow } from "./database.ts";
 import { startSystem } from "./system.ts";
 
-test("a system whose service does not start reports that service, and leaves no database or provider", async () => {
+test("a system whose service does not start reports that service, and leaves no database, provider or edge", async () => {
   let database: TestDatabase | undefined;
   let providerUrl = "";
   const starting = startSystem({
@@ -23,4 +25,7 @@ test("a system whose service does not start reports that service, and leaves no 
     ]),
   ).toBeUndefined();
   await expect(fetch(`${providerUrl}/models`)).rejects.toThrow("fetch failed");
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,args="]);
+  const isOwnEdge = new RegExp(`^ *${process.pid} .*services/edge/src/main\\.ts`);
+  expect(stdout.split("\n").filter((line) => isOwnEdge.test(line))).toEqual([]);
 });

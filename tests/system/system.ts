@@ -176,8 +176,8 @@ export function createReplicas(env: ServiceEnvironments): Replicas {
     },
     async startEdge(more) {
       const edge = await createService("edge", { ...env.edge, ...more });
-      await edge.start();
       edges.push(edge);
+      await edge.start();
       return edge;
     },
     async stop() {

@@ -221,6 +221,7 @@ test("if a change cannot be recorded, the call fails with change_not_recorded, a
     );
     expect(error?.code).toBe(Code.Unavailable);
     expect(error?.metadata.get("parley-code")).toBe("change_not_recorded");
+    expect((await bots.getBot({ slug: botSlug })).bot?.display?.name).toBe("Renamed");
   } finally {
     await alter("DROP CONSTRAINT refused");
   }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { TurnOutcome } from "@parley/rpc/conversation";
+import { SettleOutcome } from "@parley/rpc/quota";
 import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { countLockWaits, createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
@@ -103,7 +104,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   service.close();
 });
 
-test("the service loses no outcome and counts none twice when it is killed repeatedly under load", async () => {
+test("the service loses no outcome and reports one outcome for each turn when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
   const turns = Array.from({ length: 300 }, () => openRequest(bot));
   const run = async ({ conversation }: ServiceProcess, turn: OpenRequest) => {
@@ -134,6 +135,9 @@ test("the service loses no outcome and counts none twice when it is killed repea
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
   await expect.poll(outboxDepth, { timeout: 30_000, interval: 100 }).toBe(0);
   expect(quota.countDone(bot.workspaceId)).toBe(300);
+  // Settle may receive a turn again after a kill, but always with the same outcome.
+  const settled = new Set(quota.settleCalls.flat().map(({ outcome }) => outcome));
+  expect(settled).toEqual(new Set([SettleOutcome.DONE]));
   const { rows } = await db.admin.query(
     "SELECT role, count(*) AS count FROM conversation.messages GROUP BY role ORDER BY role",
   );

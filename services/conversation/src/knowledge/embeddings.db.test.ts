@@ -79,6 +79,8 @@ test("embeds nothing while the database has no pgvector, and everything once the
 });
 
 describe("with pgvector", () => {
+  beforeAll(() => db.asOperator("CREATE EXTENSION IF NOT EXISTS vector"));
+
   test("embeds nothing if no model is configured", async () => {
     llm.model = undefined;
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);

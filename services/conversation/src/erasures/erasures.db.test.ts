@@ -40,6 +40,10 @@ async function sessionsWithContent(bot: Bot) {
   return new Set(rows.map((row) => row.id));
 }
 
+async function statusOf({ turnId }: { turnId: string }) {
+  return (await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [turnId])).rows;
+}
+
 test("EraseVisitor erases every session of the visitor, even a deleted one or one with an open turn, and then deletes the request", async () => {
   const [bot, foreignBot] = [await createBot(system.database), await createBot(system.database)];
   const mine = newTurn(bot, { visitorId: "v" });
@@ -68,8 +72,8 @@ test("EraseVisitor erases every session of the visitor, even a deleted one or on
   await ageRequests();
   await runNow();
   expect(await storedRequests(bot.workspaceId)).toBe(0);
-  const { rows } = await system.admin.query("SELECT status FROM conversation.turns WHERE turn_id = $1", [mine.turnId]);
-  expect(rows).toEqual([{ status: "done" }]);
+  expect(await statusOf(mine)).toEqual([{ status: "done" }]);
+  expect(await statusOf(open)).toEqual([{ status: "cancelled" }]);
 });
 
 test("EraseVisitor erases a session that started before the request but is stored after it, and keeps a session that started later", async () => {

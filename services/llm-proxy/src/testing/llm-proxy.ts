@@ -35,8 +35,6 @@ export type Events = {
   /** The text of each delta, in order. */
   texts: string[];
   text: string;
-  /** The end messages; a correct stream has one. */
-  ends: GenerateEnd[];
   toolCalls: ToolCall[];
   end: GenerateEnd;
 };
@@ -182,9 +180,10 @@ function open(client: LlmClient, options: GenerateOptions = {}) {
   return client.generate(request, { timeoutMs: 15_000, ...(options.signal && { signal: options.signal }) });
 }
 
+/** Throws unless the stream has one end, which is its last message, and a finish before it only if the generation is complete. */
 async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {
   const texts: string[] = [];
-  const ends: GenerateEnd[] = [];
+  let end: GenerateEnd | undefined;
   const toolCalls: ToolCall[] = [];
   let isFinished = false;
   for await (const { event } of open(client, options)) {
@@ -193,19 +192,18 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
       isFinished = true;
       options.onFinish?.();
     }
-    if (ends.length > 0) throw new Error(`${event.case} after the end`);
-    if (event.case === "end") ends.push(event.value);
+    if (end !== undefined) throw new Error(`${event.case} after the end`);
+    if (event.case === "end") end = event.value;
     if (event.case === "toolCall") toolCalls.push(event.value);
     if (event.case === "delta") {
       texts.push(event.value.text);
       options.onText?.(event.value.text);
     }
   }
-  const [end] = ends;
   if (end === undefined) throw new Error("stream without an end");
   if (isFinished !== (end.status === GenerateStatus.COMPLETE))
     throw new Error("only a complete generation has a finish");
-  return { texts, text: texts.join(""), ends, end, toolCalls };
+  return { texts, text: texts.join(""), end, toolCalls };
 }
 
 /** The status's name is easier to read in a failed test than its number. */

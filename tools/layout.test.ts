@@ -85,8 +85,7 @@ describe("layoutProblems", () => {
   });
 
   it("checks dynamic imports, side-effect imports and re-exports", () => {
-    const quoted = (name: string) => `"@parley/${name}"`;
-    const text = `import ${quoted("quota")}; export { y } from ${quoted("edge")}; await import(${quoted("llm-proxy")});`;
+    const text = 'import "@parley/quota"; export { y } from "@parley/edge"; await import("@parley/llm-proxy");';
     expect(layoutProblems([{ path: "packages/rpc/src/index.ts", text }])).toHaveLength(3);
   });
 });

@@ -35,20 +35,26 @@ test("an adjustment changes usage once under concurrent calls, and usage stays e
   const [kept, ...lost] = turns;
   const calls = Array.from({ length: 20 }, () => adjustTurns(quota.database, { turns: lost, outcome: "void", reason }));
   expect((await Promise.all(calls)).flatMap((result) => result.adjusted)).toHaveLength(3);
-  expect(await usageOf(quota, workspace)).toEqual({ used: 1, held: 0, ledger: 4, done: 1, holds: 0 });
+  expect(await usageOf(quota, workspace)).toEqual({
+    usedCounter: 1,
+    heldCounter: 0,
+    ledgerRows: 4,
+    doneReservations: 1,
+    heldReservations: 0,
+  });
   const other = await createWorkspace(quota, 10);
   await settle(quota.database, [{ workspaceId: other, turnId: kept?.turnId ?? "", outcome: "done", month }]);
   const [expected] = await readMonth(quota.database, other, month);
   expect(await readMonth(quota.database, workspace, month)).toEqual([{ ...expected, workspaceId: workspace }]);
   expect(await listTurns(quota.database, workspace, month)).toEqual({ counted: [kept?.turnId], held: [] });
-  // `ledger` includes the adjustments here, but not in usageOf.
+  // `ledger` includes the adjustments. `ledgerRows` of usageOf does not.
   expect((await readMonth(quota.database, "", month)).find((each) => each.workspaceId === workspace)).toMatchObject({
     used: 1,
     ledger: 1,
   });
 
   expect((await adjustTurns(quota.database, { turns, outcome: "done", reason })).adjusted).toHaveLength(3);
-  expect(await usageOf(quota, workspace)).toMatchObject({ used: 4, done: 4 });
+  expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 4, doneReservations: 4 });
   expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 4, ledger: 4 }]);
   const { counted } = await listTurns(quota.database, workspace, month);
   expect(new Set(counted)).toEqual(new Set(turns.map((turn) => turn.turnId)));
@@ -68,7 +74,13 @@ test("adjustments cause no deadlock and keep usage exact while turns are reserve
       await adjustTurns(quota.database, { turns: turns.slice(index, index + 10), outcome, reason });
   };
   await Promise.all([...Array.from({ length: 40 }, reserveAndSettle), flip(0), flip(10)]);
-  expect(await usageOf(quota, workspace)).toEqual({ used: 40, held: 0, ledger: 60, done: 40, holds: 0 });
+  expect(await usageOf(quota, workspace)).toEqual({
+    usedCounter: 40,
+    heldCounter: 0,
+    ledgerRows: 60,
+    doneReservations: 40,
+    heldReservations: 0,
+  });
   expect(await readMonth(quota.database, workspace, month)).toMatchObject([{ used: 40, ledger: 40 }]);
 });
 
@@ -81,14 +93,14 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   const unchanged = { adjusted: [], belowZero: 0 };
   expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toEqual(unchanged);
   expect(await adjustTurns(quota.database, { turns, outcome: "void", reason })).toEqual(unchanged);
-  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 1, held: 1 });
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 1, heldCounter: 1 });
 
   const counted = { workspaceId, turnId: turn?.turnId ?? "" };
   await adjustTurns(quota.database, { turns: [counted], outcome: "void", reason });
   expect(await settle(quota.database, [{ ...counted, outcome: "done", month }])).toEqual([
     { ...counted, outcome: "void", code: "" },
   ]);
-  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, held: 1 });
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 0, heldCounter: 1 });
   const states = await findReservations(quota.database, [...turns, counted]);
   expect(states.map(({ turnId, state }) => [turnId, state])).toEqual(
     expect.arrayContaining([
@@ -136,7 +148,7 @@ test("concurrent adjustments after a correction by the operator never make usage
   });
   expect((await Promise.all(calls)).flatMap((result) => result.adjusted)).toHaveLength(10);
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([{ used: 0, ledger: 0 }]);
-  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, done: 10 });
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 0, doneReservations: 10 });
 });
 
 test("when adjustments would make one workspace's usage negative, logs a warning and adjusts the turns of the other workspaces", async () => {

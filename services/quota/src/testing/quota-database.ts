@@ -30,17 +30,25 @@ export async function createWorkspace({ database, admin }: QuotaDatabase, cap: n
   return id;
 }
 
-/**
- * Returns a workspace's usage over all months from each table that records it: `used` and `held` from quota.usage, the number of rows of the
- * usage ledger, and the number of reservations that are done (`done`) and held (`holds`).
- */
-export async function usageOf({ admin }: QuotaDatabase, workspaceId: string) {
-  const { rows } = await admin.query<{ used: number; held: number; ledger: number; done: number; holds: number }>(
-    `SELECT coalesce((SELECT sum(used) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS used,
-            coalesce((SELECT sum(held) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS held,
-            (SELECT count(*) FROM quota.ledger WHERE workspace_id = $1)::integer AS ledger,
-            (SELECT count(*) FROM quota.reservations WHERE workspace_id = $1 AND state = 'done')::integer AS done,
-            (SELECT count(*) FROM quota.reservations WHERE workspace_id = $1 AND state = 'held')::integer AS holds`,
+type WorkspaceUsage = {
+  /** The counters of quota.usage. */
+  usedCounter: number;
+  heldCounter: number;
+  /** The number of rows of the usage ledger. */
+  ledgerRows: number;
+  /** The number of reservations that are done, and that are held. */
+  doneReservations: number;
+  heldReservations: number;
+};
+
+/** Returns a workspace's usage over all months from each table that records it. */
+export async function usageOf({ admin }: QuotaDatabase, workspaceId: string): Promise<WorkspaceUsage> {
+  const { rows } = await admin.query<WorkspaceUsage>(
+    `SELECT coalesce((SELECT sum(used) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS "usedCounter",
+            coalesce((SELECT sum(held) FROM quota.usage WHERE workspace_id = $1), 0)::integer AS "heldCounter",
+            (SELECT count(*) FROM quota.ledger WHERE workspace_id = $1)::integer AS "ledgerRows",
+            (SELECT count(*) FROM quota.reservations WHERE workspace_id = $1 AND state = 'done')::integer AS "doneReservations",
+            (SELECT count(*) FROM quota.reservations WHERE workspace_id = $1 AND state = 'held')::integer AS "heldReservations"`,
     [workspaceId],
   );
   const [usage] = rows;

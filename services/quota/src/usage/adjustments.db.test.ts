@@ -37,7 +37,7 @@ test("repeated calls with one id change usage once, and every report of usage in
   for (const result of results)
     expect(result).toEqual({ adjustment: { ...stored, adjustedAt: expect.any(Date) }, used: 2 });
   expect(await listAdjustments(quota.database, { workspaceId, month, limit: 10 })).toHaveLength(1);
-  // `ledger` includes the adjustment here, but not in usageOf.
+  // `ledger` includes the adjustment. `ledgerRows` of usageOf does not.
   const totals = { used: 2, ledger: 2, held: 0, adjusted: -3 };
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([totals]);
   const page = await readMonthPage(quota.database, month, { after: "", limit: 100 });
@@ -55,7 +55,7 @@ test("refuses concurrent adjustments that would make usage negative and stores n
   const adjustments = Array.from({ length: 12 }, () => newAdjustment(workspaceId, -1, "2026-01"));
   const results = await Promise.all(adjustments.map((each) => insertAdjustment(quota.database, each)));
   expect(results.filter((result) => result === "below_zero")).toHaveLength(9);
-  expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 0, ledger: 3 });
+  expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 0, ledgerRows: 3 });
   expect(await listAdjustments(quota.database, { workspaceId, month: "2026-01", limit: 100 })).toHaveLength(3);
   // Nothing can be removed from a month without usage.
   expect(await insertAdjustment(quota.database, newAdjustment(workspaceId, -1, "2026-02"))).toBe("below_zero");

@@ -33,7 +33,7 @@ describe("Reserve", () => {
     const refused = results.filter((result) => result?.status === "exceeded");
     expect(refused).toHaveLength(275);
     for (const result of refused) expect(result).toMatchObject({ used: 25, cap: 25 });
-    expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 25, holds: 25 });
+    expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 0, heldCounter: 25, heldReservations: 25 });
   });
 
   test("holds one message for a turn when a hundred calls reserve it concurrently", async () => {
@@ -41,7 +41,7 @@ describe("Reserve", () => {
     const turn = randomUUID();
     const results = await Promise.all(Array.from({ length: 100 }, () => reserve(quota.database, workspace, turn)));
     for (const result of results) expect(result).toMatchObject({ status: "held", month: thisMonth });
-    expect(await usageOf(quota, workspace)).toMatchObject({ held: 1, holds: 1 });
+    expect(await usageOf(quota, workspace)).toMatchObject({ heldCounter: 1, heldReservations: 1 });
   });
 
   test("returns the hold to every concurrent call of the turn that takes the last message", async () => {
@@ -105,7 +105,13 @@ describe("Settle", () => {
     const results = await settle(quota.database, batch);
     expect(results).toHaveLength(40);
     for (const result of results) expect(result.outcome).toBe("done");
-    expect(await usageOf(quota, workspace)).toEqual({ used: 40, held: 0, ledger: 40, done: 40, holds: 0 });
+    expect(await usageOf(quota, workspace)).toEqual({
+      usedCounter: 40,
+      heldCounter: 0,
+      ledgerRows: 40,
+      doneReservations: 40,
+      heldReservations: 0,
+    });
   });
 
   test("releases a void turn's message for another turn", async () => {
@@ -113,7 +119,13 @@ describe("Settle", () => {
     const turn = randomUUID();
     await reserve(quota.database, workspace, turn);
     await settle(quota.database, [settlement(workspace, turn, "void")]);
-    expect(await usageOf(quota, workspace)).toEqual({ used: 0, held: 0, ledger: 0, done: 0, holds: 0 });
+    expect(await usageOf(quota, workspace)).toEqual({
+      usedCounter: 0,
+      heldCounter: 0,
+      ledgerRows: 0,
+      doneReservations: 0,
+      heldReservations: 0,
+    });
     expect(await reserve(quota.database, workspace, randomUUID())).toMatchObject({ status: "held" });
   });
 
@@ -135,7 +147,7 @@ describe("Settle", () => {
         [voided, "void"],
       ]),
     );
-    expect(await usageOf(quota, workspace)).toMatchObject({ used: 1, held: 0, ledger: 1 });
+    expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 1, heldCounter: 0, ledgerRows: 1 });
   });
 
   test("refuses a Reserve after its turn was settled as void", async () => {
@@ -143,7 +155,7 @@ describe("Settle", () => {
     const turn = randomUUID();
     await settle(quota.database, [settlement(workspace, turn, "void")]);
     expect(await reserve(quota.database, workspace, turn)).toMatchObject({ status: "settled" });
-    expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 0, holds: 0 });
+    expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 0, heldCounter: 0, heldReservations: 0 });
   });
 
   test("if a done turn has no hold, counts it in the month that the caller sends", async () => {
@@ -183,10 +195,10 @@ describe("Settle", () => {
     });
     await Promise.all(calls.map((call) => call()));
     for (const workspace of workspaces) {
-      const { used, held, ledger, done, holds } = await usageOf(quota, workspace);
-      expect({ used, held }).toEqual({ used: done, held: holds });
-      expect(ledger).toBe(done);
-      expect(holds).toBe(0);
+      const usage = await usageOf(quota, workspace);
+      expect(usage.usedCounter).toBe(usage.doneReservations);
+      expect(usage.ledgerRows).toBe(usage.doneReservations);
+      expect(usage).toMatchObject({ heldCounter: 0, heldReservations: 0 });
     }
   });
 });
@@ -218,7 +230,7 @@ test("does not deadlock when a turn is reserved and settled concurrently", async
     ]);
     await settle(database, batch);
   }
-  expect(await usageOf(quota, workspace)).toMatchObject({ used: 0, held: 1, holds: 1 });
+  expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 0, heldCounter: 1, heldReservations: 1 });
   expect(failures).not.toContain("40P01");
 });
 
@@ -253,7 +265,7 @@ describe("with a locked usage row", () => {
     caller.abort(new Error("cancelled"));
     await expect(pending).rejects.toThrow("cancelled");
     await unlock();
-    expect(await usageOf(quota, workspaceId)).toMatchObject({ held: 1, holds: 1 });
+    expect(await usageOf(quota, workspaceId)).toMatchObject({ heldCounter: 1, heldReservations: 1 });
   });
 
   test("Settle settles the turns of the unlocked workspaces, and the locked workspace's turn when the batch is sent again after the unlock", async () => {
@@ -269,7 +281,7 @@ describe("with a locked usage row", () => {
     expect(failures).toEqual([workspaceId]);
     await unlock();
     expect(await settle(quota.database, batch)).toHaveLength(31);
-    expect(await usageOf(quota, workspaceId)).toMatchObject({ used: 1, held: 0, ledger: 1 });
+    expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 1, heldCounter: 0, ledgerRows: 1 });
   });
 });
 
@@ -288,5 +300,5 @@ test("Settle settles the other turns of the batch when PostgreSQL refuses one", 
   });
   expect(new Set(settled.map((turn) => turn.turnId))).toEqual(new Set(turns));
   expect(failures).toEqual([brokenTurn]);
-  expect(await usageOf(quota, workspace)).toMatchObject({ used: 20, ledger: 20 });
+  expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 20, ledgerRows: 20 });
 });

@@ -82,7 +82,13 @@ test("usage matches a simple model after any sequence of repeated Reserve and Se
       await fc.asyncModelRun(() => ({ model, real }), sequence);
       const done = countState(model, "done");
       const held = countState(model, "held");
-      expect(await usageOf(quota, workspace)).toEqual({ used: done, held, ledger: done, done, holds: held });
+      expect(await usageOf(quota, workspace)).toEqual({
+        usedCounter: done,
+        heldCounter: held,
+        ledgerRows: done,
+        doneReservations: done,
+        heldReservations: held,
+      });
     }),
     { numRuns: process.env.PARLEY_TEST_FULL ? 500 : 40 },
   );

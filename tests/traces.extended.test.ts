@@ -16,9 +16,10 @@ describeWith("redis", "tracing", () => {
   const resources = new AsyncDisposableStack();
   afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
-    // A test restarts the collector on the same port. freePort() returns no ephemeral port, so no outgoing connection takes the port in between.
+    // A test stops the collector and starts another on the same port. Until then no outgoing connection takes the port, because freePort()
+    // returns no ephemeral port.
     collector = await startCollector(await freePort());
-    // A test replaces the collector.
+    // Not `resources.adopt`, because a test assigns another collector to the variable.
     resources.defer(() => collector.close());
     const traced = await startTracedSystem(collector.url);
     resources.defer(() => traced.stop());

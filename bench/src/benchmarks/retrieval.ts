@@ -77,7 +77,7 @@ function printScores(search: string, measured: RelevanceScores, progress: (line:
   for (const [part, name] of Object.entries(PARTS) as [Part, string][]) {
     const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
     progress(
-      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answered)}, refusals ${formatPercent(refused)}, near misses refused ${formatPercent(nearMissesRefused)}`,
+      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answered)}, refusals ${formatPercent(refused)}, refusals of unanswerable questions about subjects that the documents mention ${formatPercent(nearMissesRefused)}`,
     );
   }
 }

@@ -5,6 +5,7 @@ export const name = "0036_evaluations";
 /**
  * evaluation_cases  owners' questions, each with the name of the document that a search must find for it.
  * evaluation_runs   the last runs of each bot. results is an array of {"caseId", "rank"}; a rank of 0 means not found.
+ *                   semantic_failures counts the cases whose semantic search failed, so that only words were searched.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -42,7 +42,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
   /** Passes to the settler the turns that an erasure has closed, and counts them. */
-  reportErased: RetentionDeps["notifySettler"];
+  reportCancelled: RetentionDeps["notifySettler"];
   retentionFailures: RetentionDeps["failures"];
   prunedRows: PruneTurnsDeps["prunedRows"];
   log: Logger;
@@ -53,7 +53,8 @@ export function createPeriodicTasks(
   deps: PeriodicTasksDeps,
   { leaseSeconds, reconciliation, usageRetentionMonths }: Config,
 ): PeriodicTask[] {
-  const { database, quota, reportErased, log, sweeper, visitorEraser, keyUses, deletedWorkspaces, embeddings } = deps;
+  const { database, quota, reportCancelled, log, sweeper, visitorEraser, keyUses, deletedWorkspaces, embeddings } =
+    deps;
   const closeEverySeconds = reconciliation.everySeconds * RECONCILIATIONS_PER_CLOSE;
   return [
     {
@@ -96,7 +97,7 @@ export function createPeriodicTasks(
       intervalMs: ERASE_EXPIRED_INTERVAL_MS,
       run: (signal) =>
         eraseExpiredSessions(
-          { database, quota, notifySettler: reportErased, failures: deps.retentionFailures, log },
+          { database, quota, notifySettler: reportCancelled, failures: deps.retentionFailures, log },
           signal,
         ),
     },
@@ -109,7 +110,7 @@ export function createPeriodicTasks(
     {
       name: "erase deleted workspaces",
       intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
-      run: (signal) => eraseDeletedWorkspaces({ database, notifySettler: reportErased, log }, signal),
+      run: (signal) => eraseDeletedWorkspaces({ database, notifySettler: reportCancelled, log }, signal),
     },
     {
       name: "recount sessions",

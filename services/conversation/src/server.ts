@@ -93,13 +93,13 @@ export async function start(
       notifySettler(closed);
       closedTurnCounter.inc({ outcome }, closed.length);
     };
-  const reportErased = reportClosed("cancelled");
+  const reportCancelled = reportClosed("cancelled");
   const sweeper = new Sweeper(database, config.leaseSeconds, reportClosed("interrupted"), log);
   lifecycle.onClose("sweeper", () => sweeper.stop());
   lifecycle.onClose("settler", () => settler.stop(), SETTLER_STOP_MS);
   const keyUses = new KeyUses(database);
   const { closingSignal } = lifecycle;
-  const visitorEraser = new VisitorEraser({ database, notifySettler: reportErased, closingSignal, log });
+  const visitorEraser = new VisitorEraser({ database, notifySettler: reportCancelled, closingSignal, log });
   const deletedWorkspaces = new DeletedWorkspaces(database);
   const onRepaired = createRepairReporter(registry, log);
   registerEmbeddingGauge(registry, () => embeddings.countUnembedded(), log);
@@ -115,7 +115,7 @@ export async function start(
       embeddings,
       questionSearch,
       ownerReads,
-      notifySettler: reportErased,
+      notifySettler: reportCancelled,
       visitorEraser,
       changes,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
@@ -148,7 +148,7 @@ export async function start(
       quota,
       llm,
       notifySettler,
-      reportErased,
+      reportCancelled,
       onRepaired,
       sweeper,
       visitorEraser,

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from "node:timers/promises";
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { createLogger, createRegistry, Lifecycle } from "@parley/service-kit";
 import { afterEach, describe, expect, test } from "vitest";
 import { moderateMessage, prepareMessagePatterns } from "./moderate.ts";
@@ -73,12 +73,12 @@ describe("a slow match", { timeout: 120_000 }, () => {
       expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, maxMatchLength: 4 });
     // A workspace runs one job at a time, so at most one of its slow matches has ended.
     expect(ended.length).toBeLessThan(2);
-    let ticks = 0;
+    let iterations = 0;
     while (ended.length < 3) {
-      await nextTick();
-      ticks++;
+      await nextIteration();
+      iterations++;
     }
-    expect(ticks).toBeGreaterThan(20);
+    expect(iterations).toBeGreaterThan(20);
     await Promise.all(slow);
     expect(ended).toEqual(["slow 1", "slow 2", "slow 3"]);
   });
@@ -119,7 +119,7 @@ test("a job whose result arrives after its time limit is counted once", { timeou
   const okBefore = (await countOf("ok")) ?? 0;
   const timeoutsBefore = (await countOf("match_timeout")) ?? 0;
   // The thread answers while the event loop is blocked. After an immediate, Node runs expired timers before it reads messages.
-  await nextTick();
+  await nextIteration();
   const late = quick("ws_b");
   const blockedUntilMs = performance.now() + 1_000;
   while (performance.now() < blockedUntilMs);
@@ -159,7 +159,7 @@ test("match throws for a stored pattern that cannot be compiled, and the thread 
 test("match accepts stored patterns beyond the size limit, and logs the excess once for each thread that compiles them", {
   timeout: 30_000,
 }, async () => {
-  // The patterns take a tenth of a second to compile in a thread of low priority.
+  // A long limit, because a job first compiles the patterns, which takes 0.1 s in a thread of low priority.
   const { match, logged } = startThreads({ share: 1, maxJobMs: 20_000 });
   const patterns = [...slowPatterns(50), "rude"];
   for (let count = 0; count < 5; count++)
@@ -223,7 +223,7 @@ test("matchAll returns the index of every pattern that matches, and obeys the ti
   const patterns = JSON.stringify([...SLOW, "rude", "kind", "ru"]);
   expect(await threads.matchAll("ws_a", { patterns, text: "how rude to buy a bitcoin3" })).toEqual([3, 13, 15]);
   expect(await threads.matchAll("ws_a", { patterns, text: "hello" })).toEqual([]);
-  const { threads: limited, countOf } = startThreads({ maxJobMs: 1 });
-  await expect(limited.matchAll("ws_a", { patterns, text: slowText() })).rejects.toMatchObject(OVERLOADED);
+  const { threads: withShortLimit, countOf } = startThreads({ maxJobMs: 1 });
+  await expect(withShortLimit.matchAll("ws_a", { patterns, text: slowText() })).rejects.toMatchObject(OVERLOADED);
   expect([await countOf("match_timeout", "check"), await countOf("match_timeout")]).toEqual([1, 0]);
 });

@@ -83,7 +83,7 @@ describe("ReplyFilter", () => {
     ],
     ["characters outside the basic plane match", ["👋{3}"], ["hi 👋", "👋", "👋!"], "hi ", "👋{3}"],
   ])(
-    "never releases a match, and releases a reply without one completely, when %s",
+    "never releases a match, and releases a reply without a match completely, when %s",
     async (_, sources, parts, expected, pattern) => {
       const { released, matched } = await filterReply(sources, parts);
       expect(matched).toBe(pattern);
@@ -173,7 +173,7 @@ const textParts = fc.tuple(text, fc.array(fc.nat(40), { maxLength: 12 })).map(([
   return positions.slice(1).map((position, index) => characters.slice(positions[index], position).join(""));
 });
 
-test("ReplyFilter never releases a match, and releases a reply without one completely, for random patterns and parts", async () => {
+test("ReplyFilter never releases a match, and releases a reply without a match completely, for random patterns and parts", async () => {
   let blocked = 0;
   let passed = 0;
   await fc.assert(

@@ -10,7 +10,7 @@ import {
   SESSION_NOT_FOUND,
   type SessionStore,
   UNCONFIRMED_TTL_MS,
-  UNREAD_TTL_MS,
+  UNFINISHED_REPLY_TTL_MS,
 } from "./session-store.ts";
 
 export interface ChatView {
@@ -116,7 +116,7 @@ export class ChatSession {
       code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
         // The service has received the message.
         if (received === reply) {
-          question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
+          question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
           this.#store.put(session, question);
         }
         received = update;

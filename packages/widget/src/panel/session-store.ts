@@ -21,7 +21,7 @@ export interface Entry {
 /** For this long after a message was sent, a newly opened page sends it again if the service may not have received it. */
 export const UNCONFIRMED_TTL_MS = 300_000;
 /** For this long after the first event of a reply, a newly opened page fetches the rest. */
-export const UNREAD_TTL_MS = 86_400_000;
+export const UNFINISHED_REPLY_TTL_MS = 86_400_000;
 
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;

@@ -5,7 +5,7 @@ import {
   findUnanswered,
   SessionStore,
   UNCONFIRMED_TTL_MS,
-  UNREAD_TTL_MS,
+  UNFINISHED_REPLY_TTL_MS,
 } from "../panel/session-store.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
@@ -160,7 +160,7 @@ async function runTurn(pending: Entry): Promise<void> {
         timeline.add(name, data);
         if (name === "meta") {
           reply = { ...reply, text: "" };
-          question = { ...question, expires: Date.now() + UNREAD_TTL_MS };
+          question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
           store.put(session, question);
         } else if (name === "token" || name === "blocked") {
           // The fallback of a blocked reply replaces the tokens before it.

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { BotDisplaySchema } from "@parley/rpc/conversation";
 
-/** How the widget shows a bot, in the stored format. */
+/** How the widget shows a bot. The column `display` stores this object as JSON. */
 export type Display = Required<Omit<MessageInitShape<typeof BotDisplaySchema>, "$typeName" | "$unknown">>;
 
 export const DEFAULT_DISPLAY: Display = {

@@ -18,9 +18,9 @@ export type TaskLease = Lease & {
 };
 
 /**
- * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. No lease or pause is longer than `seconds`, so such a
- * due_at means that the database's clock was set back. The minute is for a claim that waited for another claim's lock: its now() is the time
- * before the wait.
+ * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. due_at is the end of the lease during a run, and the end
+ * of the pause after it. Neither is longer than `seconds`, so such a due_at means that the database's clock was set back. The minute is for a
+ * claim that waited for another claim's lock: its now() is the time before the wait.
  */
 const isTooFarAheadSql = (seconds: string) =>
   `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;
@@ -46,8 +46,8 @@ export async function claimTask(
 }
 
 /**
- * Runs a task if it is due and no other replica runs it. If `run` fails, any replica may try again immediately. When the signal is aborted,
- * `run` should throw the signal's reason, which runIfDue does not rethrow.
+ * Runs a task if it is due and no other replica runs it. `run` must end with finishTask, which starts the pause. If `run` fails, any replica may
+ * try again immediately. When the signal is aborted, `run` should throw the signal's reason, which runIfDue does not rethrow.
  */
 export async function runIfDue(
   database: Database,

@@ -34,7 +34,8 @@ export async function readOutbox(
 }
 
 /**
- * Returns the mark for QueueMark. No running transaction will add a row with an earlier created_at, except an erasure, which may run longer.
+ * Returns a time from which the next reads may start (see QueueMark): no running transaction will add a row with an earlier created_at, except
+ * an erasure, which may run longer.
  * The process that runs the erasure settles the turns that it closes. If that process dies, the next full read of the outbox finds them.
  */
 export async function readOutboxMark(database: Database): Promise<string> {

@@ -10,7 +10,7 @@ export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8A
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");
 }
 
-/** The message of a blocked turn has the fallback text in `blocked` instead of `content`. The message of a streaming turn has no `end`. */
+/** Returns the protobuf StoredTurn. A blocked turn has the fallback text in `end.blocked` instead of `end.content`. A streaming turn has no `end`. */
 export function toStoredTurnMessage(turn: StoredTurn): MessageInitShape<typeof StoredTurnSchema> {
   const { turnId, edgeId, edgeAddress, edgeToken, status, content, blockedReason, quota } = turn;
   const stored = { turnId, messageId: BigInt(turn.messageId), edgeId, edgeAddress, edgeToken };

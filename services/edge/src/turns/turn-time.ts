@@ -2,7 +2,7 @@ import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { Waits } from "@parley/rpc/llm";
 import type { Stopwatch } from "./stopwatch.ts";
 
-/** Returns the phases until now and their sum, the latency. A second reading of the clock could give a latency that differs from the sum. */
+/** Returns the phases until now, and their sum as the latency. A latency from a second reading of the clock could differ from the sum. */
 export function readTimings(stopwatch: Stopwatch) {
   const { phases } = stopwatch;
   const total = phases.reduce((sum, { microseconds }) => sum + microseconds, 0);

@@ -59,7 +59,7 @@ test("a replaced provider stays open for six minutes, the longest duration of a 
   await catalog.close();
 });
 
-test("closing the catalog closes replaced providers too", async () => {
+test("closing the catalog also closes the providers that new settings replaced", async () => {
   const catalog = catalogOf(FILE);
   const replaced = catalog.providers[1];
   if (replaced === undefined) throw new Error("no provider");
@@ -69,7 +69,7 @@ test("closing the catalog closes replaced providers too", async () => {
   expect(close).toHaveBeenCalledTimes(1);
 });
 
-test("a model that the settings name has its own label in metrics, and all others share one", () => {
+test("the metrics' label of a model is its name if the settings name the model, and _OTHER otherwise", () => {
   const catalog = catalogOf(`
   default_model: route:main
   providers:

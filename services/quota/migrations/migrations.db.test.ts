@@ -29,7 +29,7 @@ test("reverts every migration while the tables have rows, and applies it again",
   expect((await migrate(target)).applied).toHaveLength(migrations.length);
   const again = await createWorkspace(quota, 10);
   await reserve(quota.database, again, randomUUID());
-  expect(await usageOf(quota, again)).toMatchObject({ held: 1 });
+  expect(await usageOf(quota, again)).toMatchObject({ heldCounter: 1 });
 });
 
 test("applies each migration once when three migrators run concurrently", async () => {

@@ -16,7 +16,7 @@ const SMALL_BODY_BYTES = 256 * 1024;
 /** The longest wait of a call with a large body. After a longer wait, proxies would time out and end the request without a code. */
 export const MAX_UPLOAD_WAIT_MS = 20_000;
 
-/** What the headers of a request declare about its body. */
+/** The size and compression of a body, as the headers of its request declare them. */
 export type DeclaredBody = {
   /** The Content-Length header. */
   contentLength: string | undefined | null;

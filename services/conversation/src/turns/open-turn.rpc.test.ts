@@ -7,7 +7,7 @@ import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
 test("throws too_many_keyed_turns if a keyed turn ends before the retry, but the limit is reached again", async () => {
-  // What the handler reads after its first and second attempt. The limit is 2.
+  // The handler reads these counts after its first and its second attempt. The limit is 2.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };

@@ -1,4 +1,4 @@
-import { isUuid } from "@parley/service-kit";
+import { isLongerThan, isUuid } from "@parley/service-kit";
 import { HttpError, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 /**
@@ -88,13 +88,4 @@ function metadataText(value: unknown): string {
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return typeof value !== "object" || value === null || Object.values(value).every(isExact);
-}
-
-/** Counts Unicode code points, like the contract's limits. */
-function isLongerThan(text: string, maxCharacters: number): boolean {
-  if (text.length <= maxCharacters) return false;
-  if (text.length > 2 * maxCharacters) return true;
-  let characters = 0;
-  for (const _ of text) characters++;
-  return characters > maxCharacters;
 }

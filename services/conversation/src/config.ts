@@ -8,21 +8,19 @@ import {
   readTracing,
   readUsageRetention,
 } from "@parley/service-kit";
+import { isModelName } from "./bots/index.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
 const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
 
-/** A model, or `<provider>:*` for all models of a provider. */
-const MODEL_OR_ALL = /^[a-z0-9][a-z0-9_-]*:\S+$/;
-
-/** Reads PLAN_MODELS, a JSON object like {"pro": ["openai:gpt-5-mini", "ollama:*"]}. */
+/** Reads PLAN_MODELS, a JSON object like {"pro": ["openai:gpt-5-mini", "ollama:*"]}. `<provider>:*` means all models of a provider. */
 function readPlanModels(environment: Environment): ReadonlyMap<string, readonly string[]> {
   const text = environment.text("PLAN_MODELS", "{}");
   try {
     const plans = Object.entries(JSON.parse(text) as Record<string, unknown>);
     const isListOfModels = (each: unknown) =>
-      Array.isArray(each) && each.every((model) => typeof model === "string" && MODEL_OR_ALL.test(model));
+      Array.isArray(each) && each.every((model) => typeof model === "string" && isModelName(model));
     if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans as [string, string[]][]);
   } catch {
     // Reported below.

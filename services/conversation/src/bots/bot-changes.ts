@@ -1,6 +1,7 @@
 import type { BotChanges } from "@parley/rpc/conversation";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { Display } from "./bot-display.ts";
+import { isModelName } from "./model-name.ts";
 
 /** The new values of a bot's fields. Undefined fields do not change. */
 export type BotPatch = {
@@ -12,8 +13,6 @@ export type BotPatch = {
 
 type Predicate = (value: string) => boolean;
 
-/** The llm-proxy refuses other names (services/llm-proxy/src/settings/model-name.ts). */
-const MODEL = /^[a-z0-9][a-z0-9_-]{0,31}:[!-~]+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**
@@ -66,7 +65,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
       model: requireValid(
         "model",
         changes.model,
-        isModel,
+        isModelOrDefault,
         "look like <provider>:<model_name>, or be empty for the default",
       ),
       systemPrompt: requireValid(
@@ -149,8 +148,8 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
   return Object.fromEntries(entries);
 }
 
-function isModel(value: string): boolean {
-  return value === "" || (value.length <= 200 && MODEL.test(value));
+function isModelOrDefault(value: string): boolean {
+  return value === "" || isModelName(value);
 }
 
 function isWebUrl(value: string): boolean {

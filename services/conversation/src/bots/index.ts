@@ -2,4 +2,5 @@ export { readBotConfig } from "./bot-config.store.ts";
 export type { BotConfig, GetBotConfig } from "./bot-configs.service.ts";
 export type { Display } from "./bot-display.ts";
 export type { BotRef } from "./bots.store.ts";
+export { isModelName } from "./model-name.ts";
 export { botNotFound, requireBotId } from "./require-bot.service.ts";

@@ -27,6 +27,14 @@ test("runs the closers once, in reverse order of their registration", async () =
   expect(closed).toEqual(["server", "database"]);
 });
 
+test("isClosing is true when closingSignal is aborted", async () => {
+  const lifecycle = new Lifecycle(log);
+  const wasClosing = vi.fn();
+  lifecycle.closingSignal.addEventListener("abort", () => wasClosing(lifecycle.isClosing));
+  await lifecycle.close(1_000);
+  expect(wasClosing).toHaveBeenCalledExactlyOnceWith(true);
+});
+
 test("after a closer fails or times out, the other closers still run", async () => {
   const lifecycle = new Lifecycle(log);
   const last = vi.fn();

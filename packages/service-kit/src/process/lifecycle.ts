@@ -21,7 +21,7 @@ export class Lifecycle {
 
   /** Whether the service has started to stop. */
   get isClosing(): boolean {
-    return this.#closing !== undefined;
+    return this.closingSignal.aborted;
   }
 
   /** Aborted when the service starts to stop, before the first closer runs. */

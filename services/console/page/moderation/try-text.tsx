@@ -34,7 +34,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
     <div className="form">
       <TextArea
         label="Text to try"
-        hint={unsaved ? "Tried with this rule and the other saved rules." : "Nothing is stored or sent to anybody."}
+        hint={rule ? "Tried with this rule and the other saved rules." : "Nothing is stored or sent to anybody."}
         rows={2}
         maxLength={4_000}
         value={text}

@@ -29,7 +29,7 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
           </>
         )}
       </Tile>
-      <Tile title="Rated good" figure={formatShare(up, up + down)}>
+      <Tile title="Rated good" figure={Math.max(up, down) < MAX_RATED ? formatShare(up, up + down) : NONE}>
         {up + down === 0
           ? "No conversation was rated."
           : `${formatRated(up)} good and ${formatRated(down)} bad conversations.`}{" "}
@@ -62,5 +62,6 @@ function formatShare(part: number, whole: number): string {
 }
 
 function formatSeconds(ms: number): string {
-  return ms < 1_000 ? `${Math.round(ms / 10) * 10} ms` : `${(ms / 1_000).toFixed(1)} s`;
+  const rounded = Math.round(ms / 10) * 10;
+  return rounded < 1_000 ? `${rounded} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -89,7 +89,7 @@ describeWith("redis", "erasure", () => {
       const sessionId = await createMarkedSession(marker);
       const { done: doneTurns } = await readBalance(system.database);
       expect(doneTurns).toBeGreaterThan(1);
-      // The planner's statistics contain sample values of the columns.
+      // Collects the planner's statistics, which must not contain sample values of a visitor's text.
       await queryFirstRow(system.database, "ANALYZE");
       const before = await findMarker(marker);
       expect(new Set(Object.keys(before))).toEqual(new Set(["conversation.messages", "conversation.sessions", "dump"]));

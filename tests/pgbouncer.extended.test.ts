@@ -15,7 +15,7 @@ const VISITORS = 20;
 const TURNS = 80;
 /** Sessions in the erasure test, with one turn each. */
 const ERASURE_SESSIONS = 3;
-/** Transcripts that the first test exports. The edge permits each user 30 a minute. */
+/** Transcripts that the first test exports. The edge permits each user 30 exports a minute. */
 const EXPORTS = 10;
 
 describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () => {

@@ -18,7 +18,7 @@ export const CHECKS: readonly Check[] = [
   { name: "types", title: "types", run: checkTypes },
   { name: "format", title: "format and lint", run: () => runToolCheck("biome", "check", "--colors=force", ".") },
   { name: "drift", title: "generated code", run: driftProblems },
-  { name: "observability", title: "documented metrics, dashboards and alerts", run: observabilityProblems },
+  { name: "observability", title: "generated dashboards and observability documents", run: observabilityProblems },
   { name: "proto", title: "proto lint", run: () => runToolCheck("buf", "lint", "proto") },
   {
     name: "breaking",

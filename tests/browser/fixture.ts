@@ -18,8 +18,9 @@ export interface Visit {
   readonly isEmbedded?: boolean;
   /** The complete page. Replaces the other HTML fields. */
   readonly html?: string;
-  /** The contents of the page's head and main element. */
+  /** HTML that is added to the page's head. */
   readonly head?: string;
+  /** The content of the page's main element. */
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly context?: BrowserContextOptions;
@@ -50,7 +51,7 @@ export class BrowserFixture {
   /** Closes a test's browser contexts, and gives the next test another client address. */
   async clear(): Promise<void> {
     const contexts = [...this.#contexts];
-    // A page may be waiting for a request that a test intercepts. Without this, the handler would fail when the context closes.
+    // A page may be waiting for a request that a test intercepts. Without unrouteAll, the test's handler would fail when the context closes.
     const pages = contexts.flatMap((context) => context.pages());
     await Promise.all(pages.map((page) => page.unrouteAll({ behavior: "ignoreErrors" })));
     await Promise.all(contexts.map((context) => context.close()));

@@ -35,7 +35,7 @@ export function fillVariables(expr: string, window: string): string {
   return expr.replaceAll("$namespace", ".*").replaceAll("$__rate_interval", window);
 }
 
-/** Returns whether an expression reads metrics that this system does not have: those of Kubernetes, or of certificates for mutual TLS. */
+/** Returns whether an expression reads metrics that the test system does not export: those of Kubernetes and of TLS certificates. */
 export function readsUnavailableMetrics(expr: string): boolean {
   return /\b(kube|container)_\w+\{|\bparley_certificate_/.test(expr);
 }

@@ -22,7 +22,7 @@ const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC
 // - $1: the first workspace; $4: the number of workspaces
 // - $2 and $3: the numbers of the batch's first and last turn; $7: the number of turns of all batches
 // - $5: the turns per session; $6: the only session, or NULL
-// - $8: the bot, which is also the turns' edge id
+// - $8: the bot's id, also used as the turns' edge id
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
     SELECT n, turn, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
@@ -95,7 +95,7 @@ export function splitIntoBatches(turns: number, turnsPerGroup: number): { from: 
   }));
 }
 
-/** Inserts finished turns with SQL. Calls `progress` with the number of stored turns after each batch. */
+/** Inserts finished turns with SQL. After each batch, calls `progress` with the number of turns stored so far. */
 export async function storeTurns(
   url: string,
   options: StoreTurnsOptions,
@@ -128,7 +128,7 @@ export async function storeTurns(
   );
 }
 
-/** Vacuums the database and writes a checkpoint, as a production database has done for its old rows. */
+/** Vacuums the database and writes a checkpoint. In production, autovacuum and timed checkpoints do this. */
 export async function vacuumDatabase(url: string): Promise<void> {
   await queryRows(url, "VACUUM (ANALYZE)");
   await queryRows(url, "CHECKPOINT");

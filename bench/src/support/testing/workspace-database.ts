@@ -3,9 +3,9 @@ import { createDatabase, queryRows, startTestPostgres } from "@parley/test-suppo
 import { onTestFinished } from "vitest";
 import { runMigrations, SERVICE_ROLE_PASSWORD, SERVICES_WITH_DATABASE } from "../../../../tests/system/processes.ts";
 
-/** Creates a migrated database with a workspace and its bot. Removes it when the test has finished. Returns its URL. */
+/** Creates a migrated database with a workspace and its bot. Returns the database's URL. Drops the database when the test has finished. */
 export async function createWorkspaceDatabase(workspaceId: string): Promise<string> {
-  // A server of its own, because the migrations set the passwords of the services' roles, which all databases of a server share.
+  // Starts a separate server, because all databases of a server share its roles, and the migrations set the roles' passwords.
   const server = await startTestPostgres();
   onTestFinished(() => server.stop());
   const { url, drop } = await createDatabase(undefined, { serverUrl: server.url });

@@ -11,7 +11,7 @@ export type Instance = {
   edgeUrl: string;
   /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
-  /** The URLs of the ops ports of the services with admin RPCs. */
+  /** For each service with admin RPCs, the URL of its ops port. */
   adminUrls: Record<ServiceWithAdmin, string>;
   adminToken: string;
   /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */
@@ -34,7 +34,7 @@ export async function removeInstance(dataDir: string): Promise<void> {
   await rm(join(dataDir, FILE), { force: true });
 }
 
-/** Returns undefined if there is no instance file. The supervisor may have ended since it wrote the file: check isRunning. */
+/** Returns undefined if there is no instance file. The file remains if the supervisor is killed, so call isRunning too. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const path = join(dataDir, FILE);
   let text: string;

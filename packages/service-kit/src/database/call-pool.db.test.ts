@@ -14,11 +14,11 @@ test("a cancelled call gets no connection, and the pool keeps all of its connect
   const { database, calls } = openPool();
   const held = await database.connect();
   const controller = new AbortController();
-  const view = calls.databaseFor(controller.signal);
-  const waiting = [view.query("SELECT 1"), view.connect()];
+  const callDatabase = calls.databaseFor(controller.signal);
+  const waiting = [callDatabase.query("SELECT 1"), callDatabase.connect()];
   controller.abort(new Error("left"));
   for (const each of waiting) await expect(each).rejects.toThrow("left");
-  await expect(view.query("SELECT 1")).rejects.toThrow("left");
+  await expect(callDatabase.query("SELECT 1")).rejects.toThrow("left");
   held.release();
   expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   expect([database.totalCount, database.idleCount, database.waitingCount]).toEqual([1, 1, 0]);
@@ -26,11 +26,11 @@ test("a cancelled call gets no connection, and the pool keeps all of its connect
 
 test("a cancelled call no longer counts as queued, and the calls behind it get their connections", async () => {
   const { calls } = openPool();
-  const view = calls.databaseFor(new AbortController().signal);
-  const held = await view.connect();
+  const callDatabase = calls.databaseFor(new AbortController().signal);
+  const held = await callDatabase.connect();
   const controller = new AbortController();
   const abandoned = calls.databaseFor(controller.signal).query("SELECT 1");
-  const waiting = view.query("SELECT 1 AS one");
+  const waiting = callDatabase.query("SELECT 1 AS one");
   expect(calls.queuedCount).toBe(2);
   controller.abort(new Error("left"));
   await expect(abandoned).rejects.toThrow("left");
@@ -38,15 +38,15 @@ test("a cancelled call no longer counts as queued, and the calls behind it get t
   held.release();
   expect((await waiting).rows).toEqual([{ one: 1 }]);
   expect(calls.queuedCount).toBe(0);
-  expect((await view.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
+  expect((await callDatabase.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
 });
 
-test("a call gets the same rows, errors and connections as from the pool itself", async () => {
+test("a call gets the rows and errors of its queries, and a connection that returns to the pool after release", async () => {
   const { database, calls } = openPool();
-  const view = calls.databaseFor(new AbortController().signal);
-  expect((await view.query("SELECT $1::text AS text", ["a"])).rows).toEqual([{ text: "a" }]);
-  await expect(view.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
-  const connection = await view.connect();
+  const callDatabase = calls.databaseFor(new AbortController().signal);
+  expect((await callDatabase.query("SELECT $1::text AS text", ["a"])).rows).toEqual([{ text: "a" }]);
+  await expect(callDatabase.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+  const connection = await callDatabase.connect();
   expect((await connection.query("SELECT 2 AS two")).rows).toEqual([{ two: 2 }]);
   connection.release();
   expect([database.totalCount, database.idleCount]).toEqual([1, 1]);
@@ -54,12 +54,12 @@ test("a call gets the same rows, errors and connections as from the pool itself"
 
 test("calls get at most three quarters of the connections, in the order of their arrival, and other work can use the rest", async () => {
   const { database, calls } = openPool(4);
-  const view = calls.databaseFor(new AbortController().signal);
-  const held = await Promise.all([view.connect(), view.connect(), view.connect()]);
+  const callDatabase = calls.databaseFor(new AbortController().signal);
+  const held = await Promise.all([callDatabase.connect(), callDatabase.connect(), callDatabase.connect()]);
   const leavingCaller = new AbortController();
   const abandoned = calls.databaseFor(leavingCaller.signal).query("SELECT 1");
   const order: number[] = [];
-  const waiting = [1, 2, 3].map((n) => view.query("SELECT 1").then(() => order.push(n)));
+  const waiting = [1, 2, 3].map((n) => callDatabase.query("SELECT 1").then(() => order.push(n)));
   expect((await database.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
   leavingCaller.abort(new Error("left"));
   await expect(abandoned).rejects.toThrow("left");
@@ -68,8 +68,8 @@ test("calls get at most three quarters of the connections, in the order of their
   await Promise.all(waiting);
   expect(order).toEqual([1, 2, 3]);
   for (const connection of held.slice(1)) connection.release();
-  await expect(view.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
-  const again = await Promise.all([view.connect(), view.connect(), view.connect()]);
+  await expect(callDatabase.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+  const again = await Promise.all([callDatabase.connect(), callDatabase.connect(), callDatabase.connect()]);
   expect([database.totalCount - database.idleCount, database.waitingCount]).toEqual([3, 0]);
   for (const connection of again) connection.release();
 });

@@ -5,7 +5,7 @@ import { pause, runPeriodically } from "./periodic.ts";
 
 const silent = createLogger("test", "silent");
 
-test("runs a task immediately and after each pause, and continues after a failure, which it logs", async () => {
+test("runs a task immediately and after each pause until close, and logs a failed run and continues", async () => {
   const lifecycle = new Lifecycle(silent);
   const warn = vi.fn();
   let runs = 0;

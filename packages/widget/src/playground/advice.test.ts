@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeError } from "./advice.ts";
 
-test("describeError gives advice for the code overloaded, which the edge does not log", () => {
+test("describeError gives advice for `overloaded`, an error code that the edge does not log", () => {
   expect(describeError("overloaded")).toMatch(/^overloaded: Too many replies/);
 });
 

@@ -40,15 +40,15 @@ const session = (length: number): Session => ({
   startedAtMs: nowMs,
 });
 
-async function store(length: number, by = app) {
-  const response = await by.inject({ method: "POST", url: "/", payload: session(length) });
+async function store(length: number, storingApp = app) {
+  const response = await storingApp.inject({ method: "POST", url: "/", payload: session(length) });
   const cookies = response.cookies as { name: string; value: string; [attribute: string]: unknown }[];
   return { isStored: response.json<{ isStored: boolean }>().isStored, cookies: cookies.filter(({ value }) => value) };
 }
 
-async function read(cookies: readonly { name: string; value: string }[], from = app): Promise<unknown> {
+async function read(cookies: readonly { name: string; value: string }[], readingApp = app): Promise<unknown> {
   const jar = Object.fromEntries(cookies.map(({ name, value }) => [name, value]));
-  return (await from.inject({ url: "/", cookies: jar })).json<{ session: unknown }>().session;
+  return (await readingApp.inject({ url: "/", cookies: jar })).json<{ session: unknown }>().session;
 }
 
 describe("session cookies", () => {
@@ -79,7 +79,7 @@ describe("session cookies", () => {
     expect(await store(9_000)).toEqual({ isStored: false, cookies: [] });
   });
 
-  it("are ignored if modified, incomplete, encrypted with another secret, or older than 12 hours", async () => {
+  it("are ignored if modified, incomplete, encrypted with another secret, or 12 hours old", async () => {
     const { cookies } = await store(7_000);
     const [first, ...others] = cookies;
     const { name = "", value = "" } = first ?? {};
@@ -97,23 +97,23 @@ describe("session cookies", () => {
     const { cookies: old } = await store(500);
     const other = "another secret of 32 characters!!";
     // The steps of a rotation: add the other secret, encrypt with it, remove the old secret.
-    const [adding, using, removing] = [
+    const [addingApp, usingApp, removingApp] = [
       await createApp(SECRET, other),
       await createApp(other, SECRET),
       await createApp(other),
     ];
-    const { cookies: recent } = await store(500, using);
-    for (const [cookies, from, expected] of [
-      [old, adding, session(500)],
-      [recent, adding, session(500)],
-      [old, using, session(500)],
-      [recent, using, session(500)],
-      [old, removing, null],
-      [recent, removing, session(500)],
+    const { cookies: recent } = await store(500, usingApp);
+    for (const [cookies, readingApp, expected] of [
+      [old, addingApp, session(500)],
+      [recent, addingApp, session(500)],
+      [old, usingApp, session(500)],
+      [recent, usingApp, session(500)],
+      [old, removingApp, null],
+      [recent, removingApp, session(500)],
       [recent, app, null],
     ] as const)
-      expect(await read(cookies, from)).toEqual(expected);
-    for (const each of [adding, using, removing]) await each.close();
+      expect(await read(cookies, readingApp)).toEqual(expected);
+    for (const each of [addingApp, usingApp, removingApp]) await each.close();
   });
 
   it("are not accepted as the cookie of a pending sign-in, nor the other way round", async () => {

@@ -14,7 +14,7 @@ export type AuditProgress = {
   finalMonth?: string;
 };
 
-/** The most entries of `differing` for each month. */
+/** The maximum number of entries in `differing` for each month. */
 const MAX_DIFFERING = 1_000;
 
 /** Returns the UTC month of a time as "YYYY-MM", or the month that is `offset` months later. */
@@ -42,9 +42,9 @@ export function findNextPage(progress: AuditProgress, now: Date): Required<Pick<
 }
 
 /**
- * Returns the progress after a page, and whether it was the audit's last page. A month becomes final when an audit of it that began at least
- * `finalAfterDays` days after its end finds no difference. Until then, the reconciler may still repair its turns. `page.next` is the page's last
- * workspace, or empty after the month's last page.
+ * Returns the progress after a page, and whether it was the audit's last page. A month becomes final if its audit finds no difference and began at
+ * least `finalAfterDays` days after the month ended. Before that time, the reconciler may still repair the month's turns. `page.next` is the page's
+ * last workspace, or empty after the month's last page.
  */
 export function advanceAudit(
   progress: AuditProgress,

@@ -61,7 +61,7 @@ test("an export pauses between its statements while turns run, and longer if the
   for (const pause of three) expect(pause).toBeGreaterThan(2 * 8 * STATEMENT_MS);
 });
 
-test("the first statement of an export never pauses", async () => {
+test("an export does not pause before its first statement, even while turns run", async () => {
   const pacer = new ExportPacer();
   await longestPauseMs(pacer, 3);
   pacer.recordTurn();

@@ -7,9 +7,9 @@ function start() {
   return { clock, watch: new Stopwatch(clock.now, "limits") };
 }
 
-const ms = (watch: Stopwatch) => watch.phases.map(({ name, microseconds }) => [name, microseconds / 1_000]);
+const phasesInMs = (watch: Stopwatch) => watch.phases.map(({ name, microseconds }) => [name, microseconds / 1_000]);
 
-test("adds each moment to one phase and lists phases in the order of their first entry", () => {
+test("adds all time to the current phase and lists phases in the order of their first entry", () => {
   const { clock, watch } = start();
   clock.advance(2);
   watch.enter("open");
@@ -22,7 +22,7 @@ test("adds each moment to one phase and lists phases in the order of their first
   clock.advance(10);
   watch.enter("tokens");
   clock.advance(1);
-  expect(ms(watch)).toEqual([
+  expect(phasesInMs(watch)).toEqual([
     ["limits", 2],
     ["open", 3],
     ["tokens", 16],
@@ -44,7 +44,7 @@ test("split moves measured parts out of the current phase and renames the rest",
   );
   clock.advance(1);
   watch.enter("tokens");
-  expect(ms(watch)).toEqual([
+  expect(phasesInMs(watch)).toEqual([
     ["own", 11],
     ["queue", 20],
     ["provider", 70],
@@ -60,7 +60,7 @@ test("a second split divides only the rest of the current phase", () => {
   watch.split([["provider", 110]], "own");
   clock.advance(1);
   watch.enter("tokens");
-  expect(ms(watch)).toEqual([
+  expect(phasesInMs(watch)).toEqual([
     ["tools", 30],
     ["own", 11],
     ["provider", 110],
@@ -75,6 +75,6 @@ test.each([
   watch.enter("first_token");
   clock.advance(100);
   watch.split([["provider", reportedMs]], "own");
-  expect(ms(watch)).toEqual(expected);
+  expect(phasesInMs(watch)).toEqual(expected);
   expect(watch.elapsedMs()).toBe(100);
 });

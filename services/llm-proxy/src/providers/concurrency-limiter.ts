@@ -4,8 +4,8 @@ import { ProviderFailure } from "./failure.ts";
 type Waiter = { grant: () => void; refuse: (error: unknown) => void };
 
 /**
- * Limits concurrent requests to a provider. Requests beyond `maxActive` wait, at most `maxQueued` of them, in one queue per workspace. Serves
- * the workspaces round-robin, so that none can starve the others.
+ * Limits concurrent requests to a provider. Requests beyond `maxActive` wait in one queue per workspace, at most `maxQueued` in all queues together.
+ * Serves the workspaces round-robin, so that none can starve the others.
  */
 export class ConcurrencyLimiter {
   readonly #policy: ConcurrencyPolicy;
@@ -20,7 +20,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Waits for a slot. Returns a function that must be called once to release the slot. Throws ProviderFailure if the queues are full or the
-   * wait is too long, and the signal's reason if it is aborted.
+   * wait is too long, and the signal's reason if the signal is aborted.
    */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();

@@ -16,7 +16,7 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
     .command("list")
     .description("List sessions, most recently active first.")
     .requiredOption(...workspaceOption)
-    .option("--limit <count>", "Limit the number, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
+    .option("--limit <count>", "Limit the number of sessions, 1 to 1000.", wholeNumberParser(1, 1_000), 50)
     .action(({ workspace: workspaceId, limit }) =>
       report(
         callAdmin(SessionAdminService, async (service) => {

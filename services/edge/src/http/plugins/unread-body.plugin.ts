@@ -6,7 +6,8 @@ const PAUSE_MS = 5;
 
 /**
  * When a response is about to be sent, starts to discard the rest of the request's body, so that a client that is still sending can read the
- * response. Node alone would discard it at the speed of the network, and would read up to 2 MiB from one connection before it serves the next.
+ * response. Without this plugin, Node would discard the body at the speed of the network, and could read 2 MiB from one connection before serving
+ * the next connection.
  */
 export const unreadBody = plugin(
   async (app) => {

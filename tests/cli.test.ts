@@ -183,7 +183,7 @@ describe("parley moderation", () => {
     expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
 
-  it("reports why a pattern is refused", async () => {
+  it("reports a refused pattern in one line", async () => {
     const { code, stderr } = await run("moderation", "add", ...botArgs(), "--pattern", "(?=look)");
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([expect.stringMatching(/^parley: ./)]);
@@ -209,7 +209,7 @@ describe("parley knowledge", () => {
     expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });
 
-  it("shows the passages of a question with their scores, and how a change of knowledge affects the evaluation", async () => {
+  it("shows the passages found for a question with their scores, and how a change of knowledge affects the evaluation", async () => {
     const { workspaceId, botSlug } = tenant;
     const tried = await json("knowledge", "try", "Are returns free of charge?", ...botArgs());
     expect(tried).toMatchObject({
@@ -526,7 +526,7 @@ describe("parley usage --all", () => {
     expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
   });
 
-  it("requires --workspace or --all", async () => {
+  it("requires exactly one of --workspace and --all", async () => {
     expect(await runCliProcess(["usage"], env)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--workspace W, or --all"),
@@ -562,7 +562,7 @@ describe("parley provider", () => {
     expect(await list("--turn", turnId)).toEqual([expect.objectContaining({ model: "p:old" })]);
   });
 
-  it("exits 1 when a provider fails", async () => {
+  it("check exits 1 when the provider fails", async () => {
     system.provider.script([{ status: 401 }]);
     const { code, stdout } = await run("provider", "check", "openai", "--json");
     expect([code, JSON.parse(stdout)]).toEqual([1, [expect.objectContaining({ result: "provider_auth" })]]);

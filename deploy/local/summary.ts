@@ -9,7 +9,7 @@ export type SummaryFacts = {
   publicKey: string | undefined;
   defaultModel: string;
   dataDir: string;
-  /** Undefined for a server from DATABASE_URL. May be outside `dataDir`, because root's database is in /var/lib/parley. */
+  /** Undefined if DATABASE_URL names the server. If root starts Parley, the directory may be in /var/lib/parley, outside `dataDir`. */
   databaseDir: string | undefined;
   hasIdentityProvider: boolean;
   /** For the curl example. */
@@ -25,7 +25,7 @@ export function summarize(facts: SummaryFacts): string {
     : facts.defaultModel;
   const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
-  const ownersConsole =
+  const consoleText =
     facts.consoleUrl === undefined
       ? "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM"
       : `${facts.consoleUrl} (${describeSignIn(facts)})`;
@@ -33,7 +33,7 @@ export function summarize(facts: SummaryFacts): string {
 Parley is ready.
 
   Address      ${facts.edgeUrl}
-  Console      ${ownersConsole}
+  Console      ${consoleText}
 ${describeDemo(facts)}
   Model        ${model}
   Data, logs   ${data}

@@ -6,7 +6,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("console", (fixture) => {
-  it("lets a newcomer sign in with one click, change the colour, add a document and get an answer from it", async () => {
+  it("lets a newcomer sign in with one click, change the colour, add a document and get an answer in the preview", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signInWithClick();
@@ -193,7 +193,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps the chosen theme", async () => {
+  it("keeps the chosen theme when another screen is loaded", async () => {
     const { page } = await openConsole(fixture, { colorScheme: "light" });
     await page.signIn();
     await page.tab.getByRole("button", { name: /Demo owner/ }).click();

@@ -37,7 +37,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   "console-audit-log": { context: DESK, path: () => "/audit-log", text: "Added the document" },
 };
 
-/** Pictures that show only the bots of addHistory. They come first in PICTURES, because each of the others adds a bot. */
+/** Pictures that show only the bots of addHistory. They come first in PICTURES, because each remaining picture adds a bot. */
 const PICTURES_WITHOUT_NEW_BOT = new Set(["console-overview", "console-usage"]);
 
 describeInBrowser("pictures of the console", (fixture) => {

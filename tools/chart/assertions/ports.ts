@@ -9,7 +9,10 @@ import {
   workloads,
 } from "../manifest.ts";
 
-/** Reports ports on which no container listens, in Services, probes, network policies, monitors, Ingresses, routes and the environment. */
+/**
+ * Reports ports on which no container listens, in Services, probes, network policies, PodMonitors, Ingresses, HTTPRoutes and environment
+ * variables.
+ */
 export function portProblems(manifests: readonly Manifest[]): string[] {
   return [
     ...servicePortProblems(manifests),

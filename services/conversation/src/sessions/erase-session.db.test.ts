@@ -107,7 +107,7 @@ test("eraseSession closes open turns and settles them as void, and a later Close
   expect(await columnsWith(marker)).toEqual([]);
 });
 
-test("an erased session cannot be continued, exported, deleted, erased again or listed, and its turns cannot be found", async () => {
+test("an erased session cannot be continued, exported, deleted, erased again or listed, and findOpenedTurn does not find its turns", async () => {
   const { sessionId, streaming } = await createMarkedSession(newMarker());
   await eraseSession(db.database, bot.workspaceId, sessionId);
   expect(await openTurn(db.database, newTurn(bot, { sessionId }))).toBeUndefined();

@@ -37,7 +37,7 @@ const POLL_LEASE_SECONDS = 5;
 /**
  * Settles closed turns with the quota service, at least once each:
  * - turns that this process closed are settled immediately, or in a batch every 50 ms under load;
- * - one replica at a time polls the outbox, settles all other turns and retries failed ones.
+ * - one replica at a time polls the outbox, settles all other turns and retries failed settlements.
  *
  * Settle is idempotent, so two replicas may settle the same turn.
  */
@@ -49,7 +49,7 @@ export class Settler {
   readonly #waitForMore: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   readonly #lease: ReaderLease;
-  /** The outbox has no rows from before this mark, so a poll need not read older index entries. */
+  /** Decides from where a poll reads the outbox. */
   readonly #mark = new QueueMark();
   #queue: Settlement[] = [];
   /** The spans of the traced turns in the queue, by turn id. */
@@ -106,18 +106,18 @@ export class Settler {
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH_TURNS);
-      const isSettled = (await this.#settle(batch)) !== undefined;
-      this.#endSpans(isSettled ? batch : [...batch, ...this.#queue], isSettled);
-      if (!isSettled) this.#queue = [];
+      const hasSucceeded = (await this.#settle(batch)) !== undefined;
+      this.#endSpans(hasSucceeded ? batch : [...batch, ...this.#queue], hasSucceeded);
+      if (!hasSucceeded) this.#queue = [];
       // After a full batch, send the next one without a pause.
       if (batch.length < BATCH_TURNS) await this.#waitForMore(this.#stop.signal);
     }
     this.#settlingQueue = undefined;
   }
 
-  #endSpans(turns: readonly Settlement[], isSettled: boolean): void {
+  #endSpans(turns: readonly Settlement[], hasSucceeded: boolean): void {
     for (const { turnId } of turns) {
-      this.#spans.get(turnId)?.end(isSettled ? undefined : "not_settled");
+      this.#spans.get(turnId)?.end(hasSucceeded ? undefined : "not_settled");
       this.#spans.delete(turnId);
     }
   }
@@ -131,7 +131,7 @@ export class Settler {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
         else {
-          // The replica that holds the lease settles the turns that failed here. Meanwhile #mark becomes out of date.
+          // The lease's holder settles the turns that this replica could not settle. Meanwhile #mark becomes out of date.
           this.#mark.reset();
           this.#failures = 0;
         }

@@ -129,10 +129,10 @@ test("closeTurn does not close a turn that OpenTurn blocked", async () => {
 
 test("closeTurn changes nothing when the turn was never opened or belongs to another workspace", async () => {
   const turn = await createOpenTurn();
-  const stranger = await createBot(db.database);
+  const otherWorkspaceBot = await createBot(db.database);
   for (const other of [
     { workspaceId: bot.workspaceId, turnId: randomUUID() },
-    { workspaceId: stranger.workspaceId, turnId: turn.turnId },
+    { workspaceId: otherWorkspaceBot.workspaceId, turnId: turn.turnId },
   ]) {
     expect(await closeTurn(db.database, newClosing(other))).toBeUndefined();
     expect(await findTurnResult(db.database, other.workspaceId, other.turnId)).toBeUndefined();

@@ -20,7 +20,7 @@ const messagesOf = (sessionId: string) =>
   rowsOf("SELECT * FROM conversation.messages WHERE session_id = $1 ORDER BY message_id", sessionId);
 
 describe("openTurn", () => {
-  test("stores the session, both messages with adjacent ids, and the turn", async () => {
+  test("stores the session, the turn, and the visitor's message and the reply with adjacent ids", async () => {
     const turn = newTurn(bot, {
       visitorId: "v1",
       visitorMetadata: '{"plan":"pro"}',
@@ -53,7 +53,7 @@ describe("openTurn", () => {
     });
   });
 
-  test("stores a blocked turn as closed, without a settlement", async () => {
+  test("stores a blocked turn with the fallback as its reply, and adds nothing to the outbox", async () => {
     const turn = newTurn(bot, { blocked: { reason: "rude", fallback: "No." } });
     const opened = await openTurn(db.database, turn);
     const [, reply] = await messagesOf(turn.sessionId);
@@ -128,10 +128,13 @@ describe("openTurn", () => {
   });
 
   test("treats equal session ids of two workspaces as two sessions", async () => {
-    const stranger = await createBot(db.database);
+    const otherWorkspaceBot = await createBot(db.database);
     const turn = newTurn(bot);
     await openTurn(db.database, turn);
-    const opened = await openTurn(db.database, newTurn(stranger, { sessionId: turn.sessionId, turnId: turn.turnId }));
+    const opened = await openTurn(
+      db.database,
+      newTurn(otherWorkspaceBot, { sessionId: turn.sessionId, turnId: turn.turnId }),
+    );
     expect(opened?.history).toEqual([]);
     expect(await findOpenedTurn(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ message: "Hello?" });
   });
@@ -179,7 +182,7 @@ describe("history", () => {
     expect(opened?.history.map((turn) => turn.message)).toEqual(["q2", "q3", "q4"]);
   });
 
-  test("is the same when the call for a turn is repeated after a later turn", async () => {
+  test("is the same from findOpenedTurn as from openTurn, even after a later turn", async () => {
     const sessionId = randomUUID();
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });
     const turn = newTurn(bot, { sessionId, message: "q2" });

@@ -23,7 +23,7 @@ export type NewTurn = {
   chunkIds: readonly number[];
   /** Set if a moderation pattern matched the message. The turn is then stored as closed. */
   blocked: Verdict | undefined;
-  /** Both undefined for a turn without an idempotency key. */
+  /** Undefined, like `requestHash`, for a turn without an idempotency key. */
   keyHash: Uint8Array | undefined;
   requestHash: Uint8Array | undefined;
 };
@@ -35,7 +35,7 @@ export type OpenedTurn = {
   databaseTimeMicroseconds: number;
 };
 
-/** How many turns with an idempotency key may run in a session at the same time. Concurrent OpenTurn calls may exceed it. */
+/** How many turns with an idempotency key may run in a session at the same time. Concurrent OpenTurn calls may exceed this number. */
 export const MAX_RUNNING_KEYED_TURNS = 2;
 
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
@@ -119,10 +119,10 @@ const UNSTORABLE = /^(22...|54001)$/;
 export async function openTurn(
   database: Database,
   turn: NewTurn,
-  choose = chooseMessageId,
+  chooseId = chooseMessageId,
 ): Promise<OpenedTurn | undefined> {
   const { blocked } = turn;
-  const { start, step } = choose();
+  const { start, step } = chooseId();
   try {
     const { rows } = await database.query<OpenedRow>({
       name: "open_turn",
@@ -161,7 +161,7 @@ export async function openTurn(
       // If the id is taken, another session of the workspace has it by chance: choose another id. If another unique index is violated, a
       // concurrent call has opened the turn, or another turn with its key.
       const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
-      return isIdTaken ? openTurn(database, turn, choose) : undefined;
+      return isIdTaken ? openTurn(database, turn, chooseId) : undefined;
     }
     // jsonb refuses some escapes and numbers of valid JSON. The caller has checked all other values.
     if (state !== undefined && UNSTORABLE.test(state))

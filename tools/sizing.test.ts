@@ -21,7 +21,7 @@ const files = (await readdir(new URL("bench/results/", root))).filter((name) => 
 const runs = await Promise.all(
   files.map(async (name) => JSON.parse(await read(`bench/results/${name}`)) as { results: Record<string, Figure[]> }),
 );
-/** Each benchmark's figures from the newest file that has them. A file has only the benchmarks that ran on that day. */
+/** Each benchmark's figures from the newest file that has them. A file has only the benchmarks of one day. */
 const results: Record<string, Figure[]> = Object.assign({}, ...runs.map((run) => run.results));
 const values = parse(await read("charts/parley/values.yaml")) as Record<string, Component>;
 type Component = {
@@ -110,14 +110,14 @@ test.each(sizes)(
   },
 );
 
-test("the first two rows have the chart's default replicas", () => {
+test("the rows for 1 and 10 turns a second have the chart's default replicas and CPU requests", () => {
   for (const { cells } of sizes.slice(0, 2))
     expect(cells.slice(0, 4)).toEqual(
       SERVICES.map((service) => `${component(service).replicas} × ${component(service).resources.requests.cpu}`),
     );
 });
 
-test("the number of database connections is the sum of the chart's pools", () => {
+test("the page states the sums of the database pools of all replicas during a rollout", () => {
   const pools = (["conversation", "quota", "llm-proxy"] as const).map((service) => component(service));
   const total = (replicas: readonly number[]) =>
     pools.reduce((sum, { databasePool }, index) => {
@@ -134,7 +134,7 @@ test("the number of database connections is the sum of the chart's pools", () =>
   expect(page).toContain(`and ${total(largest)} in the table's last row`);
 });
 
-test("memory requests cover a warm service, and the edge's limit covers its maximum of streams", () => {
+test("memory requests cover a warm service, and the edge's memory limit covers maxStreams open streams", () => {
   const { detail } = findFigure("footprint", /resident memory/);
   for (const service of SERVICES) {
     const [row] = findRows(new RegExp(`^${service}$`));

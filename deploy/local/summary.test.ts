@@ -25,7 +25,7 @@ describe("summarize", () => {
     });
   });
 
-  it("names the variables that select another model, but only if the current model is built in", () => {
+  it("names the variables that select another model, but only if the default model is built in", () => {
     expect(summarize(FACTS)).toContain("builtin:extractive (set OPENAI_API_KEY");
     expect(summarize({ ...FACTS, defaultModel: "openai:gpt-4o-mini" })).not.toContain("OPENAI_API_KEY");
   });
@@ -38,7 +38,7 @@ describe("summarize", () => {
     );
   });
 
-  it("prints the console's address and how to sign in", () => {
+  it("prints the console's address and how to sign in, or which variables the console needs", () => {
     expect(summarize(FACTS)).toContain("Console      http://localhost:8090 (one click signs you in");
     expect(summarize({ ...FACTS, hasIdentityProvider: true })).toContain("(sign in with your identity provider)");
     expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain(
@@ -46,12 +46,12 @@ describe("summarize", () => {
     );
   });
 
-  it("suggests parley token only with the development issuer", () => {
+  it("suggests parley token only if hasIdentityProvider is false", () => {
     expect(summarize(FACTS)).toContain("parley token --workspace demo --role owner");
     expect(summarize({ ...FACTS, hasIdentityProvider: true })).not.toContain("parley token");
   });
 
-  it("prints no shop address, key or command of the demo if its workspace is deleted", () => {
+  it("if the workspace demo is deleted, prints no shop address, public key or command for it", () => {
     const text = summarize({ ...FACTS, publicKey: undefined });
     expect(text).toContain("Sample shop  not started: the workspace demo is deleted\n");
     expect(text).toContain("  ./parley workspace list\n");

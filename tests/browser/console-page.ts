@@ -51,7 +51,7 @@ export class ConsolePage {
     await this.heading(heading).waitFor();
   }
 
-  /** Signs in as an account of the development sign-in other than the owner's, such as `demo-viewer`. */
+  /** Signs in with an account of the development sign-in, such as `demo-viewer`. */
   async signInAs(account: string, path = "/"): Promise<void> {
     const address = `${this.#url}/auth/sign-in?return_to=${encodeURIComponent(path)}`;
     // Stores the response's cookie in this browser context. Without the cookie, the console refuses the callback.

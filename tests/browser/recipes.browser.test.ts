@@ -160,7 +160,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     await widget.page.addScriptTag({ content: api });
     await eventually(() => logged).toEqual(expect.arrayContaining(["user Where is my order?"]));
     await widget.ratingControls.waitFor();
-    // Two listeners of the recipe log the message: one of `Parley.on`, and one of the document's event.
+    // Two listeners of the recipe log the message: one added with `Parley.on`, and one for the document's event.
     expect(logged.filter((line) => line === "user Where is my order?")).toHaveLength(2);
     expect(widget.postedBodies("/api/chat/")).toEqual([
       expect.objectContaining({ visitor_id: "customer-42", visitor_metadata: { plan: "gold" } }),

@@ -35,9 +35,9 @@ const workspaceOnly = (fields: Fields = {}) => ({
 });
 
 /** An RPC that isolation.test.ts does not call, with the reason. */
-const notTenantScoped = (reason: string) => ({ reason });
+const notCalled = (reason: string) => ({ reason });
 
-export type RpcCase = ForeignIdentifierCase | ReturnType<typeof workspaceOnly> | ReturnType<typeof notTenantScoped>;
+export type RpcCase = ForeignIdentifierCase | ReturnType<typeof workspaceOnly> | ReturnType<typeof notCalled>;
 
 export const ORDER_TOOL = {
   description: "Returns the status of an order.",
@@ -54,9 +54,9 @@ const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { session
 
 /** A case for each RPC of conversation, llm-proxy and quota. */
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
-  "parley.conversation.v1.ConversationService/ResolveKey": notTenantScoped("a public key is unique across tenants"),
+  "parley.conversation.v1.ConversationService/ResolveKey": notCalled("a public key is unique across tenants"),
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
-  "parley.conversation.v1.ConversationService/RenewEdge": notTenantScoped("an edge serves every tenant"),
+  "parley.conversation.v1.ConversationService/RenewEdge": notCalled("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
     requests: (caller, ids) => [
       openTurnFields(caller, { botId: ids.botId }),
@@ -107,8 +107,8 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.BotAdminService/ListModels": workspaceOnly(),
   "parley.conversation.v1.KeyAdminService/CreateKey": ofBot({ domains: ["a.example"] }),
   "parley.conversation.v1.KeyAdminService/ListKeys": workspaceOnly(),
-  "parley.conversation.v1.KeyAdminService/UpdateKey": notTenantScoped("a public key is unique across tenants"),
-  "parley.conversation.v1.KeyAdminService/RevokeKey": notTenantScoped("a public key is unique across tenants"),
+  "parley.conversation.v1.KeyAdminService/UpdateKey": notCalled("authorization.test.ts tests it"),
+  "parley.conversation.v1.KeyAdminService/RevokeKey": notCalled("authorization.test.ts tests it"),
   "parley.conversation.v1.ModerationAdminService/AddPattern": ofBot({ pattern: "p" }),
   "parley.conversation.v1.ModerationAdminService/UpdatePattern": {
     requests: ({ workspaceId, botSlug }, ids) => [
@@ -218,15 +218,15 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { turns: [{ workspaceId, turnId }], outcome: SettleOutcome.VOID, reason: "test" },
     ],
   },
-  "parley.quota.v1.QuotaService/ListMonths": notTenantScoped("a month has the usage of every tenant"),
-  "parley.quota.v1.QuotaService/CloseMonth": notTenantScoped("a month has the usage of every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notTenantScoped("operators see every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.QuotaService/ListMonths": notCalled("a month has the usage of every tenant"),
+  "parley.quota.v1.QuotaService/CloseMonth": notCalled("a month has the usage of every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notCalled("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
   "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionDays: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),
-  "parley.quota.v1.WorkspaceAdminService/ListUsage": notTenantScoped("operators see every tenant"),
-  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListUsage": notCalled("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListNearestCap": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/AdjustUsage": {
     workspace: (workspaceId) => ({
       ...{ workspaceId, month, amount: 1, reason: "outage", operator: "ada" },
@@ -234,7 +234,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     }),
   },
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": workspaceOnly({ month }),
-  "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notTenantScoped("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notCalled("operators see every tenant"),
   "parley.quota.v1.ChangeAdminService/ListChanges": workspaceOnly(),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
@@ -243,10 +243,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     creates: true,
   },
-  "parley.llm.v1.LlmService/FillCallLog": notTenantScoped("the conversation service sends the turns of all workspaces"),
-  "parley.llm.v1.LlmService/Embed": notTenantScoped("it stores nothing, and its response depends only on the request"),
-  "parley.llm.v1.ProviderAdminService/ListProviders": notTenantScoped("providers serve every tenant"),
-  "parley.llm.v1.ProviderAdminService/CheckProvider": notTenantScoped("providers serve every tenant"),
+  "parley.llm.v1.LlmService/FillCallLog": notCalled("the conversation service sends the turns of all workspaces"),
+  "parley.llm.v1.LlmService/Embed": notCalled("it stores nothing, and its response depends only on the request"),
+  "parley.llm.v1.ProviderAdminService/ListProviders": notCalled("providers serve every tenant"),
+  "parley.llm.v1.ProviderAdminService/CheckProvider": notCalled("providers serve every tenant"),
   "parley.llm.v1.CallLedgerAdminService/ListCalls": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },
@@ -265,6 +265,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": workspaceOnly(),
 };
 
+/** Like ofBot, for RPCs whose field for the slug is `slug`. */
 function bySlug(more: Fields): ForeignIdentifierCase {
   return { requests: ({ workspaceId }, { botSlug }) => [{ workspaceId, slug: botSlug, ...more }] };
 }

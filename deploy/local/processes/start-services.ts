@@ -19,15 +19,15 @@ export async function startServices(
 ): Promise<void> {
   const started: SupervisedProcess[] = [];
   const earlyNotices: Notice[] = [];
-  let areReady = false;
-  const notify = (notice: Notice) => (areReady ? context.notify(notice) : earlyNotices.push(notice));
+  let areAllReady = false;
+  const notify = (notice: Notice) => (areAllReady ? context.notify(notice) : earlyNotices.push(notice));
   for (const name of STOP_ORDER.toReversed().filter((each) => !except.includes(each))) {
     const supervised = await supervise(specs[name], notify);
     addCleanup(supervised, context.cleanups);
     started.push(supervised);
   }
   await waitUntilAllReady(started, context.stopSignal);
-  areReady = true;
+  areAllReady = true;
   for (const notice of earlyNotices) context.notify(notice);
 }
 

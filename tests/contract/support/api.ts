@@ -32,6 +32,7 @@ export type Api = {
   call(request: ApiRequest): Promise<ApiResponse>;
   /** Reads the stream to its end. Throws if the response is not a stream. */
   chat(tenant: Tenant, fields?: Fields, headers?: Record<string, string>): Promise<ChatResult>;
+  /** For a chat request that the service refuses. The caller checks the status. */
   refusedChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<ApiResponse>;
   /** Does not read or validate the stream. */
   openChat(tenant: Tenant, fields?: Fields, options?: Partial<ApiRequest>): Promise<Response>;

@@ -46,7 +46,7 @@ describe("startTcpProxy", () => {
     return data.toString();
   }
 
-  it("forwards and counts bytes in both directions, and forwards the end", async () => {
+  it("forwards and counts bytes in both directions, and forwards the end of the connection", async () => {
     const proxy = await startEchoProxy();
     const { socket, closed } = await openConnection(proxy.port);
     expect(await echo(socket, "hello")).toBe("hello");
@@ -74,7 +74,7 @@ describe("startTcpProxy", () => {
     expect(text()).toBe("0123456");
   });
 
-  it("also cuts connections that were already open, until resume", async () => {
+  it("cutAfterBytes also applies to connections that were already open, until resume", async () => {
     const proxy = await startEchoProxy();
     const [one, two] = [await openConnection(proxy.port), await openConnection(proxy.port)];
     proxy.cutAfterBytes(3);

@@ -19,7 +19,7 @@ export const SECRET_KEYS = [
 ] as const;
 
 /**
- * Reports each reference of a pod to an object or key that may not exist: a Secret or ConfigMap that the chart does not create and the values do
+ * Reports each reference of a pod to an object or key that might not exist: a Secret or ConfigMap that the chart does not create and the values do
  * not name, a ServiceAccount that the chart does not create, or a Secret key that is not documented. `values` is the parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
@@ -79,7 +79,7 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that a trial's Job creates. Reads them from the Job's Role, the one that may create Secrets. */
+/** Returns the names of the Secrets that the setup Job of a trial creates. Reads them from the Role that may create Secrets. */
 function secretsOfJobs(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {

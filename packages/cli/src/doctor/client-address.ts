@@ -3,8 +3,8 @@ import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun, UnansweredRun } from "./paced-run.ts";
 
 /**
- * Two addresses reserved for documentation (RFC 5737). If a trusted proxy forwards FORGED_HEADERS unchanged, the edge counts `right`. If the edge
- * trusts every address as a proxy, it counts `left`.
+ * Two addresses reserved for documentation (RFC 5737). If a trusted proxy forwards FORGED_HEADERS unchanged, the edge takes `right` as the
+ * client's address. If the edge trusts every address as a proxy, it takes `left`.
  */
 export const FORGED_ADDRESSES = { left: "192.0.2.78", right: "192.0.2.77" };
 export const FORGED_HEADERS = { "x-forwarded-for": `${FORGED_ADDRESSES.left}, ${FORGED_ADDRESSES.right}` };
@@ -34,7 +34,7 @@ const describeTrustFix = (address: string) =>
 /** Checks whether the edge counts each visitor's own address for the rate limit. */
 export function checkClientAddress(run: PacedRun): Finding {
   if (run.meta === undefined) return warn("client_address", "not checked: the stream did not start", {});
-  const { client, forwarded_headers: arrived } = run.meta;
+  const { client, forwarded_headers: forwardedHeaders } = run.meta;
   const { address, counted_as: counted, from } = client;
   const localAddress = unmapIpv4(run.localAddress);
   if (address === localAddress) return pass("client_address", `the edge counts this machine as ${counted}`);
@@ -44,10 +44,10 @@ export function checkClientAddress(run: PacedRun): Finding {
       cause: "address",
       fix: "configure the proxy to send the visitor's IP address in X-Forwarded-For",
     });
-  if (from === "connection" && arrived.includes("x-forwarded-for"))
+  if (from === "connection" && forwardedHeaders.includes("x-forwarded-for"))
     return fail(
       "client_address",
-      `counted as ${counted}, the address of the proxy, although the proxy forwards another one: ${consequence}`,
+      `counted as ${counted}, the address of the proxy, although the proxy forwards another address: ${consequence}`,
       {
         cause: "address",
         fix: describeTrustFix(address),

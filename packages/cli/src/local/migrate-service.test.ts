@@ -14,7 +14,7 @@ test("findReason returns every problem that the migration printed", () => {
   expect(findReason(stderr)).toBe("quota: cannot migrate: A is not set; quota: cannot migrate: B is invalid");
 });
 
-test("findReason returns the last line of other output, and undefined if the output is empty", () => {
+test("findReason returns the last line if it finds neither an error nor a problem, and undefined if all lines are blank", () => {
   expect(findReason("one\ntwo\n\n")).toBe("two");
   expect(findReason("\n")).toBeUndefined();
 });

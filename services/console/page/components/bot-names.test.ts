@@ -1,13 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import { BotSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
-import { nameBots } from "./bot-names.ts";
+import { toBotOptions } from "./bot-names.ts";
 
 const bot = (slug: string, name: string) => create(BotSchema, { slug, display: { name } });
 
 test("adds the slug to a name that several bots have, and returns the slug for a bot without a name", () => {
   const bots = [bot("bread", "Bakery"), bot("cake", "Bakery"), bot("cars", "Garage"), bot("plain", "")];
-  expect(nameBots(bots)).toEqual([
+  expect(toBotOptions(bots)).toEqual([
     ["bread", "Bakery (bread)"],
     ["cake", "Bakery (cake)"],
     ["cars", "Garage"],

@@ -2,7 +2,7 @@ import type { Bot } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
 import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
-import { nameBots } from "../components/bot-names.ts";
+import { toBotOptions } from "../components/bot-names.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 
 type FiltersProps = {
@@ -11,14 +11,14 @@ type FiltersProps = {
   onChange: (filters: ConversationFilters) => void;
 };
 
-/** A change of a select field applies immediately. Texts and days apply on submit. A day also applies when its field loses the focus. */
+/** Applies all fields on submit, when a select field changes, and when a date field loses the focus. */
 export function Filters({ filters, bots, onChange }: FiltersProps) {
   const form = useRef<HTMLFormElement>(null);
   // Updates the fields in place, because a new `key` would mount the form again and lose the focus.
   useEffect(() => {
     if (form.current) showFilters(form.current, filters);
   }, [filters]);
-  // Does not validate the form: that would move the focus back to an incomplete day.
+  // Does not validate the form: validation would move the focus back to an incomplete date.
   const apply = () => {
     const values = [...new FormData(form.current ?? undefined)].map(
       ([name, value]) => [name, String(value).trim()] as const,
@@ -52,7 +52,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
           <SelectField
             label="Bot"
             name="bot"
-            options={[["", "All bots"], ...nameBots(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
+            options={[["", "All bots"], ...toBotOptions(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
             defaultValue={bot}
             onChange={apply}
           />
@@ -97,7 +97,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
           <Link
             to="/conversations"
             className="clear-filters"
-            // The link disappears, so the focus moves to the first field.
+            // Moves the focus to the first field, because the link disappears.
             onClick={() => form.current?.querySelector("input")?.focus()}
           >
             Remove all filters

@@ -16,7 +16,7 @@ export type Bot = {
 /** Identifies a bot in the tables. */
 export type BotRef = { workspaceId: string; botId: string };
 
-const BOT = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
+const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
              created_at AS "createdAt"`;
 
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
@@ -30,7 +30,7 @@ export async function findBotId(database: Database, workspaceId: string, slug: s
 
 export async function findBot(database: Database, workspaceId: string, slug: string): Promise<Bot | undefined> {
   const { rows } = await database.query<Bot>(
-    `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2`,
+    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2`,
     [workspaceId, slug],
   );
   return rows[0];
@@ -38,7 +38,7 @@ export async function findBot(database: Database, workspaceId: string, slug: str
 
 export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
   const { rows } = await database.query<Bot>(
-    `SELECT ${BOT} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
+    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
     [workspaceId],
   );
   return rows;
@@ -59,7 +59,7 @@ export async function insertBot(
     const { rows } = await connection.query<Bot>(
       `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT}`,
+       ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT_COLUMNS}`,
       [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.display],
     );
     return rows[0] ?? "exists";
@@ -77,7 +77,7 @@ export async function updateBot(
     `UPDATE conversation.bots
      SET model = coalesce($3, model), system_prompt = coalesce($4, system_prompt), fallback = coalesce($5, fallback),
          display = display || $6::jsonb
-     WHERE workspace_id = $1 AND slug = $2 RETURNING ${BOT}`,
+     WHERE workspace_id = $1 AND slug = $2 RETURNING ${BOT_COLUMNS}`,
     [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.display],
   );
   return rows[0];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { slowPdf } from "../testing/document-bombs.ts";
-import { chunksOf, read, text } from "../testing/documents.ts";
+import { chunksOf, rawDocument, read } from "../testing/documents.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 // Each call starts a process of the lowest priority, which takes time on a busy machine.
@@ -9,7 +9,7 @@ describe("readDocument", { timeout: 120_000 }, () => {
     let ticks = 0;
     const counter = setInterval(() => ticks++, 1);
     const content = Array.from({ length: 20_000 }, (_, at) => `Sentence *${at}* of some length.\n\n`).join("");
-    const document = await read(text("md", `# H\n\n${content}`));
+    const document = await read(rawDocument("md", `# H\n\n${content}`));
     clearInterval(counter);
     expect(ticks).toBeGreaterThan(20);
     const pieces = [...document.pieces];
@@ -30,7 +30,7 @@ describe("readDocument", { timeout: 120_000 }, () => {
   });
 
   const slowDocuments: Record<string, RawDocument> = {
-    Markdown: text("md", "_a__b".repeat(100_000)),
+    Markdown: rawDocument("md", "_a__b".repeat(100_000)),
     "a PDF": { format: "pdf", content: slowPdf() },
   };
   test.each(Object.entries(slowDocuments))(
@@ -40,12 +40,12 @@ describe("readDocument", { timeout: 120_000 }, () => {
         code: "unreadable_document",
         message: expect.stringContaining("more than 1.5 s of CPU time; split it"),
       });
-      expect(await chunksOf(text("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
+      expect(await chunksOf(rawDocument("md", "*fine*"))).toEqual([{ heading: "", text: "fine" }]);
     },
   );
 
   test("refuses a document whose chunks exceed the result limit because each repeats a long heading", async () => {
     const content = `# ${"x ".repeat(300_000)}\n\n${"A paragraph.\n\n".repeat(20_000)}`;
-    await expect(read(text("md", content))).rejects.toMatchObject({ code: "unreadable_document" });
+    await expect(read(rawDocument("md", content))).rejects.toMatchObject({ code: "unreadable_document" });
   });
 });

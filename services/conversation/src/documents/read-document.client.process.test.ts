@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { compressedTwice } from "../testing/document-bombs.ts";
-import { chunksOf, read, text } from "../testing/documents.ts";
+import { chunksOf, rawDocument, read } from "../testing/documents.ts";
 import { pdfFile, pdfStream, smallPdf } from "../testing/small-pdf.ts";
 import { type RawDocument, READER_FLAGS, readDocument } from "./read-document.client.ts";
 
@@ -21,11 +21,11 @@ describe("readDocument", { timeout: 120_000 }, () => {
       code: "unreadable_document",
       message: expect.stringContaining("more than 192 MiB of memory; split it"),
     });
-    expect(await chunksOf(text("txt", "fine"))).toEqual([{ heading: "", text: "fine" }]);
+    expect(await chunksOf(rawDocument("txt", "fine"))).toEqual([{ heading: "", text: "fine" }]);
   });
 
   test("refuses a document that is nested too deeply", async () => {
-    await expect(read(text("md", `${"> ".repeat(50_000)}x`))).rejects.toMatchObject({
+    await expect(read(rawDocument("md", `${"> ".repeat(50_000)}x`))).rejects.toMatchObject({
       code: "unreadable_document",
       message: expect.stringContaining("nested too deeply"),
     });
@@ -33,7 +33,7 @@ describe("readDocument", { timeout: 120_000 }, () => {
 
   test("stops reading when the caller cancels", async () => {
     const caller = new AbortController();
-    const reading = readDocument(text("md", "_a__b".repeat(100_000)), { signal: caller.signal });
+    const reading = readDocument(rawDocument("md", "_a__b".repeat(100_000)), { signal: caller.signal });
     const start = performance.now();
     setTimeout(() => caller.abort(new Error("cancelled")), 200);
     await expect(reading).rejects.toThrow("cancelled");

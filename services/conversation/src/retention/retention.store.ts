@@ -24,7 +24,7 @@ const BEFORE_ALL: ExpiredSession = { id: NIL_UUID, lastActivityAt: "-infinity" }
 
 export type ExpiredPage = { days: number; limit: number; after: ExpiredSession | undefined };
 
-/** Lists a workspace's sessions whose last activity is more than `days` days ago, oldest first. Includes deleted sessions. */
+/** Lists a workspace's sessions whose last activity is more than `days` days ago, oldest first. Includes deleted sessions, but no erased ones. */
 export async function listExpiredSessions(
   database: Database,
   workspaceId: string,

@@ -71,7 +71,7 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
 
 /**
  * Plans which messages to read, one candidate after the other, up to MAX_MESSAGES_READ in total. The last range may cover only a part of its
- * session. If the previous page ended within a session, the only range is the rest of that session, within the same limit.
+ * session. If the previous page ended within a session, the only range is the rest of that session, up to the same limit.
  */
 function planRanges({ after, candidates }: TextSearch) {
   let remaining = MAX_MESSAGES_READ;

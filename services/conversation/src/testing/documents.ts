@@ -5,7 +5,10 @@ const signal = new AbortController().signal;
 
 export const read = (raw: RawDocument, maxCpuMs?: number) =>
   readDocument(raw, maxCpuMs === undefined ? { signal } : { signal, maxCpuMs });
-export const text = (format: TextFormat, content: string): RawDocument => ({ format, content: Buffer.from(content) });
+export const rawDocument = (format: TextFormat, content: string): RawDocument => ({
+  format,
+  content: Buffer.from(content),
+});
 
 /** Reads a document and returns the headings and texts of its chunks. */
 export async function chunksOf(raw: RawDocument) {

@@ -4,8 +4,8 @@ import { KeyedReply, type ReplyReader, splitsSurrogatePair, textPieceAt } from "
 
 const ENDING: TurnEnding = { outcome: "done", errorCode: "", model: "m", tokensIn: 1, tokensOut: 2, latencyMs: 3 };
 
-/** Records what a reader gets. While it is slow, it accepts one part and then waits for `drain`. */
-function recordReader() {
+/** Creates a reader that records what it gets. A slow reader accepts one part and then waits for `drain`. */
+function createRecordingReader() {
   const state = { text: "", offsets: [] as number[], end: undefined as TurnEnding | undefined, isDisconnected: false };
   let isSlow = false;
   let drain: () => void = () => undefined;
@@ -28,7 +28,7 @@ function recordReader() {
   return {
     reader,
     state,
-    slow() {
+    becomeSlow() {
       isSlow = true;
     },
     async drain() {
@@ -55,7 +55,7 @@ afterEach(() => {
 describe("KeyedReply", () => {
   test("sends each reader the text from its own position, and then each new part", () => {
     const { reply } = createReply();
-    const [first, second] = [recordReader(), recordReader()];
+    const [first, second] = [createRecordingReader(), createRecordingReader()];
     reply.attach(first.reader, 0, true);
     reply.token("Hello ");
     reply.attach(second.reader, 2, false);
@@ -66,10 +66,10 @@ describe("KeyedReply", () => {
     expect(reply.reconnects).toBe(1);
   });
 
-  test("a slow reader does not delay others, and gets the rest in one part when it has drained", async () => {
+  test("a slow reader does not delay other readers, and gets the rest in one part when it has drained", async () => {
     const { reply } = createReply();
-    const [slow, quick] = [recordReader(), recordReader()];
-    slow.slow();
+    const [slow, quick] = [createRecordingReader(), createRecordingReader()];
+    slow.becomeSlow();
     reply.attach(slow.reader, 0, true);
     reply.attach(quick.reader, 0, false);
     for (const text of ["a", "b", "c"]) reply.token(text);
@@ -80,7 +80,7 @@ describe("KeyedReply", () => {
     expect(slow.state).toMatchObject({ text: "abc", offsets: [1, 3], end: ENDING });
   });
 
-  test("aborts allClientsGoneSignal once the client of every request in waitForOpening has left", async () => {
+  test("aborts allClientsGoneSignal once every client that waits for the opening has left", async () => {
     const { reply } = createReply();
     const clients = [new AbortController(), new AbortController()];
     for (const { signal } of clients) reply.waitForOpening(signal).catch(() => undefined);
@@ -102,7 +102,7 @@ describe("KeyedReply", () => {
 
   test("replaces NUL with U+FFFD, as the conversation service does, so that offsets agree", () => {
     const { reply } = createReply();
-    const { reader, state } = recordReader();
+    const { reader, state } = createRecordingReader();
     reply.attach(reader, 0, true);
     reply.token("a\0b");
     expect([state.text, reply.text]).toEqual(["a\uFFFDb", "a\uFFFDb"]);
@@ -110,7 +110,7 @@ describe("KeyedReply", () => {
 
   test("is cancelled when no reader comes back in time", () => {
     const { reply, results } = createReply();
-    const { reader } = recordReader();
+    const { reader } = createRecordingReader();
     reply.attach(reader, 0, true);
     reply.detach(reader);
     vi.advanceTimersByTime(999);
@@ -123,7 +123,7 @@ describe("KeyedReply", () => {
 
   test("counts as cancelled when a reader comes back after the cancellation and before the end", () => {
     const { reply, results } = createReply();
-    const { reader } = recordReader();
+    const { reader } = createRecordingReader();
     reply.attach(reader, 0, true);
     reply.detach(reader);
     vi.advanceTimersByTime(1_000);
@@ -134,7 +134,7 @@ describe("KeyedReply", () => {
 
   test("continues when a reader comes back in time", () => {
     const { reply, results } = createReply();
-    const [first, second] = [recordReader(), recordReader()];
+    const [first, second] = [createRecordingReader(), createRecordingReader()];
     reply.attach(first.reader, 0, true);
     reply.detach(first.reader);
     vi.advanceTimersByTime(999);
@@ -146,7 +146,7 @@ describe("KeyedReply", () => {
 
   test("disconnects a reader that has waited 10 s for the stored outcome, but not one that attached later", () => {
     const { reply } = createReply(60_000);
-    const [first, second] = [recordReader(), recordReader()];
+    const [first, second] = [createRecordingReader(), createRecordingReader()];
     reply.attach(first.reader, 0, true);
     reply.beginClosing();
     vi.advanceTimersByTime(9_000);

@@ -8,11 +8,11 @@ const required = { DATABASE_URL: "postgres://parley_llm@127.0.0.1/parley", INTER
 /** Returns the settings that the service loads: each provider as its base URL and its key, or "" for the built-in one. */
 function settingsOf(environment: Record<string, string>) {
   const { findSecretSource, ...config } = readConfig({ ...required, ...environment });
-  const readNamed = (name: string) => {
+  const readSecretByName = (name: string) => {
     const source = findSecretSource(name);
     return source && readSecret(source);
   };
-  const { providers, defaultModel } = loadSettings({ ...config, readSecret: readNamed });
+  const { providers, defaultModel } = loadSettings({ ...config, readSecret: readSecretByName });
   return {
     defaultModel,
     providers: Object.fromEntries(
@@ -59,7 +59,7 @@ describe("without LLM_CONFIG", () => {
     });
   });
 
-  test("DEFAULT_MODEL is the default, and must be a configured model", () => {
+  test("DEFAULT_MODEL is the default, and must be a model of a configured provider", () => {
     expect(settingsOf({ OLLAMA_HOST: "gpu", DEFAULT_MODEL: "ollama:llama3.2:3b" }).defaultModel).toBe(
       "ollama:llama3.2:3b",
     );

@@ -16,7 +16,7 @@ export class ToolCallAssembler {
     return this.#calls.length > 0;
   }
 
-  /** The calls so far, without those that have no name. */
+  /** The calls so far that have a name. */
   get requests(): ToolRequest[] {
     return this.#calls
       .filter(({ name }) => name !== "")

@@ -11,7 +11,7 @@ test("returns the files of a cycle of type-only imports across folders", () => {
   expect(importCycles(files)).toEqual([["src/a.ts", "src/b/b.ts", "src/c.ts"]]);
 });
 
-test("returns each of two cycles, and a file that imports itself", () => {
+test("returns two cycles that share no file, one of them a file that imports itself", () => {
   const files = [file("a.ts", "./b.ts"), file("b.ts", "./a.ts", "./c.ts"), file("c.ts", "./c.ts")];
   expect(importCycles(files)).toEqual([["c.ts"], ["a.ts", "b.ts"]]);
 });

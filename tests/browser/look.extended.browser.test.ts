@@ -68,7 +68,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     return page.screenshot({ animations: "disabled" });
   };
 
-  it.each(Object.entries(LOOKS))("matches the reference %s, with each part inside the window", async (name, look) => {
+  it.each(Object.entries(LOOKS))("matches the screenshot %s, and each part is in the window", async (name, look) => {
     const widget = await openAndAsk(look);
     await expectScreenshot(name, await takeScreenshot(widget));
     const { width, height } = widget.page.viewportSize() ?? { width: 0, height: 0 };
@@ -81,7 +81,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     }
   });
 
-  it("matches the reference when the panel is closed and a reply is unread", async () => {
+  it("matches the screenshot when the panel is closed and a reply is unread", async () => {
     const widget = await open({ context: { viewport: { width: 120, height: 120 } } });
     await widget.ask("slow 50");
     await widget.page.evaluate(() => window.Parley?.close());
@@ -89,7 +89,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     await expectScreenshot("closed", await takeScreenshot(widget));
   });
 
-  it("the comparison detects each of the CHANGES", async () => {
+  it("the comparison detects each style change in CHANGES", async () => {
     const widget = await openAndAsk({});
     const before = await takeScreenshot(widget);
     const withStyle = async (css: string) => {

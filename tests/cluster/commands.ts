@@ -31,7 +31,7 @@ export async function run(command: string, args: readonly string[], options: Com
     "error",
     (error) => (failure = timeout.aborted ? new Error(`timed out after ${timeoutMs / 1_000} s`) : error),
   );
-  // A stopped command may still be cleaning up after `error`, so wait for `close`.
+  // After the event `error`, a stopped command may still be cleaning up, so wait for the event `close`.
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (failure !== undefined) throw new Error(`${command} ${args.join(" ")}: ${failure.message}\n${stdout}${stderr}`);
   if (code !== 0) throw new Error(`${command} ${args.join(" ")}: exit code ${code}\n${stdout}${stderr}`);

@@ -138,7 +138,7 @@ describe("GitOps tools on a real cluster", () => {
     await checkLoad(report);
   });
 
-  it("Flux: a release takes the objects over, has no drift, and cuts no stream", async () => {
+  it("Flux: two releases take over the objects, leave no drift and cut no stream", async () => {
     const command = ["upgrade", "--install", "parley", "charts/parley", ...NAMESPACE, "--values", "values.yaml"];
     const flags = ["--take-ownership", "--force-conflicts", "--wait", "--timeout", "8m"];
     const report = await timed(

@@ -59,7 +59,7 @@ describe("outages on a real cluster", () => {
     await checkLoad(report);
   });
 
-  it("a node with a replica of each service dies: at most two streams per visitor break", async () => {
+  it("a node with a replica of each service dies: on average, at most two streams per visitor fail", async () => {
     const { load } = await underOutage("a replica of each service killed under load", async () => {
       const killedAt = Date.now();
       await killReplicas();

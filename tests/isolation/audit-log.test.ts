@@ -184,7 +184,7 @@ test.each(["conversation", "quota"] as const)(
   },
 );
 
-test("the audit log names a changed key and pattern, and neither the domains nor the expression", async () => {
+test("the audit log names a changed key and a changed pattern, but neither the key's domains nor the pattern's expression", async () => {
   const { workspaceId, botSlug, publicKey, keys, changes } = await createOwner(system);
   const { moderation } = system.admin;
   const { pattern } = await moderation.addPattern({ workspaceId, botSlug, pattern: "p" });

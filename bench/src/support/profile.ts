@@ -15,16 +15,16 @@ type Profile = {
 
 export type HotFunction = { percent: number; name: string; location: string };
 
-const IDLE = new Set(["(idle)", "(program)", "(root)"]);
+const EXCLUDED_FRAMES = new Set(["(idle)", "(program)", "(root)"]);
 
-/** Returns the `count` functions with the most self time, in percent of the non-idle time. */
+/** Returns the `count` functions with the most self time, in percent of the self time of all frames except EXCLUDED_FRAMES. */
 function hottestFunctions(profile: Profile, count: number): HotFunction[] {
   const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
   const times = new Map<string, number>();
   let total = 0;
   profile.samples.forEach((id, i) => {
     const frame = frames.get(id);
-    if (frame === undefined || IDLE.has(frame.functionName)) return;
+    if (frame === undefined || EXCLUDED_FRAMES.has(frame.functionName)) return;
     const selfTime = profile.timeDeltas[i] ?? 0;
     const key = `${frame.functionName || "(anonymous)"}\n${locationOf(frame)}`;
     times.set(key, (times.get(key) ?? 0) + selfTime);
@@ -39,14 +39,14 @@ function hottestFunctions(profile: Profile, count: number): HotFunction[] {
     });
 }
 
-/** Returns `path:line`. The path is relative to the repository, or to node_modules for an npm package. */
+/** Returns `path:line`. Paths in services/ and packages/ are relative to the repository, paths of npm packages to node_modules. */
 function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): string {
   if (url === "") return "";
   const path = url.replace(/^.*\/node_modules\//, "").replace(/^file:.*?\/((?:services|packages)\/)/, "$1");
   return `${path}:${lineNumber + 1}`;
 }
 
-/** Writes the CPU profile of the folder `from` to `to`/`name`.cpuprofile.gz, without this machine's paths. Returns its 10 hottest functions. */
+/** Copies the CPU profile from the folder `from` to `to`/`name`.cpuprofile.gz, without this machine's paths. Returns its 10 hottest functions. */
 export async function saveProfile(from: string, to: string, name: string): Promise<HotFunction[]> {
   const [file] = (await readdir(from)).filter((each) => each.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`${name} wrote no profile`);

@@ -13,13 +13,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$binaries:/usr/sbin:/usr/bin:/sbin:/bin"
 
 node_ip=10.250.0.1
+# CoreDNS answers at this address without a cache: see config/Corefile.
 uncached_dns_ip=10.250.0.2
+
 # Copies a file of config/ into the state folder, with this node's values.
 render() {
   sed "s|@NODE_IP@|$node_ip|g; s|@UNCACHED_DNS_IP@|$uncached_dns_ip|g; s|@STATE@|$state|g; s|@CGROUP@|$cgroup|g; s|@TOKEN@|$token|g" "$here/config/$1" >"$state/$1"
 }
 
-# Hides the machine's /run and settings from the components.
+# Hides the machine's /run and some of its kernel settings from the components.
 isolate() {
   mount -t tmpfs tmpfs /run
   mkdir "$state"/{logs,etcd,kubelet,containerd,cni}

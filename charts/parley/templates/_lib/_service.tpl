@@ -22,7 +22,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* A Service with one constant address. gRPC clients fall back to it while their addresses of the headless Service are outdated. */}}
+{{/* A Service with one constant address. gRPC clients use it when the DNS answers for the headless Service are outdated. */}}
 {{- define "parley.clusterIpService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1

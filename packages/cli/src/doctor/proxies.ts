@@ -27,26 +27,29 @@ export const PROXY_NAMES: Readonly<Record<ProxyKind, string>> = {
   haproxy: "HAProxy",
 };
 
-/** Detects proxies from response headers and from the request headers that arrived at the edge. */
-export function detectProxies(response: Pick<EndpointResponse, "headers">, arrived: readonly string[]): ProxyKind[] {
+/** Detects proxies from response headers and from the names of the request headers that arrived at the edge. */
+export function detectProxies(
+  response: Pick<EndpointResponse, "headers">,
+  requestHeaderNames: readonly string[],
+): ProxyKind[] {
   const server = readHeader(response, "server");
   const via = readHeader(response, "via");
   const cookies = readHeader(response, "set-cookie");
   const hasHeader = (name: string) => readHeader(response, name) !== "";
   const isDetected: Record<ProxyKind, boolean> = {
     "ingress-nginx":
-      arrived.includes("x-forwarded-scheme") ||
-      arrived.includes("x-scheme") ||
-      arrived.includes("x-original-forwarded-for"),
+      requestHeaderNames.includes("x-forwarded-scheme") ||
+      requestHeaderNames.includes("x-scheme") ||
+      requestHeaderNames.includes("x-original-forwarded-for"),
     nginx: /\b(nginx|openresty)\b/i.test(server),
-    traefik: /traefik/i.test(`${server} ${via}`) || arrived.includes("x-forwarded-server"),
+    traefik: /traefik/i.test(`${server} ${via}`) || requestHeaderNames.includes("x-forwarded-server"),
     envoy:
       /\bistio-envoy\b|\benvoy\b/i.test(`${server} ${via}`) ||
       hasHeader("x-envoy-upstream-service-time") ||
-      arrived.some((name) => name.startsWith("x-envoy-")),
-    alb: /awselb/i.test(server) || /\bAWSALB/.test(cookies) || arrived.includes("x-amzn-trace-id"),
-    gcp: /\bgoogle\b/i.test(via) || arrived.includes("x-cloud-trace-context"),
-    cloudflare: /cloudflare/i.test(server) || hasHeader("cf-ray") || arrived.includes("cf-ray"),
+      requestHeaderNames.some((name) => name.startsWith("x-envoy-")),
+    alb: /awselb/i.test(server) || /\bAWSALB/.test(cookies) || requestHeaderNames.includes("x-amzn-trace-id"),
+    gcp: /\bgoogle\b/i.test(via) || requestHeaderNames.includes("x-cloud-trace-context"),
+    cloudflare: /cloudflare/i.test(server) || hasHeader("cf-ray") || requestHeaderNames.includes("cf-ray"),
     caddy: /\bcaddy\b/i.test(`${server} ${via}`),
     haproxy: /haproxy/i.test(`${server} ${via}`),
   };

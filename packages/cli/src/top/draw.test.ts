@@ -29,7 +29,7 @@ const ACTIVITY: Activity = {
 const WIDE = { width: 200, height: 100, color: false };
 
 describe("drawActivity", () => {
-  test("shows every figure and problem as text without colour", () => {
+  test("shows figures and problems as text without colour", () => {
     const text = drawActivity(ACTIVITY, WIDE).join("\n");
     expect(text).toContain("streams open  12");
     expect(text).toContain("tokens        310.5 a second");

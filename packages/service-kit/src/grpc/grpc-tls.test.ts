@@ -97,11 +97,11 @@ describe("gRPC with mutual TLS", () => {
     await expect(serverCalls[3]?.(clientDirs[0])).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("reads the files again when a client connects after a time without connections", async () => {
+  it("reads the files again when a listener is added after a time without listeners", async () => {
     const ca = await createAuthority("Parley");
     const directory = await createCertificates(folder, ca, "edge");
     const files = new CertificateFiles(directory, 60_000);
-    const connectOnce = () =>
+    const receiveCertificate = () =>
       new Promise<string>((resolve) => {
         const listener: Parameters<typeof files.addIdentityCertificateListener>[0] = (update) => {
           files.removeIdentityCertificateListener(listener);
@@ -109,11 +109,11 @@ describe("gRPC with mutual TLS", () => {
         };
         files.addIdentityCertificateListener(listener);
       });
-    const first = await connectOnce();
+    const first = await receiveCertificate();
     const renewed = await createCertificates(folder, ca, "edge");
     for (const file of ["tls.crt", "tls.key"]) await copyFile(join(renewed, file), join(directory, file));
-    expect(await connectOnce()).toBe(await readFile(join(renewed, "tls.crt"), "utf8"));
-    expect(await connectOnce()).not.toBe(first);
+    expect(await receiveCertificate()).toBe(await readFile(join(renewed, "tls.crt"), "utf8"));
+    expect(await receiveCertificate()).not.toBe(first);
   });
 
   it("keeps the certificates while the files are unusable, and then uses the renewed ones", async () => {
@@ -148,7 +148,7 @@ describe("gRPC with mutual TLS", () => {
     }
   });
 
-  it("throws when a file is missing", async () => {
+  it("serverCredentials throws when a file is missing", async () => {
     const directory = await createCertificates(folder, await createAuthority("Parley"), "localhost");
     await rm(join(directory, "tls.key"));
     expect(() => serverCredentials(directory)).toThrow("tls.key");

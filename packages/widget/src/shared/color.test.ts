@@ -41,7 +41,7 @@ describe("ensureContrast", () => {
     expect(ensureContrast([47, 95, 208], [[255, 255, 255]], 0)).toEqual([47, 95, 208]);
   });
 
-  it("keeps the order of the channels when it darkens a colour", () => {
+  it("darkens an orange to a colour with more red than green and more green than blue", () => {
     const [red, green, blue] = ensureContrast([255, 200, 0], [[255, 255, 255]], 0);
     expect(red).toBeGreaterThan(green);
     expect(green).toBeGreaterThan(blue);

@@ -4,7 +4,7 @@ const MAX_QUICK_REPLIES = 10;
 
 type QuickRepliesProps = { values: readonly string[]; onChange: (values: string[]) => void };
 
-/** The questions that the widget suggests. */
+/** The inputs for the questions that the widget suggests. */
 export function QuickReplies({ values, onChange }: QuickRepliesProps) {
   const replace = (index: number, text: string) => onChange(values.map((each, at) => (at === index ? text : each)));
   return (

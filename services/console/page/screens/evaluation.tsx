@@ -13,10 +13,10 @@ import "../evaluation/evaluation.css";
 
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
-  const wantedSlug = useBotSlug();
+  const botSlug = useBotSlug();
   // Starts these queries before BotScreen has loaded the list of bots, so that one batch contains all three calls.
-  useQuery(evaluationQuery(workspaceId, wantedSlug));
-  useQuery(sourcesQuery(workspaceId, wantedSlug));
+  useQuery(evaluationQuery(workspaceId, botSlug));
+  useQuery(sourcesQuery(workspaceId, botSlug));
   return (
     <BotScreen
       title="Evaluation"

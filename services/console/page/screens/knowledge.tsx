@@ -19,10 +19,10 @@ export function Knowledge() {
   const { workspace_id: workspaceId } = useSession();
   const { question = "", title = "" } = useSearch({ strict: false });
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
-  const wantedSlug = useBotSlug();
+  const botSlug = useBotSlug();
   // These queries start before the list of bots is loaded, so that one batch contains their two calls and the call for the list.
-  useQuery(sourcesQuery(workspaceId, wantedSlug));
-  useQuery(questionCheckQuery(workspaceId, wantedSlug, question));
+  useQuery(sourcesQuery(workspaceId, botSlug));
+  useQuery(questionCheckQuery(workspaceId, botSlug, question));
   return (
     <BotScreen title="Knowledge" intro="Documents that the bot answers from." path="/knowledge" isWide>
       {({ slug, display }) => (

@@ -104,10 +104,10 @@ async function streamCompletion(
         }
         text += delta;
         if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-        const roomPromise = onText(delta);
-        if (roomPromise === undefined) attemptTimer.resume();
+        const backpressure = onText(delta);
+        if (backpressure === undefined) attemptTimer.resume();
         else attemptTimer.pause();
-        return roomPromise?.then(() => attemptTimer.resume());
+        return backpressure?.then(() => attemptTimer.resume());
       },
       onProgress: () => attemptTimer.resume(),
       onFinished: (toolRequests, finishReason) => {

@@ -49,8 +49,8 @@ export class McpSession {
   }
 
   /**
-   * Returns the tool's result as text. Throws ToolFailure if the server reports an error or the result is too large. Otherwise throws the same
-   * errors as `list`.
+   * Returns the tool's result as text. Throws ToolFailure if the server reports an error or the result is too large. Can also throw the errors
+   * of `list`.
    */
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const { client } = await this.#connect(signal);

@@ -30,7 +30,7 @@ const settlement = (turnId: string, outcome: SettleOutcomeName) => ({
   month: MONTH,
 });
 
-/** Settles turns as done. Returns their ids. The turns have no holds, so Settle counts them in MONTH instead of the current month. */
+/** Settles turns without holds as done. Returns their ids. Settle counts them in the settlement's month, MONTH. */
 async function settleAsDone(count: number): Promise<string[]> {
   const turns = Array.from({ length: count }, () => randomUUID());
   await settle(
@@ -172,7 +172,7 @@ test("counts no message after a close that runs concurrently with settlements", 
   expect(count("") + count("month_closed")).toBe(results.length);
 });
 
-test("pruning replaces the rows of a closed month with totals and keeps the audit's sums and digests", async () => {
+test("pruning replaces the rows of a closed month with totals, and the month's usage and digest stay the same", async () => {
   const turns = await settleAsDone(2_005);
   const adjusted = [{ workspaceId: workspace, turnId: turns[0] ?? "" }];
   await adjustTurns(quota.database, { turns: adjusted, outcome: "void", reason: "reconciled" });
@@ -246,7 +246,7 @@ test("the service's role cannot delete from the usage ledger, and prune_ledger r
   ).rejects.toThrow("too recent");
 });
 
-test("after a week, the worker deletes the void reservation of a turn refused at the cap, and prune_void_reservations deletes none that is younger than a day", async () => {
+test("after a week, the worker deletes the void reservation of a turn refused at the cap, and prune_void_reservations deletes no reservation younger than a day", async () => {
   const full = await createWorkspace(quota, 0);
   const refused = randomUUID();
   expect(await reserve(quota.database, full, refused)).toMatchObject({ status: "exceeded" });

@@ -43,7 +43,7 @@ const LIST = { held: listSql("reserved_at", "held"), done: listSql("settled_at",
 
 const FIRST_KEY = { workspaceId: "", turnId: NIL_UUID };
 
-/** Returns the page of a window after `position`, oldest first, and the window's end by the database's clock. */
+/** Returns a page of the window's reservations after `position`, oldest first, and the window's end by the database's clock. */
 export async function listReservations(
   database: Database,
   { state, workspaceId, since, minAgeSeconds }: ReservationWindow,

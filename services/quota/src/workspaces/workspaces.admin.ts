@@ -29,7 +29,7 @@ export function createWorkspaceAdmin(
       // PostgreSQL cannot store NUL in a text column.
       if (name.includes("\0")) throw invalidArgument("name must not contain NUL");
       const id = request.id === "" ? newId() : request.id;
-      if (!isWorkspaceId(id)) throw invalidArgument("id must be 1 to 64 of A-Z a-z 0-9 . _ -");
+      if (!isWorkspaceId(id)) throw invalidArgument("id must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
       await requirePlan(request.plan);
       if (!(await insertWorkspace(database, id, name, request.plan))) {
         throw new ServiceError("already_exists", "workspace_exists", "a workspace with this id already exists");

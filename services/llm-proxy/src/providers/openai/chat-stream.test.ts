@@ -27,8 +27,8 @@ function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
 const chunkOf = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
-const text = (content: string, finishReason: string | null = null) => chunkOf({ content }, finishReason);
-const finish = (reason: string) => chunkOf({ content: "" }, reason);
+const textChunk = (content: string, finishReason: string | null = null) => chunkOf({ content }, finishReason);
+const finishChunk = (reason: string) => chunkOf({ content: "" }, reason);
 const TOOL_CALL = { tool_calls: [{ index: 0, function: { name: "f" } }] };
 const bytesOf = (chunk: object) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 
@@ -134,31 +134,35 @@ describe("ChatStreamReader", () => {
   });
 
   test.each([
-    ["`stop` in a chunk of its own", [text("Hi"), finish("stop")], "finishes the text"],
-    ["`length` in a chunk of its own", [text("Hi"), finish("length")], "finishes the text"],
+    ["`stop` in a chunk of its own", [textChunk("Hi"), finishChunk("stop")], "finishes the text"],
+    ["`length` in a chunk of its own", [textChunk("Hi"), finishChunk("length")], "finishes the text"],
     [
       "in a chunk with text, before a chunk without choices",
-      [text("Hi", "stop"), { choices: [], usage: {} }],
+      [textChunk("Hi", "stop"), { choices: [], usage: {} }],
       "finishes the text",
     ],
-    ["in a chunk with text", [text("Hi", "stop")], "does not finish the completion"],
+    ["in a chunk with text", [textChunk("Hi", "stop")], "does not finish the completion"],
     [
       "in a chunk with reasoning",
-      [text("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")],
+      [textChunk("Hi"), chunkOf({ reasoning_content: "Hm" }, "stop")],
       "does not finish the completion",
     ],
-    ["before any text", [finish("stop")], "does not finish the completion"],
+    ["before any text", [finishChunk("stop")], "does not finish the completion"],
     [
       "before any text, with a chunk without choices",
-      [finish("stop"), { choices: [] }],
+      [finishChunk("stop"), { choices: [] }],
       "does not finish the completion",
     ],
     ["in a chunk with a tool call", [chunkOf(TOOL_CALL, "tool_calls")], "does not finish the completion"],
-    ["after tool calls", [text("Hi"), chunkOf(TOOL_CALL), finish("stop")], "finishes the completion, but not its text"],
-    ["that is missing", [text("Hi"), chunkOf({})], "does not finish the completion"],
+    [
+      "after tool calls",
+      [textChunk("Hi"), chunkOf(TOOL_CALL), finishChunk("stop")],
+      "finishes the completion, but not its text",
+    ],
+    ["that is missing", [textChunk("Hi"), chunkOf({})], "does not finish the completion"],
     [
       "that is missing, before a chunk without choices",
-      [text("Hi"), { choices: [] }],
+      [textChunk("Hi"), { choices: [] }],
       "does not finish the completion",
     ],
   ])("a finish reason %s $2", (_, chunks, effect) => {
@@ -171,7 +175,7 @@ describe("ChatStreamReader", () => {
   test("a completion whose finish reason came with text is finished by [DONE] and by the end of the body", () => {
     for (const rest of ["data: [DONE]\n\n", ""]) {
       const reader = new ChatStreamReader();
-      reader.feed(bytesOf(text("Hi", "stop")));
+      reader.feed(bytesOf(textChunk("Hi", "stop")));
       reader.feed(Buffer.from(rest));
       if (rest === "") reader.end();
       expect(reader.isFinished).toBe(true);
@@ -180,13 +184,19 @@ describe("ChatStreamReader", () => {
 
   test("an error after a chunk with text and a finish reason is a failure", () => {
     const reader = new ChatStreamReader();
-    reader.feed(bytesOf(text("Hi", "stop")));
+    reader.feed(bytesOf(textChunk("Hi", "stop")));
     expect(() => reader.feed(bytesOf({ error: { code: "server_error" } }))).toThrow("http_500");
   });
 
   test("keeps the text of chunks that have a finish reason, and ignores text that follows the complete text", () => {
     const reader = new ChatStreamReader();
-    const chunks = [finish("stop"), text("a", "stop"), text("b", "stop"), finish("stop"), text("c")];
+    const chunks = [
+      finishChunk("stop"),
+      textChunk("a", "stop"),
+      textChunk("b", "stop"),
+      finishChunk("stop"),
+      textChunk("c"),
+    ];
     expect(chunks.map((chunk) => reader.feed(bytesOf(chunk))).join("")).toBe("ab");
   });
 

@@ -62,19 +62,19 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       const text = wellFormed.push(chat.feed(bytes));
       if (chat.usage) request.onUsage(chat.usage);
-      const roomPromise = text === "" ? undefined : request.onText(text);
+      const backpressure = text === "" ? undefined : request.onText(text);
       if (text === "" && chat.toolCalls.hasCalls) request.onProgress();
       reportFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.
-      await roomPromise;
+      await backpressure;
       if (chat.hasDoneMarker) break;
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
     if (chat.usage) request.onUsage(chat.usage);
-    const roomPromise = rest === "" ? undefined : request.onText(rest);
+    const backpressure = rest === "" ? undefined : request.onText(rest);
     reportFinish(chat, request);
-    await roomPromise;
+    await backpressure;
   } finally {
     if (chat.hasDoneMarker) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "@parley/service-kit";
-import type { Statement } from "@parley/service-kit/testing";
-import { expect, test } from "vitest";
+import { installTracer, type Span, type Statement, type Tracer } from "@parley/service-kit/testing";
+import { expect, onTestFinished, test } from "vitest";
 import { useTestSettlement } from "../testing/settlement.ts";
 
 const system = useTestSettlement();
@@ -18,6 +18,23 @@ test("the settler sends a turn again if quota's response does not contain it, an
   system.quota.unacknowledged.clear();
   await expect.poll(depth, { timeout: 20_000, interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
+});
+
+test("the span of a turn ends with not_settled if quota's response does not contain the turn", async () => {
+  const ends = new Map<unknown, string | undefined>();
+  const openChild: Tracer["openChild"] = (name, { attributes }) => {
+    if (name !== "settle") return;
+    return { end: (failure) => void ends.set(attributes?.["parley.turn_id"], failure) } as Span;
+  };
+  installTracer({ openChild, runOutsideTrace: (work) => work() } as Tracer);
+  onTestFinished(() => installTracer(undefined));
+  const turns = await runTurns(2);
+  const [settled, left] = turns.map(({ turnId }) => turnId);
+  system.quota.unacknowledged = new Set([left ?? ""]);
+  newSettler().push(turns);
+  await expect.poll(() => ends.size).toBe(2);
+  expect(ends.get(settled)).toBeUndefined();
+  expect(ends.get(left)).toBe("not_settled");
 });
 
 test("a replica without the outbox lease settles pushed turns immediately once its pause after a failed call is over", async () => {

@@ -106,18 +106,20 @@ export class Settler {
     await new Promise(setImmediate);
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, BATCH_TURNS);
-      const hasSucceeded = (await this.#settle(batch)) !== undefined;
-      this.#endSpans(hasSucceeded ? batch : [...batch, ...this.#queue], hasSucceeded);
-      if (!hasSucceeded) this.#queue = [];
+      const settled = await this.#settle(batch);
+      this.#endSpans(batch, settled ?? []);
+      if (settled === undefined) this.#endSpans(this.#queue.splice(0), []);
       // After a full batch, send the next one without a pause.
       if (batch.length < BATCH_TURNS) await this.#waitForMore(this.#stop.signal);
     }
     this.#settlingQueue = undefined;
   }
 
-  #endSpans(turns: readonly Settlement[], hasSucceeded: boolean): void {
+  /** Ends the spans of `turns`. A span ends with an error unless its turn is in `settled`. */
+  #endSpans(turns: readonly Settlement[], settled: readonly { turnId: string }[]): void {
+    const settledIds = new Set(settled.map(({ turnId }) => turnId));
     for (const { turnId } of turns) {
-      this.#spans.get(turnId)?.end(hasSucceeded ? undefined : "not_settled");
+      this.#spans.get(turnId)?.end(settledIds.has(turnId) ? undefined : "not_settled");
       this.#spans.delete(turnId);
     }
   }

@@ -32,7 +32,7 @@ describeInBrowser("the widget on pages of frameworks", (fixture) => {
     await widget.askAndWait("quick");
   });
 
-  it("keeps streaming while the page navigates", async () => {
+  it("keeps streaming when the page changes its URL and empties the body", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 40");
     await eventually(() => widget.answers.innerText()).toContain("word3");
@@ -44,7 +44,7 @@ describeInBrowser("the widget on pages of frameworks", (fixture) => {
     expect((await widget.texts())[1]).toContain("word40");
   });
 
-  it("exists once even if it is loaded several times", async () => {
+  it("exists once even if its script is loaded several times", async () => {
     const widget = await fixture.visit({ body: `<h1>x</h1>${fixture.scriptElement()}` });
     await widget.launcher.waitFor();
     const load = (key: string) =>

@@ -1,6 +1,6 @@
 export type Values = { [key: string]: unknown };
 
-/** Merges mappings deeply. Everything else in `b` replaces what is in `a`. */
+/** Merges mappings deeply. Any other value in `b` replaces the value of the same key in `a`. */
 export function merge(a: Values, b: Values): Values {
   const merged: Values = { ...a };
   for (const [key, value] of Object.entries(b)) {

@@ -14,16 +14,16 @@ import { requestSuite } from "./suites/request.ts";
 import { schemathesisSuite } from "./suites/schemathesis.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
-import { startTimeouts, type Timeouts, timeoutsSuite } from "./suites/timeouts.ts";
+import { startTimeoutScenarios, type TimeoutScenarios, timeoutsSuite } from "./suites/timeouts.ts";
 import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
 // All suites share one system, but each has its own tenants and client addresses. To run one suite, pass its name to -t.
 let system: ContractSystem;
-let timeouts: Timeouts;
+let timeoutScenarios: TimeoutScenarios;
 
 beforeAll(async () => {
   system = await startContractSystem();
-  timeouts = await startTimeouts(system);
+  timeoutScenarios = await startTimeoutScenarios(system);
 });
 afterAll(() => system?.stop());
 
@@ -42,6 +42,6 @@ describe("rate limits", () => limitsSuite(shared));
 describe("quota", () => quotaSuite(shared));
 describe("doctor", () => doctorSuite(shared));
 describe("schemathesis", () => schemathesisSuite(shared));
-describe("timeouts", () => timeoutsSuite(() => timeouts));
+describe("timeouts", () => timeoutsSuite(() => timeoutScenarios));
 describe("outages", () => outagesSuite(shared));
 describe("OpenAPI description", () => descriptionSuite(shared));

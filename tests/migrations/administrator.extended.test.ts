@@ -27,7 +27,7 @@ type Server = {
   stop(): Promise<void>;
 };
 
-async function startPackagedPostgres(): Promise<Server> {
+async function startNpmPostgres(): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   const dataDir = join(directory, "data");
   const password = randomBytes(16).toString("hex");
@@ -42,13 +42,13 @@ async function startPackagedPostgres(): Promise<Server> {
   };
 }
 
-async function startInstalledPostgres(): Promise<Server> {
+async function startDebianServer(): Promise<Server> {
   const server = await startDebianPostgres();
   return { ...server, log: () => Promise.resolve(server.log()) };
 }
 
-describe("the packaged PostgreSQL", () => defineTests(startPackagedPostgres));
-describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startInstalledPostgres));
+describe("PostgreSQL from npm", () => defineTests(startNpmPostgres));
+describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startDebianServer));
 
 function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;
@@ -123,7 +123,7 @@ function defineTests(start: () => Promise<Server>): void {
     await expect(runSql(urlOf("parley_quota"), "SELECT")).rejects.toThrow("password authentication failed");
   });
 
-  test("works with a database that a superuser owns, when the administrator may create schemas", async () => {
+  test("migrates a database that a superuser owns if the administrator may create schemas, and reports a missing GRANT CONNECT", async () => {
     const [sql = "", grant = ""] = sqlOf("PostgreSQL");
     await runSql(server.url, sql);
     await runSql(
@@ -184,7 +184,7 @@ function defineTests(start: () => Promise<Server>): void {
     await expectUsable();
   });
 
-  test("writes no password to the server's log or to an error, even when the server refuses the statement", async () => {
+  test("writes no password to the server's log or to an error, even when the server refuses ALTER ROLE", async () => {
     const [sql = ""] = sqlOf("PostgreSQL");
     await runSql(server.url, sql);
     await expectMigrated(urlOf("parley_admin"), password, 1);

@@ -41,7 +41,7 @@ async function runTurn(isMeasured: boolean): Promise<void> {
   chatRequest.end(insertUuid(options.body));
   const [response] = (await once(chatRequest, "response")) as [IncomingMessage];
   let lastTokenAt = 0;
-  let received = 0;
+  let tokenCount = 0;
   let isDone = false;
   /** The end of the previous chunk, shorter than TOKEN. With it, a TOKEN split across two chunks is found, and no TOKEN is counted twice. */
   let tail: Uint8Array = Buffer.alloc(0);
@@ -51,26 +51,26 @@ async function runTurn(isMeasured: boolean): Promise<void> {
     tail = bytes.subarray(Math.max(0, bytes.length - TOKEN.length + 1));
     const count = countOccurrences(bytes, TOKEN);
     if (count > 0) {
-      if (isMeasured && received === 0) firstTokenMs.push(now - started);
-      if (isMeasured && received > 0) tokenGapMs.push(now - lastTokenAt);
+      if (isMeasured && tokenCount === 0) firstTokenMs.push(now - started);
+      if (isMeasured && tokenCount > 0) tokenGapMs.push(now - lastTokenAt);
       lastTokenAt = now;
-      received += count;
+      tokenCount += count;
     }
     isDone ||= bytes.includes(DONE);
   }
   if (!isMeasured) return;
-  tokens += received;
-  if (!isDone || received === 0) failed++;
+  tokens += tokenCount;
+  if (!isDone || tokenCount === 0) failed++;
 }
 
 async function runTurns(turns: number, isMeasured: boolean): Promise<void> {
   let remaining = turns;
   const startIntervalMs = (options.rampMs ?? 0) / options.callers;
-  const caller = async (_: unknown, n: number) => {
+  const runCaller = async (_: unknown, n: number) => {
     if (startIntervalMs > 0) await sleep(n * startIntervalMs);
     while (remaining-- > 0) await runTurn(isMeasured);
   };
-  await Promise.all(Array.from({ length: options.callers }, caller));
+  await Promise.all(Array.from({ length: options.callers }, runCaller));
 }
 
 await runTurns(options.warmUpTurns, false);

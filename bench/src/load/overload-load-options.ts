@@ -30,8 +30,8 @@ export type OverloadResult = {
    */
   failures: Record<string, number>;
   /**
-   * Counts only the chats sent after the overload: the seconds from the overload's end until the last refused or failed one ended; 0 if all were
-   * completed.
+   * Seconds from the end of the overload until the last refused or failed chat ended. Includes only the chats sent after the overload; 0 if all
+   * of these were completed.
    */
   secondsUntilRecovered: number;
 };

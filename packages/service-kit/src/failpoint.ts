@@ -22,7 +22,7 @@ export function armFailpoints(list: string | undefined): void {
   }
 }
 
-const RPC = /^parley\.(\w+)\.v\d+\.\w+\//;
+const RPC_PREFIX = /^parley\.(\w+)\.v\d+\.\w+\//;
 
 /**
  * Fails if a test has armed this failpoint, and does nothing otherwise. With a `side`, `place` is an RPC's full name: the failpoints of
@@ -30,7 +30,7 @@ const RPC = /^parley\.(\w+)\.v\d+\.\w+\//;
  */
 export function failpoint(place: string, side?: "before" | "after"): void {
   if (armed.size === 0) return;
-  const failure = armed.get(side === undefined ? place : `${place.replace(RPC, "$1.")}.${side}`);
+  const failure = armed.get(side === undefined ? place : `${place.replace(RPC_PREFIX, "$1.")}.${side}`);
   if (failure === undefined) return;
   failure.hits++;
   if (failure.action === "kill" && failure.hits >= failure.argument) process.kill(process.pid, "SIGKILL");

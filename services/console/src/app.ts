@@ -1,7 +1,7 @@
 import cookie from "@fastify/cookie";
 import { type Logger, MAX_UPLOAD_WAIT_MS } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import { LIMITS_MS } from "./calls/admin-calls.client.ts";
+import { CALL_TIMEOUTS_MS } from "./calls/admin-calls.client.ts";
 import { type CallDeps, callRoutes } from "./calls/calls.route.ts";
 import { type OwnerApiDeps, ownerApiRoutes } from "./calls/owner-api.route.ts";
 import { type PlaygroundDeps, playgroundRoutes } from "./calls/playground.route.ts";
@@ -30,10 +30,10 @@ const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
  * The server closes a connection that has no traffic for this long during a request. The longest legitimate pause is the wait for AddSource or
  * EraseSession.
  */
-const IDLE_CONNECTION_TIMEOUT_MS = LIMITS_MS.slowCall + 5_000;
+const IDLE_CONNECTION_TIMEOUT_MS = CALL_TIMEOUTS_MS.slowCall + 5_000;
 /** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** Fits the session's three cookies beside those of other applications on the same host. */
+/** Leaves room for the cookies of a sign-in session and of other applications on the same host. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /** Builds the console's HTTP server without listening. */

@@ -120,7 +120,7 @@ export async function start(
     lifecycle,
   );
 
-  // Starts before the gRPC server, so that at shutdown the gRPC server closes first, and drains its calls while an aborted deletion ends.
+  // The task starts before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the task.
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);

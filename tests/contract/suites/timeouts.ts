@@ -9,14 +9,14 @@ import { createApi } from "../support/api.ts";
 import { type ContractSystem, readTranscript } from "../support/contract-system.ts";
 
 /** Results of slow scenarios. The scenarios start with the system; their tests run after most other suites. */
-export type Timeouts = {
+export type TimeoutScenarios = {
   heartbeat: Promise<{ silenceMs: number; lastEvent: string }>;
   doctorSilence: Promise<{ silenceMs: number; commentCount: number }>;
   slowBody: Promise<{ closedAfterMs: number }>;
   killedEdge: Promise<{ status: unknown; afterMs: number }>;
 };
 
-export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
+export async function startTimeoutScenarios(system: ContractSystem): Promise<TimeoutScenarios> {
   // Reads this stream's first event before the suites start. They keep the process busy, so that it would record the start of the silence too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
@@ -30,28 +30,28 @@ export async function startTimeouts(system: ContractSystem): Promise<Timeouts> {
   return scenarios;
 }
 
-export function timeoutsSuite(timeouts: () => Timeouts): void {
+export function timeoutsSuite(scenarios: () => TimeoutScenarios): void {
   test("a silent stream gets a heartbeat comment after 15 s [D21/1]", async () => {
-    const { silenceMs, lastEvent } = await timeouts().heartbeat;
+    const { silenceMs, lastEvent } = await scenarios().heartbeat;
     expect(silenceMs).toBeGreaterThan(14_500);
     expect(silenceMs).toBeLessThan(17_000);
     expect(lastEvent).toBe("done");
   });
 
   test("the doctor sends no heartbeat comment during a requested silence of 20 s [D41/2]", async () => {
-    const { silenceMs, commentCount } = await timeouts().doctorSilence;
+    const { silenceMs, commentCount } = await scenarios().doctorSilence;
     expect(silenceMs).toBeGreaterThan(16_000);
     expect(commentCount).toBe(0);
   });
 
   test("a connection whose request body arrives at one byte a second is closed at the request timeout [H/7]", async () => {
-    const { closedAfterMs } = await timeouts().slowBody;
+    const { closedAfterMs } = await scenarios().slowBody;
     expect(closedAfterMs).toBeGreaterThan(29_000);
     expect(closedAfterMs).toBeLessThan(34_000);
   });
 
   test("the turn of a killed edge is closed as interrupted within 60 s [D17/2]", async () => {
-    const { status, afterMs } = await timeouts().killedEdge;
+    const { status, afterMs } = await scenarios().killedEdge;
     expect(status).toBe("interrupted");
     expect(afterMs).toBeLessThan(60_000);
   });

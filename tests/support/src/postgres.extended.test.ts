@@ -10,7 +10,7 @@ async function readDataDir(url: string): Promise<string> {
 }
 
 /** Starts a process that runs `code` and then calls startTestPostgres. */
-async function startServerInProcess(code = "") {
+async function startServerInChildProcess(code = "") {
   const script = `
     import { startTestPostgres } from ${JSON.stringify(new URL("postgres.ts", import.meta.url).href)};
     ${code}
@@ -35,7 +35,7 @@ describe("startTestPostgres", () => {
   });
 
   it("stops the server that a killed process left running, and removes its data", async () => {
-    const killed = await startServerInProcess();
+    const killed = await startServerInChildProcess();
     await killed.starter.kill9();
     expect(existsSync(killed.dataDir)).toBe(true);
     const server = await startTestPostgres();
@@ -45,7 +45,7 @@ describe("startTestPostgres", () => {
   });
 
   it("stops the server and removes its data when the process exits", async () => {
-    const { starter, url, dataDir } = await startServerInProcess("process.on('SIGTERM', () => process.exit());");
+    const { starter, url, dataDir } = await startServerInChildProcess("process.on('SIGTERM', () => process.exit());");
     await starter.stop();
     expect(existsSync(dataDir)).toBe(false);
     await expect(query(url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");

@@ -1,4 +1,4 @@
-{{/* The name of the Secret with all passwords, tokens and keys. In a trial, the setup Job creates the Secret. */}}
+{{/* The name of the Secret with all passwords, tokens and keys. In a trial, the setup Job creates the Secret if it is missing. */}}
 {{- define "parley.secretName" -}}
 {{ default (ternary (printf "%s-trial" (include "parley.fullname" .)) "" .Values.trial.enabled) .Values.existingSecret }}
 {{- end -}}
@@ -12,11 +12,11 @@
 {{- if and .Values.trial.enabled (not .Values.database.host) }}true{{ end -}}
 {{- end -}}
 
-{{/* The identity provider as JSON. A trial without one names an issuer that cannot exist, so no access token is valid. */}}
+{{/* The identity provider as JSON. If a trial has no identity provider, the issuer cannot exist, so no access token is valid. */}}
 {{- define "parley.sso" -}}
-{{- $none := dict "issuer" "https://trial.invalid/" "audience" "parley" "jwksUrl" "https://trial.invalid/jwks.json" -}}
+{{- $noProvider := dict "issuer" "https://trial.invalid/" "audience" "parley" "jwksUrl" "https://trial.invalid/jwks.json" -}}
 {{- if and .Values.trial.enabled (not .Values.sso.issuer) -}}
-{{ mergeOverwrite (deepCopy .Values.sso) $none | toJson }}
+{{ mergeOverwrite (deepCopy .Values.sso) $noProvider | toJson }}
 {{- else -}}
 {{ .Values.sso | toJson }}
 {{- end -}}
@@ -65,7 +65,9 @@ template:
           - { name: setup, mountPath: /setup, readOnly: true }
 {{- end -}}
 
-{{/* "parley.networkPolicy" includes ingress rules from "parley.<name>.from" and egress rules from "parley.<name>.to". An empty text adds none. */}}
+{{/*
+"parley.networkPolicy" includes ingress rules from "parley.<name>.from" and egress rules from "parley.<name>.to". An empty template adds no rules.
+*/}}
 {{- define "parley.trial-postgres.from" -}}
 {{ include "parley.fromCallers" (dict "root" .root "callers" (list "conversation" "quota" "llm-proxy" "migrations") "port" "postgres") }}
 {{- end -}}

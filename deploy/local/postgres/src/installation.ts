@@ -41,7 +41,7 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   };
 }
 
-/** Returns the directory in SHARED_DIR that replaces `dataDir` if this process runs as root. */
+/** Returns the directory in SHARED_DIR that replaces `dataDir` if this process runs as root and `dataDir` has no ordinary user's data. */
 export function dataDirForRoot(dataDir: string): string {
   return join(SHARED_DIR, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }

@@ -41,7 +41,7 @@ describe("the shop", () => {
     expect(text).toContain('href="/delivery?theme=dark&amp;position=bottom-left&amp;lang=ar&amp;dir=rtl"');
   });
 
-  it("ignores an invalid choice", async () => {
+  it("uses the defaults instead of invalid settings", async () => {
     expect((await get("/?theme=%22%3E%3Cscript%3E&dir=x")).text).toBe((await get("/")).text);
   });
 
@@ -85,7 +85,7 @@ describe("the shop", () => {
 });
 
 describe("settings", () => {
-  it("default to the first options, which need no attribute and no query parameter", () => {
+  it("default to each setting's first option, which needs no attribute and no query parameter", () => {
     expect(readSettings(new URLSearchParams())).toEqual(DEFAULTS);
     expect(widgetAttributes(DEFAULTS)).toEqual({});
     expect(settingsQuery(DEFAULTS)).toBe("");

@@ -46,9 +46,9 @@ type QueuedJob = {
 };
 
 /**
- * Matches and checks patterns in threads, so that slow patterns and texts delay neither the event loop nor other workspaces. Each workspace
- * runs one job at a time and has a limited share of a thread's time. A job that exceeds a limit is refused. If a match job is refused, the
- * caller must treat its text as unmoderated and not show it.
+ * Matches and checks patterns in threads, so that slow jobs delay neither the event loop nor other workspaces. Each workspace runs one job at a
+ * time and has a limited share of a thread's time. A job that exceeds a limit is refused. If a match job is refused, the caller must not show
+ * the job's text, because it is unmoderated.
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
@@ -85,7 +85,7 @@ export class PatternThreadPool {
     return match;
   }
 
-  /** Returns the indexes of all patterns that match a complete text. Fails as `match` does. */
+  /** Returns the indexes of all patterns that match the job's text. Fails as `match` does. */
   async matchAll(workspaceId: string, job: Omit<MatchAllJob, "kind">): Promise<readonly number[]> {
     const answer = await this.#enqueue(workspaceId, { kind: "matchAll", ...job });
     if (answer.kind !== "matchedAll") throw new Error(`a pattern cannot be used: ${describeAnswer(answer)}`);
@@ -141,7 +141,7 @@ export class PatternThreadPool {
         continue;
       }
       const thread = this.#findIdleThread();
-      // The next thread that becomes free dispatches again.
+      // When a thread becomes free, #dispatch runs again.
       if (thread === undefined) return;
       const [queuedJob, ...others] = queue;
       this.#queues.delete(workspaceId);
@@ -156,7 +156,7 @@ export class PatternThreadPool {
     return [...this.#threads].some(({ running }) => running?.workspaceId === workspaceId);
   }
 
-  /** Undefined if all are busy or starting. Starts missing threads. */
+  /** Returns undefined if all threads are busy or starting. Starts missing threads. */
   #findIdleThread(): Thread | undefined {
     while (this.#threads.size < THREAD_COUNT) this.#startThread();
     return [...this.#threads].find(({ isReady, running }) => isReady && running === undefined);
@@ -231,7 +231,7 @@ export class PatternThreadPool {
   }
 
   #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
-    // A matchAll job tries an owner's text, so it counts as a check.
+    // `check` counts the jobs of owners. A matchAll job matches a text that an owner enters.
     const kind = job.kind === "match" ? "match" : "check";
     this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
   }

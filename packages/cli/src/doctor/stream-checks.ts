@@ -7,15 +7,15 @@ const MIN_SENT_GAP_MS = 50;
 /** Events that arrive less than this far apart count as having arrived together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
-/** If more than this share of the pairs arrived together, the check fails. */
+/** If more than this share of the pairs (see Pace) arrived together, the check fails. */
 const FAILING_SHARE = 1 / 2;
-/** If more than this share of the pairs arrived together, the check warns. */
+/** If more than this share of the pairs (see Pace) arrived together, the check warns. */
 const WARNING_SHARE = 1 / 5;
 
 export type Pace = {
   /** Pairs of consecutive events that were sent at least MIN_SENT_GAP_MS apart. */
   pairs: number;
-  /** Those of the pairs that arrived together. */
+  /** The pairs whose events arrived together. */
   together: number;
   /** The difference between the largest and the smallest delay of an event. */
   delaySpreadMs: number;
@@ -52,7 +52,7 @@ export function checkBuffering(run: PacedRun): Finding {
     const problem = `${batched}, and their delays differed by up to ${seconds} s`;
     return fail("buffering", `${problem}: a proxy buffers them`, { cause: "buffering" });
   }
-  // If the stream was cut off after all events, in the silence that should follow them, checkSilence reports it.
+  // If the stream was cut off in the silence after the last tick, checkSilence reports the failure.
   if (run.done === undefined && (run.ticks.length < TICKS || run.silenceMs === 0))
     return fail("buffering", describeCut(run), { cause: "timeout" });
   if (together > pairs * WARNING_SHARE) return warn("buffering", batched, { cause: "buffering" });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 
-const ALTERNATE_ON = "\u001b[?1049h\u001b[?25l";
-const ALTERNATE_OFF = "\u001b[?25h\u001b[?1049l";
+const ENTER_ALTERNATE_SCREEN = "\u001b[?1049h\u001b[?25l";
+const LEAVE_ALTERNATE_SCREEN = "\u001b[?25h\u001b[?1049l";
 // Synchronized update: terminals that support it show everything between BEGIN_UPDATE and END_UPDATE in one step.
 const BEGIN_UPDATE = "\u001b[?2026h\u001b[H";
 const END_UPDATE = "\u001b[J\u001b[?2026l";
@@ -31,7 +31,7 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
   if (isKeyboard) stdin.setRawMode(true).resume().on("data", onKey);
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.once(signal, stop);
-  stdout.write(ALTERNATE_ON);
+  stdout.write(ENTER_ALTERNATE_SCREEN);
   let resizeListener: (() => void) | undefined;
   return {
     size: () => ({ width: stdout.columns || 80, height: stdout.rows || 24 }),
@@ -47,7 +47,7 @@ export function openScreen(stdout: WriteStream, stdin: ReadStream | undefined): 
       if (resizeListener) stdout.off("resize", resizeListener);
       for (const signal of signals) process.off(signal, stop);
       if (isKeyboard) stdin.off("data", onKey).setRawMode(false).pause();
-      stdout.write(ALTERNATE_OFF);
+      stdout.write(LEAVE_ALTERNATE_SCREEN);
     },
   };
 }

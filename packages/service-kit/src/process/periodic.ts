@@ -12,9 +12,9 @@ export type PeriodicTask = {
 };
 
 /**
- * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process stops, all
- * runs are aborted at once. Start tasks before the gRPC server listens, so that the lifecycle first closes the server, and waits for the aborted
- * runs after that.
+ * Runs a task immediately, and again after each pause, until the process stops. Logs a failed run and continues. When the process stops, the
+ * runs of all tasks are aborted immediately. Start tasks before the gRPC server listens, because the lifecycle closes in reverse order: it first
+ * closes the server, then waits for the aborted runs.
  */
 export function runPeriodically(
   { name, intervalMs, run }: PeriodicTask,

@@ -21,7 +21,7 @@ function usePeriod(): Period {
 export function Questions() {
   const { workspace_id: workspaceId } = useSession();
   const period = usePeriod();
-  // Starts before the list of bots is loaded, so that both calls are in one batch.
+  // Starts the query before the list of bots is loaded, so that one batch contains both calls.
   useQuery(unansweredQuery(workspaceId, useBotSlug(), DAYS_OF_PERIOD[period]));
   return (
     <BotScreen
@@ -55,7 +55,7 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
 }
 
 /** Returns the text for an empty list. A partial list is based on the latest answers only. */
-function describeNone({ hasKnowledge, partial }: ListUnansweredResponse): string {
+function describeEmptyList({ hasKnowledge, partial }: ListUnansweredResponse): string {
   if (partial) return "None was found among the latest answers. Older ones were not searched.";
   return hasKnowledge
     ? "In this period a passage was found for every question, and no answer was rated bad."
@@ -69,7 +69,7 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
     <>
       {questions.length === 0 && (
         <Empty icon="check" title="No unanswered question">
-          {describeNone(response)}
+          {describeEmptyList(response)}
         </Empty>
       )}
       {questions.length > 0 && (
@@ -101,7 +101,7 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
   if (partial)
     parts.push(
-      `The period has too many answers without a passage or rated bad: ${repliesRead.toLocaleString()} were searched, the latest first.`,
+      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total.`,
     );
   return parts.join(" ");
 }

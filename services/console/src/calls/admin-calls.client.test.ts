@@ -3,9 +3,9 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { MAX_UPLOAD_WAIT_MS } from "@parley/service-kit";
 import { expect, onTestFinished, test } from "vitest";
-import { type AdminCall, LIMITS_MS as CONSOLE_LIMITS_MS, createAdminCalls } from "./admin-calls.client.ts";
+import { type AdminCall, CALL_TIMEOUTS_MS, createAdminCalls } from "./admin-calls.client.ts";
 
-const LIMITS_MS = { call: 200, slowCall: 20_000, stream: 20_000 };
+const TEST_TIMEOUTS_MS = { call: 200, slowCall: 20_000, stream: 20_000 };
 const BOTS = "parley.conversation.v1.BotAdminService/ListBots";
 const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
 const ERASE_SESSION = "parley.conversation.v1.SessionAdminService/EraseSession";
@@ -21,7 +21,7 @@ async function startService(listener: RequestListener) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const counted: [string, number][] = [];
   const onResponse = (method: string, status: number) => counted.push([method, status]);
-  const { call } = createAdminCalls({ conversation: url, quota: url }, onResponse, LIMITS_MS);
+  const { call } = createAdminCalls({ conversation: url, quota: url }, onResponse, TEST_TIMEOUTS_MS);
   const callMethod = (method: string) => {
     const { signal } = new AbortController();
     const contentType = "application/json";
@@ -49,7 +49,7 @@ test("counts a call once, as 503, if the connection breaks during the response",
 
 test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls", async (method) => {
   const { callMethod, counted } = await startService(({ url }, response) => {
-    if (url === `/${method}`) setTimeout(() => response.end("{}"), 3 * LIMITS_MS.call);
+    if (url === `/${method}`) setTimeout(() => response.end("{}"), 3 * TEST_TIMEOUTS_MS.call);
   });
   await Promise.all([callMethod(BOTS), callMethod(method)]);
   expect(counted).toEqual([
@@ -61,5 +61,5 @@ test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls
 test("the proxy timeout in the ingress guide is longer than the longest upload wait plus the longest call", async () => {
   const guide = await readFile(new URL("../../../../docs/install/ingress.md", import.meta.url), "utf8");
   const [, seconds] = /## The console\n.*?proxy_read_timeout (\d+)s;/s.exec(guide) ?? [];
-  expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CONSOLE_LIMITS_MS.slowCall);
+  expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CALL_TIMEOUTS_MS.slowCall);
 });

@@ -31,7 +31,7 @@ export type AdminCalls = {
 };
 
 /** How long the client waits for each kind of call. */
-export const LIMITS_MS = {
+export const CALL_TIMEOUTS_MS = {
   /** Longer than every unary call except AddSource and EraseSession. */
   call: 60_000,
   /**
@@ -53,7 +53,7 @@ const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not
 export function createAdminCalls(
   urls: Readonly<Record<AdminService, string>>,
   onResponse: (method: string, status: number) => void,
-  limitsMs = LIMITS_MS,
+  callTimeoutsMs = CALL_TIMEOUTS_MS,
 ): AdminCalls {
   const send = async <Body>(
     { service, method, contentType, body, authorization, signal }: AdminCall,
@@ -85,10 +85,10 @@ export function createAdminCalls(
   };
   return {
     call: (call) => {
-      const timeoutMs = SLOW_CALLS.has(call.method) ? limitsMs.slowCall : limitsMs.call;
+      const timeoutMs = SLOW_CALLS.has(call.method) ? callTimeoutsMs.slowCall : callTimeoutsMs.call;
       return send(call, timeoutMs, async (response) => Buffer.from(await response.arrayBuffer()));
     },
-    stream: (call) => send(call, limitsMs.stream, async ({ body }) => Readable.fromWeb(body as ReadableStream)),
+    stream: (call) => send(call, callTimeoutsMs.stream, async ({ body }) => Readable.fromWeb(body as ReadableStream)),
   };
 }
 

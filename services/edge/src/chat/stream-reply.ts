@@ -10,8 +10,8 @@ type Resume = ResumeHeaders & {
 };
 
 /**
- * Streams the reply to a message. With an idempotency key, a repeated request reads the reply of the first. Throws an HttpError if it fails
- * before the stream is open.
+ * Streams the reply to a message. If a request repeats an idempotency key, streams the reply to the first request with the key. Throws an
+ * HttpError if it fails before the stream is open.
  */
 export async function streamReply(
   deps: KeyedStreamDeps,

@@ -15,12 +15,12 @@ export type FillCallLogDeps = {
   retentionDays: number;
 };
 
-/** Adds a call log row for each turn of the request that does not have a row yet. */
+/** Adds the missing call log rows of the request's turns. */
 export async function handleFillCallLog(
   { database, settings, metrics, retentionDays }: FillCallLogDeps,
   { turns }: FillCallLogRequest,
 ): Promise<MessageInitShape<typeof FillCallLogResponseSchema>> {
-  if (turns.length > MAX_TURNS) throw invalidArgument(`a call must have at most ${MAX_TURNS} turns`);
+  if (turns.length > MAX_TURNS) throw invalidArgument(`a request must have at most ${MAX_TURNS} turns`);
   const { providers } = settings();
   const toCall = (turn: CompletedTurn): CompletedCall => {
     const { workspaceId, turnId, model, tokensIn, tokensOut, firstTokenMs, latencyMs, closedAt } = turn;

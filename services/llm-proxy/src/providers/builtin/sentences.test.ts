@@ -45,7 +45,7 @@ test("a blank text has no sentences", () => {
   expect(splitSentences(" \n\n\t")).toEqual([]);
 });
 
-test("joinSentences adds a semicolon to a sentence without final punctuation, except to the last", () => {
+test("joinSentences adds a semicolon to a sentence without final punctuation, except to the last sentence", () => {
   expect(joinSentences(["There are two:", "Free", "Pro", "That is all.", "Really"])).toBe(
     "There are two: Free; Pro; That is all. Really",
   );

@@ -95,7 +95,7 @@ describe("a reply that another edge runs", () => {
     expect([response.status, await response.json()]).toEqual([400, { error: "invalid_last_event_id" }]);
   });
 
-  test("is stopped by a request to this edge", async () => {
+  test("is stopped by a request to an edge that does not run it", async () => {
     const message = newMessage();
     const opener = await open(edgeAt(0), message);
     const response = await stop(edgeAt(1), message);
@@ -182,7 +182,7 @@ describe("the port between edges", () => {
     expect(await opener.end).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
   });
 
-  test("finds a turn only for its workspace, its edge and its id", async () => {
+  test("finds a turn only with the turn's workspace, edge and id", async () => {
     const { turnId, edgeId, lease, other, opener } = await startReply();
     const stranger = await createTenant(system.admin, { plan: "scale" });
     const own = { edgeId, workspaceId: tenant.workspaceId, turnId, offset: 0 };
@@ -209,7 +209,7 @@ describe("the port between edges", () => {
 });
 
 describe("a reply without readers", () => {
-  test("completes and is counted", async () => {
+  test("completes and can be read later", async () => {
     const message = newMessage();
     await readCharacters(edgeAt(0), message, 3);
     await expect.poll(() => statusOf(message), { timeout: WAIT_MS }).toBe("done");

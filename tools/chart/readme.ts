@@ -15,7 +15,7 @@ function valuesTable(valuesYaml: string): string {
 
 function rowsOf(map: YAMLMap, prefix: string): string[] {
   return (map.items as Pair[]).flatMap((pair, index) => {
-    if (!isScalar(pair.key)) throw new Error(`values.yaml: a key below ${prefix || "the top level"} is not a scalar`);
+    if (!isScalar(pair.key)) throw new Error(`values.yaml: a key of ${prefix || "the top level"} is not a scalar`);
     const name = `${prefix}${String(pair.key.value)}`;
     // The parser attaches the comment above a map's first key to the map.
     const comment = pair.key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? "";

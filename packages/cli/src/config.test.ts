@@ -29,7 +29,7 @@ describe("readConfig", () => {
     expect(readConfig(values, "/").replicaUrls).toEqual({ quota: "http://quota", llm: "http://all" });
   });
 
-  it("reads the first token of ADMIN_TOKEN_FILE, and reports a missing file", async () => {
+  it("prefers the first token of ADMIN_TOKEN_FILE to ADMIN_TOKEN, and reports a missing file", async () => {
     const file = join(await mkdtemp(join(tmpdir(), "parley-config-")), "ADMIN_TOKEN");
     await writeFile(file, "new\nold\n");
     expect(readConfig({ ADMIN_TOKEN_FILE: file, ADMIN_TOKEN: "other" }, "/").adminToken).toBe("new");

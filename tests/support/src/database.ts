@@ -42,7 +42,7 @@ export async function createDatabase(
   };
 }
 
-/** Runs SQL on a new connection and returns the rows of its last statement. SQL with values must be a single statement. */
+/** Runs SQL on a new connection and returns the rows of the last statement. SQL with values must be a single statement. */
 export async function queryRows<T extends object>(url: string, sql: string, values: unknown[] = []): Promise<T[]> {
   const client = new Client({ connectionString: url });
   // Some tests kill the server. Without a listener, a connection lost between queries would end this process.

@@ -9,7 +9,7 @@ export function trackGroup(pid: number): void {
 }
 
 /** Kills the remaining processes of a group whose first process has exited, and removes the group. */
-export function releaseGroup(pid: number): void {
+export function killAndUntrackGroup(pid: number): void {
   killGroup(pid);
   groups.delete(pid);
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scrubbedEnv } from "./environment.ts";
-import { releaseGroup, trackGroup } from "./leftovers.ts";
+import { killAndUntrackGroup, trackGroup } from "./leftovers.ts";
 
 /** Node.js options that run a TypeScript file: `startProcess({ command: process.execPath, args: [...nodeFlags, file] })`. */
 export const nodeFlags = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
@@ -66,7 +66,7 @@ export async function startProcess(options: ProcessOptions): Promise<RunningProc
     });
   }
   const isRunning = () => child.exitCode === null && child.signalCode === null;
-  child.once("exit", () => releaseGroup(pid));
+  child.once("exit", () => killAndUntrackGroup(pid));
   const exited = once(child, "close").then((): ProcessExit => ({ code: child.exitCode, signal: child.signalCode }));
 
   async function waitReady(): Promise<RegExpMatchArray | undefined> {

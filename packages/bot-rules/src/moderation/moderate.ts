@@ -2,7 +2,7 @@ import { normalise } from "./normalise.ts";
 import type { Pattern, Verdict } from "./pattern.ts";
 import type { PatternThreadPool } from "./pattern-thread-pool.ts";
 
-/** A bot's patterns for visitors' messages, in order of precedence. `json` is for the thread pool. */
+/** A bot's patterns for visitors' messages, in order of precedence. `json` is the result of `serializePatterns`. */
 export type MessagePatterns = { list: readonly Pattern[]; json: string };
 
 /** Prepares a bot's patterns for `moderateMessage`, so that their JSON is not built for every message. */
@@ -29,7 +29,7 @@ export async function findMatchingPatterns<P extends Pick<Pattern, "pattern">>(
 
 /**
  * Returns the verdict of the first pattern that matches a visitor's message; undefined if none does. Throws ServiceError
- * `moderation_overloaded` if the message could not be matched in time.
+ * `moderation_overloaded` if the match job exceeds a limit or its thread fails.
  */
 export async function moderateMessage(
   threads: Pick<PatternThreadPool, "match">,

@@ -33,7 +33,7 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
       `description must explain the tool to the model in at most ${MAX_DESCRIPTION_CHARACTERS} characters`,
     );
   if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
-  requireLength(url);
+  requireUrlLength(url);
   requireUrlTemplate(url);
   const { schema } = parseParameters(parameters);
   const names = findPlaceholders(url);
@@ -44,14 +44,14 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
 
 /** `only` names the tools to offer to the model; empty for all. */
 export function requireMcpServer({ url, only }: McpServerDefinition): void {
-  requireLength(url);
+  requireUrlLength(url);
   requireWebUrl(url);
   const isInvalid = (name: string) => name === "" || name.length > MAX_MCP_TOOL_NAME_CHARACTERS || name.includes("\0");
   if (only.length > MAX_SELECTED_TOOLS || only.some(isInvalid))
     throw new Error(`only must be at most ${MAX_SELECTED_TOOLS} names of the server's tools`);
 }
 
-function requireLength(url: string): void {
+function requireUrlLength(url: string): void {
   if (url.length > MAX_URL_CHARACTERS) throw new Error(`url must have at most ${MAX_URL_CHARACTERS} characters`);
 }
 

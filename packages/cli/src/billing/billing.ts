@@ -14,7 +14,7 @@ export type Bill = {
   used: number;
   /** Messages of turns that are not settled yet. */
   held: number;
-  /** The part of `used` that the operator added or, if negative, removed. */
+  /** The sum of the operator's corrections of the month; `used` includes it. */
   adjusted: number;
   calls: number;
   tokens_in: number;
@@ -23,7 +23,7 @@ export type Bill = {
   cost: string;
   /** Calls that used tokens but have no price; `cost` excludes them. */
   unpriced_calls: number;
-  /** Calls without counts of the provider. Parley counted or estimated their tokens, or lost their row in the call log and restored it later. */
+  /** Calls for which the provider sent no token counts, or whose lost row Parley added to the call log later. */
   estimated_calls: number;
 };
 

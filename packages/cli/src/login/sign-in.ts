@@ -52,12 +52,12 @@ export async function signIn(
     const url = complete ?? plain;
     if (!/^https?:\/\//.test(url)) throw new CliError("the identity provider returned an invalid verification address");
     showPrompt({ url, code });
-    client[customFetch] = pollThroughFaults(() =>
+    client[customFetch] = createPollFetch(() =>
       notice(`a request to ${request.issuer} failed: trying again until the code expires …`),
     );
     const expiry = AbortSignal.timeout(device.expires_in * 1_000);
     const tokens = pollDeviceAuthorizationGrant(client, device, request.parameters, { signal: expiry });
-    return toLogin(request, await tokens.catch((error) => failPoll(error, expiry)));
+    return toLogin(request, await tokens.catch((error) => throwPollError(error, expiry)));
   } catch (error) {
     throw toCliError(error, request.issuer);
   }
@@ -67,7 +67,7 @@ export async function signIn(
  * Returns a fetch that turns a lost response or a server error into the error slow_down, so that polling continues at a longer interval until
  * the code expires (RFC 8628, section 3.5).
  */
-function pollThroughFaults(onFault: () => void): CustomFetch {
+function createPollFetch(onFault: () => void): CustomFetch {
   return async (url, options) => {
     const response = await fetchComplete(url, options).catch(() => undefined);
     if (response !== undefined && response.status < 500) return response;
@@ -84,7 +84,7 @@ async function fetchComplete(...[url, options]: Parameters<CustomFetch>): Promis
   return response;
 }
 
-function failPoll(cause: unknown, expiry: AbortSignal): never {
+function throwPollError(cause: unknown, expiry: AbortSignal): never {
   if (expiry.aborted) throw new CliError(MESSAGES.expired_token, { cause });
   if (cause instanceof ResponseBodyError && cause.error === "invalid_grant")
     throw new CliError("the identity provider no longer accepts the code: run parley login again", { cause });

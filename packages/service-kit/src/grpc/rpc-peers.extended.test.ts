@@ -6,7 +6,7 @@ const peers = useTestPeers();
 
 describe.each([
   ["multiplexed", true],
-  ["plain", false],
+  ["plain gRPC", false],
 ])("%s calls", (_, isMultiplexed) => {
   test("retries to an unavailable peer stay within the retry budget", async () => {
     let isUnavailable = true;

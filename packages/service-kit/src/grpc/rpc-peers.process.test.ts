@@ -17,7 +17,7 @@ test("calls between services do not use the HTTP proxy of the environment", asyn
 
 describe.each([
   ["multiplexed", true],
-  ["plain", false],
+  ["plain gRPC", false],
 ])("%s calls", (_, isMultiplexed) => {
   test("each concurrent call gets its own response", async () => {
     const { getUsage } = await peers().startClient(isMultiplexed, echo);

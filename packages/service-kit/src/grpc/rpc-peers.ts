@@ -30,7 +30,7 @@ export type PeerOptions = {
   multiplexesStreams?: boolean;
 };
 
-/** Retried even if the retry budget is spent, because a turn's outcome or a lease depends on them. */
+/** MultiplexClient retries these methods even if its retry budget is spent, because a turn's outcome or a lease depends on them. */
 const ALWAYS_RETRIED: ReadonlySet<string> = new Set([
   "/parley.conversation.v1.ConversationService/CloseTurn",
   "/parley.conversation.v1.ConversationService/RenewEdge",

@@ -18,7 +18,7 @@ export type EdgeResponse = { status: number; headers: IncomingHttpHeaders; body:
 /** Sends a request to the edge's owner API. Rejects if the edge does not answer. */
 export type CallEdge = (request: EdgeRequest) => Promise<EdgeResponse>;
 
-/** Lists the workspace's conversations. `query` is the query string of GET /api/conversations/, which the edge receives unchanged. */
+/** Lists the conversations of the caller's workspace. The edge receives `query`, the query string of GET /api/conversations/, unchanged. */
 export type ListConversations = (query: string, authorization: string, signal: AbortSignal) => Promise<AdminResponse>;
 
 export const CONVERSATIONS_PATH = "/api/conversations/";

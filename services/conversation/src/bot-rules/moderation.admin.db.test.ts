@@ -1,7 +1,7 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { ModerationAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countResultsOfConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -38,7 +38,7 @@ describe("moderation patterns", () => {
       [bot.workspaceId, bot.id],
     );
     const add = (n: number) => system.ops(ModerationAdminService).addPattern({ ...botFields(bot), pattern: `c${n}` });
-    expect(await countConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
+    expect(await countResultsOfConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
       ok: 1,
       too_many_patterns: 19,
     });
@@ -49,7 +49,7 @@ describe("moderation patterns", () => {
     const moderation = system.ops(ModerationAdminService);
     for (let n = 1; n <= 12; n++) await moderation.addPattern({ ...botFields(bot), pattern: largePattern(n) });
     const add = (n: number) => moderation.addPattern({ ...botFields(bot), pattern: largePattern(100 + n) });
-    expect(await countConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
+    expect(await countResultsOfConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
       ok: 1,
       patterns_too_large: 19,
     });

@@ -3,7 +3,7 @@ import { ToolAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
 import { createBotConfigCache } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countResultsOfConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -91,7 +91,7 @@ describe("tools", () => {
     const bot = await createBot(system.database);
     const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 19; number++) await put(`t${number}`);
-    expect(await countConcurrentInserts(system.admin, "conversation.tools", (n) => put(`c${n}`))).toEqual({
+    expect(await countResultsOfConcurrentInserts(system.admin, "conversation.tools", (n) => put(`c${n}`))).toEqual({
       ok: 1,
       too_many_tools: 19,
     });

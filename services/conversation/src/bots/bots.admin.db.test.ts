@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "../testing/database.ts";
 import { startTestQuota } from "../testing/quota.ts";
 import { startTestService } from "../testing/service.ts";
-import { adminFailure, countConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countResultsOfConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
@@ -65,7 +65,7 @@ describe("bots", () => {
        SELECT 'nearly-full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 199) n`,
     );
     const create = (n: number) => system.ops(BotAdminService).createBot({ workspaceId: "nearly-full", slug: `c-${n}` });
-    expect(await countConcurrentInserts(system.admin, "conversation.bots", create)).toEqual({
+    expect(await countResultsOfConcurrentInserts(system.admin, "conversation.bots", create)).toEqual({
       ok: 1,
       too_many_bots: 19,
     });

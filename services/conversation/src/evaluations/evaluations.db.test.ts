@@ -6,7 +6,7 @@ import { WorkspaceConcurrencyLimiter } from "@parley/service-kit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
-import { adminFailure, countConcurrentInserts, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countResultsOfConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 import { createEvaluationAdmin } from "./evaluations.admin.ts";
 import { runEvaluation } from "./run-evaluation.service.ts";
@@ -107,7 +107,7 @@ test("concurrent calls add no cases beyond the limit", async () => {
     [bot.workspaceId, bot.id],
   );
   const add = (n: number) => addCase(bot, `Concurrent question ${n}`, "delivery.txt");
-  expect(await countConcurrentInserts(system.admin, "conversation.evaluation_cases", add)).toEqual({
+  expect(await countResultsOfConcurrentInserts(system.admin, "conversation.evaluation_cases", add)).toEqual({
     ok: 1,
     too_many_cases: 19,
   });

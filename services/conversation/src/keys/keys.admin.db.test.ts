@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { KeyAdminService } from "@parley/rpc/conversation";
 import { describe, expect, test } from "vitest";
-import { adminFailure, countConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
+import { adminFailure, countResultsOfConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
 describe("keys", () => {
-  test("are created with normalised domains and listed oldest first, and revoking one again returns the first revocation", async () => {
+  test("are created with normalised domains and listed oldest first, revoking one again returns the first revocation, and invalid calls are refused", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
     const { key } = await keys.createKey({
@@ -75,11 +75,11 @@ describe("keys", () => {
   test("are limited to 1,000 active ones per workspace; the list also contains the 1,000 that were revoked last", async () => {
     const keys = system.ops(KeyAdminService);
     const bot = await createBot(system.database);
-    const insert = (name: string, count: number, revokedAt: string) =>
+    const insert = (keyPrefix: string, count: number, revokedAtSql: string) =>
       system.admin.query(
         `INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, revoked_at)
-         SELECT $1, $3::text || n, $2, '{a.example}', ${revokedAt} FROM generate_series(1, $4::integer) n`,
-        [bot.workspaceId, bot.id, name, count],
+         SELECT $1, $3::text || n, $2, '{a.example}', ${revokedAtSql} FROM generate_series(1, $4::integer) n`,
+        [bot.workspaceId, bot.id, keyPrefix, count],
       );
     await insert(`r-${bot.id}-`, 1_001, "now() + n * interval '1 second'");
     await insert(`k-${bot.id}-`, 999, "NULL");
@@ -105,7 +105,7 @@ describe("keys", () => {
       [bot.workspaceId, bot.id],
     );
     const create = () => keys.createKey({ ...botFields(bot), domains: ["a.example"] });
-    expect(await countConcurrentInserts(system.admin, "conversation.api_keys", create)).toEqual({
+    expect(await countResultsOfConcurrentInserts(system.admin, "conversation.api_keys", create)).toEqual({
       ok: 1,
       too_many_keys: 19,
     });

@@ -7,7 +7,7 @@ import {
   type SemanticSearch,
   searchHybrid,
 } from "../knowledge/index.ts";
-import { passagesForPrompt } from "../turns/index.ts";
+import { selectPassagesForPrompt } from "../turns/index.ts";
 
 /** A workspace may search outside of turns for this share of the time. Each search may need an embedding, which the operator pays for. */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
@@ -54,7 +54,7 @@ export class QuestionSearch {
     const startedAtMs = performance.now();
     try {
       const { passages, semanticSearch } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);
-      return { passages, usedPassages: passagesForPrompt(passages), semanticSearch };
+      return { passages, usedPassages: selectPassagesForPrompt(passages), semanticSearch };
     } finally {
       const nowMs = performance.now();
       this.#limiter.charge(bot.workspaceId, nowMs - startedAtMs, nowMs);

@@ -86,7 +86,7 @@ export async function countClosedTurns({ opsUrl }: TestSystem, outcome: Outcome)
  * Makes 20 admin calls that insert into `table` at the same time. A trigger delays each insert by 0.5 s, so that the inserts overlap. Returns
  * how many calls had each result: `ok`, or Parley's error code.
  */
-export async function countConcurrentInserts(
+export async function countResultsOfConcurrentInserts(
   admin: Database,
   table: string,
   call: (n: number) => Promise<unknown>,

@@ -10,7 +10,7 @@ export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
 /** Returns as many passages as fit into a prompt. Expects the best first. */
-export function passagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
+export function selectPassagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
   return takeWithinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
 }
 

@@ -1,4 +1,4 @@
-export { passagesForPrompt } from "./budget.ts";
+export { selectPassagesForPrompt } from "./budget.ts";
 export {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,

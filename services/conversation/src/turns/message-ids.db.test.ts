@@ -152,21 +152,21 @@ describe("beside the previous release, message ids", () => {
     }
   });
 
-  test("rise in sessions from before the migration, and after the migration was reverted and applied again", async () => {
+  test("rise in sessions across the migration, its revert and its second application", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const revertedCount = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
-    const [before, between] = [randomUUID(), randomUUID()];
+    const [oldSession, newSession] = [randomUUID(), randomUUID()];
     await revertMigrations(target, revertedCount);
-    await openInPreviousRelease(before);
+    await openInPreviousRelease(oldSession);
     await migrate(target);
-    const first = await open(newTurn(bot, { sessionId: before }));
-    await open(newTurn(bot, { sessionId: between }));
+    const first = await open(newTurn(bot, { sessionId: oldSession }));
+    await open(newTurn(bot, { sessionId: newSession }));
     await revertMigrations(target, revertedCount);
-    for (const sessionId of [before, between]) await openInPreviousRelease(sessionId);
+    for (const sessionId of [oldSession, newSession]) await openInPreviousRelease(sessionId);
     await migrate(target);
-    for (const sessionId of [before, between]) await open(newTurn(bot, { sessionId }));
-    expectIds(await idsOf(before), 4);
-    expectIds(await idsOf(between), 3);
+    for (const sessionId of [oldSession, newSession]) await open(newTurn(bot, { sessionId }));
+    expectIds(await idsOf(oldSession), 4);
+    expectIds(await idsOf(newSession), 3);
     expect(first).toBeGreaterThan(2 ** 50);
   });
 

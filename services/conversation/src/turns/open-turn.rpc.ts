@@ -6,7 +6,7 @@ import { type BotConfig, botNotFound, type GetBotConfig } from "../bots/index.ts
 import { readPassages, type SemanticSearch, searchByWords, searchHybrid } from "../knowledge/index.ts";
 import type { TurnCounter } from "../metrics.ts";
 import { sessionNotFound } from "../sessions/index.ts";
-import { passagesForPrompt } from "./budget.ts";
+import { selectPassagesForPrompt } from "./budget.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
@@ -45,7 +45,7 @@ export async function handleOpenTurn(
   const searchStartedAt = performance.now();
   const knowledge = { workspaceId, botId, ...bot.knowledge };
   const found = blocked === undefined ? await searchHybrid(database, semanticSearch, knowledge, message) : undefined;
-  const passages = passagesForPrompt(found?.passages ?? []);
+  const passages = selectPassagesForPrompt(found?.passages ?? []);
   const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
   const turn = {
     ...request,

@@ -65,7 +65,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // The time of the round's tool calls counts as `tools`. Until the first text, all other time counts as `provider`.
+        // Moves the time of the round's tool calls to `tools`: before the first text from `provider`, later from `tokens`.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

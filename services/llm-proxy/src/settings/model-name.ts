@@ -1,4 +1,4 @@
-/** The parts of `<provider>:<model_name>`. The name may contain colons (`ollama:llama3.2:3b`). */
+/** The parts of a model name, `<provider>:<name>`. `name` may contain colons (`ollama:llama3.2:3b`). */
 export type ModelName = { provider: string; name: string };
 
 const MODEL = /^([a-z0-9][a-z0-9_-]{0,31}):([!-~]{1,200})$/;

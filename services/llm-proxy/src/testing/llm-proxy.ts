@@ -138,7 +138,7 @@ export async function startTestProxy(
   };
 }
 
-/** Throws after twenty seconds. */
+/** Polls until the value is expected, and returns it. Throws after twenty seconds. */
 export async function eventually<T>(poll: () => Promise<T> | T, isExpected: (value: T) => boolean): Promise<T> {
   const deadline = performance.now() + 20_000;
   for (;;) {
@@ -180,7 +180,10 @@ function open(client: LlmClient, options: GenerateOptions = {}) {
   return client.generate(request, { timeoutMs: 15_000, ...(options.signal && { signal: options.signal }) });
 }
 
-/** Throws unless the stream has one end, which is its last message, and a finish before it only if the generation is complete. */
+/**
+ * Throws unless the last message of the stream, and no other, is an `end`. Throws if a complete generation has no `finish`, or if another
+ * generation has a `finish`.
+ */
 async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {
   const texts: string[] = [];
   let end: GenerateEnd | undefined;
@@ -202,7 +205,7 @@ async function generate(client: LlmClient, options: GenerateOptions = {}): Promi
   }
   if (end === undefined) throw new Error("stream without an end");
   if (isFinished !== (end.status === GenerateStatus.COMPLETE))
-    throw new Error("only a complete generation has a finish");
+    throw new Error(`${GenerateStatus[end.status]} generation ${isFinished ? "with" : "without"} a finish`);
   return { texts, text: texts.join(""), end, toolCalls };
 }
 

@@ -66,7 +66,7 @@ export async function measureUnclosedMonth(database: Database): Promise<{ unclos
 export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
 
 /**
- * A month can be closed a day after its end by the database's clock, and a minute after its row was created. A Settle that began before the row
+ * By the database's clock, a month can be closed a day after its end and a minute after its row was created. A Settle that began before the row
  * existed has not locked it. After a minute such a Settle has ended, because the role's statement_timeout is 10 s.
  */
 const LOCK_MONTH = `

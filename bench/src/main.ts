@@ -48,7 +48,7 @@ program
   .description("Run Parley's benchmarks.")
   .argument("[names...]", `Select benchmarks (default: all): ${NAMES.join(", ")}.`)
   .option("--rounds <n>", "Set the number of rounds.", parseRounds, 5)
-  .option("--profile", "Save a CPU profile of each service (turn-cost).")
+  .option("--profile", "Save each service's CPU profile (turn-cost only).")
   .option("--quick", "Check that every benchmark works, without saving results.")
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {
     const unknown = names.filter((name) => !NAMES.includes(name));
@@ -71,7 +71,7 @@ program
     print(results);
   });
 
-/** Refuses 0: without a round, every median would be 0, and every upper bound would be met. */
+/** Refuses 0: without a round, every median would be 0 and would meet every goal of the form `≤ n`. */
 function parseRounds(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a whole number above 0.");

@@ -3,14 +3,15 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError, systemCode } from "./errors.ts";
 
-/** Created by the first start, and stored in a file in DATA_DIR that only its owner can read. */
+/** Created by the first start, and stored in DATA_DIR in a file that only its owner can read. */
 export type Secrets = {
   adminToken: string;
   internalToken: string;
   /** Encrypts the session cookies of the console. */
   sessionSecret: string;
-  /** The password of the embedded database's superuser. The next three are those of the services' roles. */
+  /** The password of the embedded database's superuser. */
   databasePassword: string;
+  /** The passwords of the three services' database roles. */
   conversationPassword: string;
   quotaPassword: string;
   llmPassword: string;

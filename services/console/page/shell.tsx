@@ -157,7 +157,7 @@ function UserMenu() {
           <span>{user}</span>
           <small>{role === "viewer" ? `Viewer · ${workspace_id}` : workspace_id}</small>
         </span>
-        <Icon name="chevron" />
+        <Icon name="chevronDown" />
       </Menu.Trigger>
       <Menu.Content className="menu" side="top" align="start" sideOffset={6}>
         <Menu.Label>Theme</Menu.Label>

@@ -43,7 +43,7 @@ const CODES = [
 ] as const;
 
 describe("selectNotice", () => {
-  it.each(CODES)("returns for %s the text %s, with canRetry %s", (code, key, canRetry) => {
+  it.each(CODES)("returns for %s the text key %s, with canRetry %s", (code, key, canRetry) => {
     expect(selectNotice(code)).toEqual({ key, canRetry });
     expect(ENGLISH[key]).not.toContain("_");
   });

@@ -14,7 +14,7 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
     <div className="screen wide">
       <nav aria-label="Breadcrumb" className="breadcrumb">
         <Link to="/bots">Bots</Link>
-        <Icon name="right" />
+        <Icon name="chevronRight" />
         <span aria-current="page">{name}</span>
       </nav>
       <PageHeader title={name}>

@@ -28,8 +28,8 @@ export function MutationForm(props: MutationFormProps) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     focused.current = document.activeElement as HTMLElement | null;
-    // If this component has unmounted, TanStack Query skips the callbacks of `mutate`, but not those of useMutation, which could close another
-    // dialog that the owner has opened since.
+    // If this component has unmounted, TanStack Query skips the callbacks of `mutate`. It would still run callbacks of useMutation, and they
+    // could close another dialog that the owner has opened since.
     mutation.mutate(undefined, { onSuccess: onClose });
   };
   return (

@@ -47,7 +47,7 @@ export function Bots() {
                   <small>{slug}</small>
                   <small className="muted">{model || "Default model"}</small>
                 </span>
-                <Icon name="right" />
+                <Icon name="chevronRight" />
               </Link>
             </li>
           ))}

@@ -38,7 +38,7 @@ export function Conversation() {
     <div className="screen">
       <nav aria-label="Breadcrumb" className="breadcrumb">
         <Link to="/conversations">Conversations</Link>
-        <Icon name="right" />
+        <Icon name="chevronRight" />
         <span aria-current="page">{session?.visitorId || "Unnamed visitor"}</span>
       </nav>
       <PageHeader

@@ -104,7 +104,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
           <small>{facts.filter(Boolean).join(" · ")}</small>
         </span>
         <small className="muted">{formatDateTime(conversation.last_activity_at)}</small>
-        <Icon name="right" />
+        <Icon name="chevronRight" />
       </Link>
     </li>
   );

@@ -1,2 +1,2 @@
-export type { NewPattern } from "./moderation.store.ts";
+export type { ModerationPattern } from "./moderation.store.ts";
 export { parseDefinition, type ToolDefinition } from "./tool-definition.ts";

@@ -158,7 +158,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(add("secret", "question"))).toMatchObject({ code: Code.InvalidArgument });
   });
 
-  test("are refused above a size of 300 for one pattern and 2,000 for a bot, including reply patterns", async () => {
+  test("are refused above a size of 300 for one pattern, and above 2,000 for all message and reply patterns of a bot", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo = "message") =>
@@ -225,7 +225,7 @@ describe("checking a text", () => {
     expect((await moderation().listPatterns(botFields(bot))).patterns).toHaveLength(3);
   });
 
-  test("refuses the unsaved patterns that saving refuses", async () => {
+  test("refuses the unsaved patterns that saving refuses, and texts that are empty, too long or contain a NUL", async () => {
     const { bot, check } = await createRules();
     const refusal = (text: string, unsaved?: { pattern: string; appliesTo?: string }) =>
       adminFailure(check(text, unsaved));

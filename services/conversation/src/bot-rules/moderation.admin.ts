@@ -8,7 +8,7 @@ import {
   deletePattern,
   insertPattern,
   listPatterns,
-  type NewPattern,
+  type ModerationPattern,
   type StoredPattern,
   updatePattern,
 } from "./moderation.store.ts";
@@ -141,7 +141,7 @@ function requireExpression({ pattern, appliesTo }: { pattern: string; appliesTo:
   return { pattern, appliesTo: requireAppliesTo(appliesTo) };
 }
 
-function requirePattern(pattern: Omit<NewPattern, "appliesTo"> & { appliesTo: string }): NewPattern {
+function requirePattern(pattern: Omit<ModerationPattern, "appliesTo"> & { appliesTo: string }): ModerationPattern {
   const { fallback, reason } = pattern;
   requireText("fallback", fallback, 2_000);
   requireText("reason", reason, 100);

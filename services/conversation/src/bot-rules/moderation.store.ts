@@ -6,9 +6,9 @@ import type { BotRef } from "./tools.store.ts";
 /** The texts that a pattern is matched against: the visitor's message, the reply, or both. */
 export type AppliesTo = "message" | "reply" | "both";
 
-export type NewPattern = Pattern & { appliesTo: AppliesTo };
+export type ModerationPattern = Pattern & { appliesTo: AppliesTo };
 
-export type StoredPattern = NewPattern & { id: number };
+export type StoredPattern = ModerationPattern & { id: number };
 
 const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
@@ -16,7 +16,7 @@ const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "app
 export async function insertPattern(
   database: Database,
   { workspaceId, botId }: BotRef,
-  { pattern, reason, fallback, appliesTo }: NewPattern,
+  { pattern, reason, fallback, appliesTo }: ModerationPattern,
   expected: readonly StoredPattern[],
 ): Promise<StoredPattern | undefined> {
   return workspaceTransaction(database, workspaceId, async (connection) => {

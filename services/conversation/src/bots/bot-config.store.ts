@@ -1,15 +1,15 @@
 import type { Database } from "@parley/service-kit";
-import type { NewPattern, ToolDefinition } from "../bot-rules/index.ts";
+import type { ModerationPattern, ToolDefinition } from "../bot-rules/index.ts";
 
 /** The parts of a bot that each turn needs. */
 export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
-  /** `isEmbedded`: at least one chunk has an embedding. */
-  knowledge: { chunks: number; languages: string[]; isEmbedded: boolean };
+  /** `hasEmbeddings`: at least one chunk has an embedding. */
+  knowledge: { chunks: number; languages: string[]; hasEmbeddings: boolean };
   /** In the order in which they are matched. */
-  patterns: NewPattern[];
+  patterns: ModerationPattern[];
   /** Sorted by name. */
   tools: ToolDefinition[];
 };
@@ -18,7 +18,7 @@ const READ_BOT_CONFIG = `
   SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
          (
            SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
-                                    'isEmbedded', coalesce(bool_or(s.embedded > 0), false))
+                                    'hasEmbeddings', coalesce(bool_or(s.embedded > 0), false))
            FROM conversation.knowledge_sources s WHERE s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
          ) AS knowledge,
          coalesce((

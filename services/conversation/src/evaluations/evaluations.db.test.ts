@@ -128,7 +128,7 @@ function createCountingSearch(onSearch: () => Promise<void> | void = () => undef
   const counts = { running: 0, maxRunning: 0, started: 0 };
   const bot = { workspaceId: "ws", botId: "bot" };
   const search = {
-    readKnowledge: async () => ({ ...bot, chunks: 1, languages: ["english"], isEmbedded: true }),
+    readKnowledge: async () => ({ ...bot, chunks: 1, languages: ["english"], hasEmbeddings: true }),
     search: async () => {
       counts.started++;
       counts.maxRunning = Math.max(counts.maxRunning, ++counts.running);

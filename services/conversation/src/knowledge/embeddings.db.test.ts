@@ -70,7 +70,7 @@ test("embeds nothing while the database has no pgvector, and everything once the
   await worker.run(neverAborted);
   expect(worker.status).toEqual({ state: "no_pgvector", model: "test:words" });
   expect(llm.calls).toEqual([]);
-  expect((await readKnowledge(db.database, bot)).isEmbedded).toBe(false);
+  expect((await readKnowledge(db.database, bot)).hasEmbeddings).toBe(false);
   await db.asOperator("CREATE EXTENSION vector");
   await worker.run(neverAborted);
   expect(worker.status).toEqual({ state: "on", model: "test:words" });

@@ -38,7 +38,7 @@ const CLAIM_SOURCE = `
   )
   RETURNING workspace_id AS "workspaceId", bot_id AS "botId", source_id AS "sourceId", embedding_until::text AS "leasedUntil"`;
 
-/** Leases a source with chunks that `model` has not embedded. Returns undefined if there is no such source, or if all are leased. */
+/** Leases a source with chunks that `model` has not embedded. Returns undefined if no such source exists or all such sources are leased. */
 export async function claimSource(database: Database, model: string): Promise<ClaimedSource | undefined> {
   const { rows } = await database.query<ClaimedSource>(CLAIM_SOURCE, [model]);
   return rows[0];

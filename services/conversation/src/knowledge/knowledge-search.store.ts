@@ -29,7 +29,7 @@ export type BotKnowledge = {
   /** PostgreSQL's text search configurations for the bot's sources. */
   languages: readonly string[];
   /** Whether any of the chunks has an embedding. */
-  isEmbedded: boolean;
+  hasEmbeddings: boolean;
 };
 
 /** Document frequency of a query word's lexeme. A word has one entry per lexeme: the bot's languages may stem it differently. */

@@ -47,7 +47,7 @@ export class SemanticSearch {
   /** Returns no passages if the search fails or times out; never throws. */
   async search(bot: BotKnowledge, message: string): Promise<SemanticMatches> {
     const text = message.slice(0, MAX_QUERY_CHARACTERS).toWellFormed().trim();
-    if (!bot.isEmbedded || bot.chunks > MAX_CHUNKS || text === "") return { passages: [], result: undefined };
+    if (!bot.hasEmbeddings || bot.chunks > MAX_CHUNKS || text === "") return { passages: [], result: undefined };
     const { searches, log, now } = this.#deps;
     if (now() < this.#pausedUntilMs) {
       searches.inc({ result: "paused" satisfies SemanticSearchResult });

@@ -90,7 +90,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await readClosedMonths()).toEqual([]);
 });
 
-test("a run ends after `turnsPerRun` compared turns, including those of a month's last page, and the next run continues", async () => {
+test("a run that has compared `turnsPerRun` turns ends even if it has just closed a month, and the next run continues with the next month", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const later = addMonth(0, { month: "2024-04" });
@@ -100,7 +100,7 @@ test("a run ends after `turnsPerRun` compared turns, including those of a month'
   expect(later.closedAt).toMatch(/Z$/);
 });
 
-test("the task closes no month with a streaming turn, a turn in the outbox or a difference, and closes the other months", async () => {
+test("the task closes no month with a streaming turn, a turn in the outbox or turns that differ from its usage, and closes other months", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const streaming = newTurn(bot);

@@ -39,7 +39,7 @@ const READ_BOT_USAGE = `
   GROUP BY c.month, b.slug
   ORDER BY c.month DESC, messages DESC, b.slug`;
 
-/** Returns the replies of each bot by UTC month, newest first, for the last `months` months including this one. */
+/** Counts the replies of each bot by UTC month, newest first, for the last `months` months including this one. */
 export async function readBotUsage(database: Database, workspaceId: string, months: number): Promise<BotUsage[]> {
   const { rows } = await database.query<BotUsage>(READ_BOT_USAGE, [workspaceId, months]);
   return rows;

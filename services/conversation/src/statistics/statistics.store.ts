@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
-/** The numbers of the buckets: one for each bound, and a last one for longer times. */
+/** The indexes of the buckets: one for each bound, and a last one for longer times. */
 const BUCKETS = [0, ...FIRST_TOKEN_BOUNDS_MS].map((_, bucket) => bucket);
 const BOUNDS = `ARRAY[${FIRST_TOKEN_BOUNDS_MS.join(", ")}]`;
 const FIRST_TOKENS = BUCKETS.map(

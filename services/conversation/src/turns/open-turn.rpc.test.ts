@@ -11,7 +11,7 @@ test("throws too_many_keyed_turns if a keyed turn ends before the retry, but the
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };
-  const knowledge = { chunks: 0, languages: [], isEmbedded: false };
+  const knowledge = { chunks: 0, languages: [], hasEmbeddings: false };
   const messagePatterns = { list: [], json: "[]" };
   const deps = {
     database: { query },

@@ -4,8 +4,8 @@ import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
 // A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts. Asks the limiter for one decision per
-// element of `subjects`, and retries when Redis does not decide. Prints the number of allowed subjects and the number of failed attempts, or
-// "unavailable" if an attempt fails later than 3 s after the start.
+// element of `subjects`, and retries failed attempts. Prints the number of allowed subjects and the number of failed attempts, or "unavailable"
+// if an attempt fails later than 3 s after the start.
 
 const RETRY_TIMEOUT_MS = 3_000;
 

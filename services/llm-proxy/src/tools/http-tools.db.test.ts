@@ -52,15 +52,15 @@ afterEach(() => {
 beforeEach(() => server.respondWith(() => ({ body: '{"state":"sent"}' })));
 
 type ToolInit = MessageInitShape<typeof ToolSchema>;
-type Http = { method?: string; url?: string; parameters?: object; secret?: string; name?: string };
+type OrderToolOptions = { method?: string; url?: string; parameters?: object; secret?: string; name?: string };
 
-const order = ({
+const createOrderTool = ({
   method = "GET",
   url = "/orders/{id}",
   parameters,
   secret = "",
   name = "order",
-}: Http = {}): ToolInit => ({
+}: OrderToolOptions = {}): ToolInit => ({
   name,
   secret,
   kind: {
@@ -81,13 +81,13 @@ const order = ({
 type Message = { role: string; content: string | null; tool_call_id?: string; tool_calls?: unknown[] };
 const messagesOf = (request: ReceivedRequest | undefined) =>
   (request?.body as { messages: Message[] } | undefined)?.messages ?? [];
-const lastOf = (request: ReceivedRequest | undefined) => messagesOf(request).at(-1);
+const lastMessageOf = (request: ReceivedRequest | undefined) => messagesOf(request).at(-1);
 const hasToolResult = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1)?.role === "tool";
 
 /** Scripts a model that calls tools and then repeats the last result. */
 function scriptCalls(...calls: { name: string; arguments: string }[]): void {
   provider.script((request) =>
-    hasToolResult(request) ? { tokens: ["So: ", lastOf(request)?.content ?? ""] } : { toolCalls: calls },
+    hasToolResult(request) ? { tokens: ["So: ", lastMessageOf(request)?.content ?? ""] } : { toolCalls: calls },
   );
 }
 
@@ -102,7 +102,7 @@ function generate(
 describe("an HTTP tool", () => {
   test("is offered with its schema and called with the model's arguments, and its result goes to the model with the role tool", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"A 7","lang":"de"}' });
-    const events = await generate(order());
+    const events = await generate(createOrderTool());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.text).toBe('So: {"state":"sent"}');
     expect(server.requests).toMatchObject([{ method: "GET", url: "/orders/A%207?lang=de", body: "" }]);
@@ -131,11 +131,11 @@ describe("an HTTP tool", () => {
     ]);
   });
 
-  test("sums the tokens and the cost of all rounds, and the call log has each attempt", async () => {
+  test("is called in rounds whose tokens and costs are summed, and the call log has each attempt", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"1"}' }, { name: "order", arguments: '{"id":"2"}' });
     server.respondWith(() => ({ body: "{}", delayMs: 120 }));
     const turnId = randomUUID();
-    const { end, toolCalls } = await generate(order(), { turnId });
+    const { end, toolCalls } = await generate(createOrderTool(), { turnId });
     expect(toolCalls.map((call) => call.status)).toEqual(["ok", "ok"]);
     expect(end).toMatchObject({ tokensIn: 42, tokensOut: 68, attempts: 2, tokensEstimated: false });
     const [row] = await proxy.rowsOf("ws_test", turnId);
@@ -156,7 +156,7 @@ describe("an HTTP tool", () => {
   test("sends the arguments of a POST as JSON and the declared secret in a header, and the secret is redacted from the result", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","lang":"de"}' });
     server.respondWith(({ headers }) => ({ body: JSON.stringify({ echo: headers.authorization }) }));
-    const events = await generate(order({ method: "POST", secret: "orders" }));
+    const events = await generate(createOrderTool({ method: "POST", secret: "orders" }));
     expect(server.requests).toMatchObject([
       {
         method: "POST",
@@ -176,20 +176,20 @@ describe("an HTTP tool", () => {
     ["x.scope", "/orders/{id}?x_scope=own"],
   ])("keeps the URL's query parameter when the model sends %s", async (name, url) => {
     scriptCalls({ name: "order", arguments: JSON.stringify({ id: "7", [name]: "all", lang: "de" }) });
-    await generate(order({ url, parameters: { id: {}, lang: {}, [name]: {} } }));
+    await generate(createOrderTool({ url, parameters: { id: {}, lang: {}, [name]: {} } }));
     expect(server.requests).toMatchObject([{ url: `${url.replace("{id}", "7")}&lang=de` }]);
   });
 
   test("is not called when the arguments contain a field that the schema does not describe", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7","role":"admin"}' });
-    const { toolCalls } = await generate(order({ method: "POST" }));
+    const { toolCalls } = await generate(createOrderTool({ method: "POST" }));
     expect(toolCalls).toMatchObject([{ status: "invalid_arguments" }]);
     expect(server.requests).toEqual([]);
   });
 
   test("sends a secret in the configured header", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-    await generate(order({ secret: "keyed" }));
+    await generate(createOrderTool({ secret: "keyed" }));
     expect(server.requests[0]?.headers).toMatchObject({ "x-api-key": SECRET });
   });
 });
@@ -203,7 +203,7 @@ describe("a call is refused without details for the model", () => {
     ["when its address is a cloud's metadata service", { url: "http://169.254.169.254/{id}" }, {}],
   ])("%s", async (_, http, options) => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
-    const events = await generate(order(http), options);
+    const events = await generate(createOrderTool(http), options);
     expect(events.toolCalls).toMatchObject([{ status: "not_allowed" }]);
     expect(events.text).toBe("So: Error: the tool is not available");
     expect(server.requests).toEqual([]);
@@ -215,7 +215,7 @@ test("a redirect is not followed, because the secret would be sent elsewhere", a
   scriptCalls({ name: "order", arguments: '{"id":"7"}' });
   server.respondWith(() => ({ status: 307, headers: { location: `${elsewhere.url}/` } }));
   for (const method of ["GET", "POST"]) {
-    const events = await generate(order({ secret: "orders", method }));
+    const events = await generate(createOrderTool({ secret: "orders", method }));
     expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
   }
   expect(elsewhere.requests).toEqual([]);
@@ -253,10 +253,13 @@ describe("a failed call is a result for the model, not an error for the visitor,
   ])("%s", async (_, name, args, respond, status, message) => {
     scriptCalls({ name, arguments: args });
     if (respond !== undefined) server.respondWith(respond);
-    const events = await generate(order());
+    const events = await generate(createOrderTool());
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.toolCalls).toMatchObject([{ name, status }]);
-    expect(lastOf(provider.requests[1])).toMatchObject({ role: "tool", content: expect.stringContaining(message) });
+    expect(lastMessageOf(provider.requests[1])).toMatchObject({
+      role: "tool",
+      content: expect.stringContaining(message),
+    });
     if (respond === undefined) expect(server.requests).toEqual([]);
   });
 
@@ -264,7 +267,7 @@ describe("a failed call is a result for the model, not an error for the visitor,
     const gone = await startToolServer();
     await gone.close();
     scriptCalls({ name: "order", arguments: good });
-    const events = await generate(order({ url: `${gone.url}/{id}` }));
+    const events = await generate(createOrderTool({ url: `${gone.url}/{id}` }));
     expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
     expect(events.text).toBe("So: Error: the tool cannot be reached");
   });
@@ -275,18 +278,18 @@ describe("a model that keeps calling tools", () => {
   const mustAnswerWithoutTools = ({ body }: ReceivedRequest) =>
     (body as { tool_choice?: string }).tool_choice === "none";
 
-  test("must reply after the last round", async () => {
+  test("must reply without tools after `max_rounds` rounds of tool calls", async () => {
     provider.script((request) => (mustAnswerWithoutTools(request) ? { tokens: ["Done."] } : calling));
-    const events = await generate(order());
+    const events = await generate(createOrderTool());
     expect([statusOf(events), events.text]).toEqual(["COMPLETE", "Done."]);
     expect(events.toolCalls).toHaveLength(3);
     expect(provider.requests).toHaveLength(4);
   });
 
-  test("fails when it calls tools after the last round", async () => {
+  test("fails when it calls tools after `max_rounds` rounds of tool calls", async () => {
     provider.script(() => calling);
     const turnId = randomUUID();
-    const events = await generate(order(), { turnId });
+    const events = await generate(createOrderTool(), { turnId });
     expect([statusOf(events), provider.requests.length]).toEqual(["PROVIDER_ERROR", 4]);
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
@@ -295,7 +298,7 @@ describe("a model that keeps calling tools", () => {
     provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
     const turnId = randomUUID();
     const prompt = {
-      tools: [order()],
+      tools: [createOrderTool()],
       replyPatterns: [{ pattern: "secret", verdict: { reason: "leak", fallback: "No." } }],
       messages: [{ role: Role.USER, content: "Where is order 7?" }],
     };
@@ -312,7 +315,7 @@ describe("a model that keeps calling tools", () => {
         ? { tokens: ["Done."] }
         : { toolCalls: Array.from({ length: 6 }, () => calling.toolCalls[0] as never) },
     );
-    const { toolCalls } = await generate(order());
+    const { toolCalls } = await generate(createOrderTool());
     expect(toolCalls.map((call) => call.status).toSorted((one, two) => one.localeCompare(two))).toEqual([
       "ok",
       "ok",
@@ -332,10 +335,10 @@ describe("failover", () => {
   test("passes on the result of a tool call and does not repeat the call", async () => {
     provider.script((request) => (hasToolResult(request) ? { status: 500 } : calling));
     const turnId = randomUUID();
-    const events = await generate(order(), { model: "route:pair", turnId });
+    const events = await generate(createOrderTool(), { model: "route:pair", turnId });
     expect([statusOf(events), events.end.model, events.end.attempts]).toEqual(["COMPLETE", "other:default", 4]);
     expect(server.requests).toHaveLength(1);
-    expect(lastOf(other.requests[0])).toMatchObject({ role: "tool", content: '{"state":"sent"}' });
+    expect(lastMessageOf(other.requests[0])).toMatchObject({ role: "tool", content: '{"state":"sent"}' });
     const [row] = await proxy.rowsOf("ws_test", turnId);
     expect(row?.tries.map(({ model, outcome, next }) => [model, outcome, next])).toEqual([
       ["fake:default", "complete", ""],
@@ -351,7 +354,7 @@ describe("failover", () => {
     provider.script(
       (request): Reply => (hasToolResult(request) ? { status: 500 } : { ...calling, tokens: ["Let me look. "] }),
     );
-    const events = await generate(order(), { model: "route:pair" });
+    const events = await generate(createOrderTool(), { model: "route:pair" });
     expect([statusOf(events), events.text]).toEqual(["PROVIDER_ERROR", "Let me look. "]);
     expect(other.requests).toEqual([]);
   });
@@ -364,7 +367,7 @@ test("text before and after a tool call is one reply", async () => {
         ? { tokens: ["It was sent."] }
         : { tokens: ["Let me look. "], toolCalls: [{ name: "order", arguments: '{"id":"7"}' }] },
   );
-  const events = await generate(order());
+  const events = await generate(createOrderTool());
   expect(events.text).toBe("Let me look. It was sent.");
   expect(messagesOf(provider.requests[1]).at(-2)).toMatchObject({ role: "assistant", content: "Let me look. " });
 });
@@ -374,7 +377,7 @@ test("a cancelled generation ends its tool call within a second, and is in the c
   server.respondWith(() => ({ hangs: true }));
   const caller = new AbortController();
   const turnId = randomUUID();
-  const call = generate(order(), { signal: caller.signal, turnId });
+  const call = generate(createOrderTool(), { signal: caller.signal, turnId });
   await eventually(
     () => server.requests.length,
     (length) => length === 1,
@@ -393,7 +396,7 @@ test("a cancelled generation ends its tool call within a second, and is in the c
 });
 
 test("the built-in model is offered no tools", async () => {
-  const events = await generate(order(), { model: "builtin:extractive" });
+  const events = await generate(createOrderTool(), { model: "builtin:extractive" });
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.toolCalls).toEqual([]);
 });

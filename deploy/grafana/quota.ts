@@ -168,7 +168,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Settle lag",
-          shows: "From the end of a turn until the quota service has settled it.",
+          shows: "Time from the end of a turn until the quota service has settled the turn.",
           normal: "p99 below 1 s.",
           act: "p99 above 10 s: see _Outbox_.",
           unit: "s",
@@ -203,7 +203,7 @@ export const QUOTA: Dashboard = {
       panels: [
         {
           title: "Age of the identity provider's keys",
-          shows: "Time since each edge loaded the identity provider's keys, which it does every 5 minutes.",
+          shows: "Time since each edge loaded the identity provider's keys. An edge loads the keys every 5 minutes.",
           normal: "Below 300 s.",
           act: "Above 900 s: see ParleyJwksStale.",
           unit: "s",

@@ -151,10 +151,10 @@ describeInBrowser("errors", (fixture) => {
     await widget.ask("quick");
     await widget.ratingControls.waitFor();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1900);
-    const wait = "A lot of messages just now. Yours will be sent again in";
+    const waitText = "A lot of messages just now. Yours will be sent again in";
     expect(
-      (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(wait)),
-    ).toEqual([`${wait} 2 s. Try again`, `${wait} 1 s. Try again`]);
+      (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(waitText)),
+    ).toEqual([`${waitText} 2 s. Try again`, `${waitText} 1 s. Try again`]);
     expect(await widget.texts()).toEqual(["quick", "Done."]);
     expect(widget.postedBodies("/api/chat/")).toHaveLength(2);
   });

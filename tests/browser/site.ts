@@ -10,7 +10,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Starts a site on `http://localhost:<port>`. The service is at 127.0.0.1, so the two are cross-site. */
+/** Starts a site on `http://localhost:<port>`. The service is at 127.0.0.1, so the site and the service are cross-site. */
 export async function startSite(): Promise<Site> {
   const pages = new Map<string, { html: string; headers: Readonly<Record<string, string>> }>();
   const server = createServer((request, response) => {

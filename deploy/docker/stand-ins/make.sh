@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the base images of docker-compose.yml and the Dockerfile without an image registry. node:24-bookworm-slim is Debian 12 with the given
-# node binary and this machine's npm. The PostgreSQL and Redis images add Debian's packages to it, which are older than the tags say:
-# postgres:17-bookworm contains PostgreSQL 15. Needs root and debootstrap.
+# Builds the Node, PostgreSQL and Redis images that docker-compose.yml and deploy/docker/Dockerfile use, without an image registry.
+# node:24-bookworm-slim is Debian 12 with the given node binary and this machine's npm. The other images add Debian's packages to it. The
+# packages are older than the images' tags: postgres:17-bookworm contains PostgreSQL 15. Needs root and debootstrap.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
 set -euo pipefail
@@ -24,7 +24,7 @@ if ! docker image inspect node:24-bookworm-slim >/dev/null 2>&1; then
   tar --directory "$root" --create . | docker import --change 'CMD ["node"]' - node:24-bookworm-slim >/dev/null
 fi
 
-for target in postgres:17-bookworm redis:8-bookworm; do
-  docker image inspect "$target" >/dev/null 2>&1 ||
-    docker build --quiet --network host --target "${target%%:*}" --tag "$target" . >/dev/null
+for image in postgres:17-bookworm redis:8-bookworm; do
+  docker image inspect "$image" >/dev/null 2>&1 ||
+    docker build --quiet --network host --target "${image%%:*}" --tag "$image" . >/dev/null
 done

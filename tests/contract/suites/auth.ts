@@ -24,7 +24,7 @@ export function authSuite(shared: () => ContractSystem): void {
   });
 
   /** Calls the export and the playground. Returns each response as its status and body. The export's text is cut to 60 characters. */
-  async function callBoth(authorization: string | undefined, client: Api = api): Promise<string[]> {
+  async function callEndpoints(authorization: string | undefined, client: Api = api): Promise<string[]> {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const body = { bot_slug: tenant.botSlug, session_id: "no uuid", message: "Hello?" };
     return [
@@ -33,9 +33,9 @@ export function authSuite(shared: () => ContractSystem): void {
     ];
   }
 
-  const bothRefuse = (status: number, code: string) => [formatDetail(status, code), formatDetail(status, code)];
+  const refusals = (status: number, code: string) => [formatDetail(status, code), formatDetail(status, code)];
 
-  /** The responses to a valid token: the transcript, and the error of the playground's next check. */
+  /** The responses to a valid token: the transcript, and the playground's error for the malformed session id. */
   const accepted = ['200 {"session":{', formatDetail(400, "invalid_session_id")].map((text) =>
     expect.stringContaining(text),
   );
@@ -49,9 +49,9 @@ export function authSuite(shared: () => ContractSystem): void {
   const signClaims = (claims: Record<string, unknown>) =>
     system.sso.sign({ ...memberClaims(system, tenant), ...claims } as JWTPayload);
 
-  test("an access token of the identity provider gives access to the workspace of its claim [5/3-4] [5/8] [4.4/1]", async () => {
-    expect(await callBoth(`Bearer ${await issueToken()}`)).toEqual(accepted);
-    expect(await callBoth(`bearer ${await signClaims({})}`)).toEqual(accepted);
+  test("an access token of the identity provider gives access to the workspace in its workspace claim [5/3-4] [5/8] [4.4/1]", async () => {
+    expect(await callEndpoints(`Bearer ${await issueToken()}`)).toEqual(accepted);
+    expect(await callEndpoints(`bearer ${await signClaims({})}`)).toEqual(accepted);
   });
 
   test("a missing or malformed token gets 401 [5/10] [7.2/1] [4.3/8]", async () => {
@@ -68,8 +68,8 @@ export function authSuite(shared: () => ContractSystem): void {
       "Bearer ...",
     ];
     for (const header of headers)
-      expect(await callBoth(header), header).toEqual(bothRefuse(401, "authentication_required"));
-    expect(await callBoth(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callEndpoints(header), header).toEqual(refusals(401, "authentication_required"));
+    expect(await callEndpoints(`Bearer ${token.slice(0, -4)}AAAA`)).toEqual(refusals(401, "authentication_required"));
   });
 
   test("iss, aud and exp are required, and a token's times are checked with 30 s of clock skew [D23/1] [D23/3] [H/9]", async () => {
@@ -83,15 +83,15 @@ export function authSuite(shared: () => ContractSystem): void {
       { nbf: nowSeconds() + 60 },
     ];
     for (const claims of wrong)
-      expect(await callBoth(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
-        bothRefuse(401, "authentication_required"),
+      expect(await callEndpoints(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(
+        refusals(401, "authentication_required"),
       );
     for (const claims of [
       { exp: nowSeconds() - 20 },
       { nbf: nowSeconds() + 20 },
       { aud: ["https://x.example", system.sso.audience] },
     ])
-      expect(await callBoth(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
+      expect(await callEndpoints(`Bearer ${await signClaims(claims)}`), JSON.stringify(claims)).toEqual(accepted);
   });
 
   test("a token that is not signed with the identity provider's private key gets 401 [D23/2] [H/9]", async () => {
@@ -128,12 +128,14 @@ export function authSuite(shared: () => ContractSystem): void {
       await sign({ kid: "../../dev/null" }, evilKeys.privateKey),
     ];
     for (const token of forgedTokens)
-      expect(await callBoth(`Bearer ${token}`), token.slice(0, 60)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callEndpoints(`Bearer ${token}`), token.slice(0, 60)).toEqual(
+        refusals(401, "authentication_required"),
+      );
     expect(keySetRequests).toBe(0);
   });
 
   test("a token without a valid workspace claim gets no_workspace [5/11] [7.2/2] [D23/5] [H/9]", async () => {
-    expect(await callBoth(`Bearer ${await system.sso.token({})}`)).toEqual(bothRefuse(401, "no_workspace"));
+    expect(await callEndpoints(`Bearer ${await system.sso.token({})}`)).toEqual(refusals(401, "no_workspace"));
     const claims = [
       undefined,
       null,
@@ -147,18 +149,20 @@ export function authSuite(shared: () => ContractSystem): void {
       "x".repeat(65),
     ];
     for (const workspace_id of claims)
-      expect(await callBoth(`Bearer ${await signClaims({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
-        bothRefuse(401, "no_workspace"),
+      expect(await callEndpoints(`Bearer ${await signClaims({ workspace_id })}`), JSON.stringify(workspace_id)).toEqual(
+        refusals(401, "no_workspace"),
       );
   });
 
   test("a token without a valid sub gets authentication_required [D23/6]", async () => {
     for (const sub of [undefined, "", "a\0b", "a\nb", "\ud800"])
-      expect(await callBoth(`Bearer ${await signClaims({ sub })}`)).toEqual(bothRefuse(401, "authentication_required"));
+      expect(await callEndpoints(`Bearer ${await signClaims({ sub })}`)).toEqual(
+        refusals(401, "authentication_required"),
+      );
   });
 
   test("an unknown workspace owns no session and no bot [D23/7]", async () => {
-    expect(await callBoth(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
+    expect(await callEndpoints(`Bearer ${await signClaims({ workspace_id: "unknown-workspace" })}`)).toEqual([
       formatDetail(404, "session_not_found"),
       formatDetail(400, "invalid_session_id"),
     ]);
@@ -171,27 +175,27 @@ export function authSuite(shared: () => ContractSystem): void {
     const edge = await system.startEdge({ JWT_WORKSPACE_CLAIM: "https://example.com/org" });
     const other = await createApi(`http://127.0.0.1:${edge.port}`);
     const otherClaim = { workspace_id: undefined, "https://example.com/org": tenant.workspaceId };
-    expect(await callBoth(`Bearer ${await signClaims(otherClaim)}`, other)).toEqual(accepted);
-    expect(await callBoth(`Bearer ${await signClaims({})}`, other)).toEqual(bothRefuse(401, "no_workspace"));
+    expect(await callEndpoints(`Bearer ${await signClaims(otherClaim)}`, other)).toEqual(accepted);
+    expect(await callEndpoints(`Bearer ${await signClaims({})}`, other)).toEqual(refusals(401, "no_workspace"));
   });
 
-  test("when the key set is unreachable, tokens of cached keys still work and an unknown key gets 503 [D23/8]", async () => {
+  test("when the key set is unreachable, tokens signed with cached keys are accepted, and a token signed with an unknown key gets 503 [D23/8]", async () => {
     const { keys } = (await (await fetch(system.sso.jwksUrl)).json()) as { keys: JWK[] };
     const keySet = createServer((_, response) => response.end(JSON.stringify({ keys })));
     await once(keySet.listen(0, "127.0.0.1"), "listening");
     const edge = await system.startEdge({ JWKS_URL: `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/` });
     const client = await createApi(`http://127.0.0.1:${edge.port}`);
     const known = `Bearer ${await signClaims({})}`;
-    expect(await callBoth(known, client)).toEqual(accepted);
+    expect(await callEndpoints(known, client)).toEqual(accepted);
     keySet.close();
     keySet.closeAllConnections();
     const { privateKey } = await generateKeyPair("ES256");
     const unknown = await new SignJWT(memberClaims(system, tenant))
       .setProtectedHeader({ alg: "ES256", kid: "new" })
       .sign(privateKey);
-    expect(await callBoth(`Bearer ${unknown}`, client)).toEqual(bothRefuse(503, "auth_unavailable"));
+    expect(await callEndpoints(`Bearer ${unknown}`, client)).toEqual(refusals(503, "auth_unavailable"));
     const { headers } = await client.call({ path: exportPath(sessionId), headers: bearer(unknown) });
     expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
-    expect(await callBoth(known, client)).toEqual(accepted);
+    expect(await callEndpoints(known, client)).toEqual(accepted);
   });
 }

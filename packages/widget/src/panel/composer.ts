@@ -11,7 +11,7 @@ const STOP_ICON = "M6 6h12v12H6z";
 export interface Composer {
   readonly element: HTMLFormElement;
   focus(): void;
-  /** While a reply is being received, the button stops it instead of sending a message. */
+  /** Busy: a reply is being received, and the button stops the reply instead of sending a message. */
   setBusy(busy: boolean): void;
   isBusy(): boolean;
 }

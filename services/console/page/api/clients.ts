@@ -31,7 +31,7 @@ export const workspaces = createClient(WorkspaceAdminService, transport);
 export const sessions = createClient(SessionAdminService, transport);
 export const turns = createClient(TurnAdminService, transport);
 export const tools = createClient(ToolAdminService, transport);
-/** Each service keeps the audit log of its own admin methods. */
+/** The conversation service and the quota service each keep an audit log of their own admin methods. */
 export const changeLogs = [
   createClient(ChangeAdminService, transport),
   createClient(QuotaChangeAdminService, transport),

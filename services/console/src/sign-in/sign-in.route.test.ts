@@ -10,7 +10,7 @@ import { signInRoutes } from "./sign-in.route.ts";
 const ORIGIN = "https://console.example";
 const tokenOptions = { audience: "parley", workspaceClaim: "workspace", roles: undefined };
 
-/** Returns tokens whose access token, by default, expires so soon that the console refreshes it. */
+/** Returns an access token and a refresh token. By default, the access token expires so soon that the console refreshes it. */
 const tokensFor = (audience: string, expiresIn = "1 minute"): Tokens => ({
   accessToken: new UnsecuredJWT({ workspace: "w" })
     .setSubject("owner")
@@ -47,8 +47,8 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
   await app.register(cookie);
   onTestFinished(() => app.close());
   const results: string[] = [];
-  let lateMs = 0;
-  const nowMs = () => Date.now() + lateMs;
+  let clockOffsetMs = 0;
+  const nowMs = () => Date.now() + clockOffsetMs;
   const cookies = createSessionCookies(() => ["a secret of at least 32 characters"], nowMs);
   const onResult = (result: string) => results.push(result);
   signInRoutes(app, { cookies, provider, tokenOptions, origin: ORIGIN, nowMs, onResult });
@@ -65,7 +65,7 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
     return `/auth/callback?code=c&state=${new URL(String(headers.location)).searchParams.get("state")}`;
   };
   const advance = (ms: number) => {
-    lateMs += ms;
+    clockOffsetMs += ms;
   };
   return { begin, send, advance, failures, results, jar };
 }

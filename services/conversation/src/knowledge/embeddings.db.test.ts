@@ -71,7 +71,7 @@ test("embeds nothing while the database has no pgvector, and everything once the
   expect(worker.status).toEqual({ state: "no_pgvector", model: "test:words" });
   expect(llm.calls).toEqual([]);
   expect((await readKnowledge(db.database, bot)).hasEmbeddings).toBe(false);
-  await db.asOperator("CREATE EXTENSION vector");
+  await db.runAsSuperuser("CREATE EXTENSION vector");
   await worker.run(neverAborted);
   expect(worker.status).toEqual({ state: "on", model: "test:words" });
   expect(await embeddedChunks()).toEqual(["3 of 3"]);
@@ -79,7 +79,7 @@ test("embeds nothing while the database has no pgvector, and everything once the
 });
 
 describe("with pgvector", () => {
-  beforeAll(() => db.asOperator("CREATE EXTENSION IF NOT EXISTS vector"));
+  beforeAll(() => db.runAsSuperuser("CREATE EXTENSION IF NOT EXISTS vector"));
 
   test("embeds nothing if no model is configured", async () => {
     llm.model = undefined;

@@ -21,7 +21,7 @@ test("questions with the same lexemes are one group, regardless of order, repeti
   expect(groups.map(({ count }) => count)).toEqual([3, 1]);
 });
 
-test("a group has the latest question and its session, and counts each kind of reply", () => {
+test("a group has the latest question and its session, and counts the ungrounded and the rated-down replies", () => {
   const [group] = groupQuestions([
     question(["ship"], "2026-11-03T01:00:00Z", { text: "latest", isRatedDown: true }),
     question(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),

@@ -7,8 +7,7 @@ import { ROLE, ROLE_PASSWORD } from "./database.ts";
 export type VectorDatabase = {
   /** A pool of one connection, with the service's role. */
   database: Database;
-  /** Runs a statement as superuser. */
-  asOperator(sql: string): Promise<void>;
+  runAsSuperuser(sql: string): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -20,7 +19,7 @@ export async function startVectorDatabase(): Promise<VectorDatabase> {
   await database.query(`SET ROLE ${ROLE}`);
   return {
     database,
-    async asOperator(sql) {
+    async runAsSuperuser(sql) {
       await database.query("RESET ROLE");
       await database.query(sql);
       await database.query(`SET ROLE ${ROLE}`);

@@ -1,10 +1,10 @@
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
-/** Memory bounds: the number of subjects, and of requests of all subjects together (8 bytes each). */
+/** Memory bounds: the number of subjects, counted once per policy, and the total number of requests. A request takes 8 bytes. */
 const CAPS = { subjects: 100_000, requests: 6_000_000 };
 
 /**
- * Creates a sliding-log limiter in this process's memory, exact for one process. Used without Redis and while Redis is unavailable.
+ * Creates a sliding-log limiter in memory. It counts only the requests of this process. Used without Redis and while Redis is unavailable.
  * @param now a monotonic clock in milliseconds.
  */
 export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter {

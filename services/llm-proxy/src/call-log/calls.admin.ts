@@ -56,7 +56,7 @@ export function createCallLogAdmin(
   };
 }
 
-/** Throws if the id is missing. A malformed id is not an error: no workspace has it, so it has no calls. */
+/** Throws if the id is missing. A malformed id is not an error: no workspace has this id, so there are no calls. */
 function requireWorkspaceId(workspaceId: string): void {
   if (workspaceId === "") throw invalidArgument("workspace_id is missing");
 }

@@ -17,7 +17,7 @@ export async function handleEmbed(
   if (texts.length > 0 && !isWorkspaceId(workspaceId)) throw invalidArgument("workspace_id is not a workspace id");
   if (texts.length > MAX_TEXTS) throw invalidArgument(`a call must have at most ${MAX_TEXTS} texts`);
   if (texts.some((text) => text.trim() === "" || text.length > MAX_TEXT_CHARACTERS))
-    throw invalidArgument(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters`);
+    throw invalidArgument(`each text must have 1 to ${MAX_TEXT_CHARACTERS} characters, and not only white space`);
   const { model } = embedder;
   if (texts.length === 0) return { model: model?.id ?? "" };
   if (model === undefined)

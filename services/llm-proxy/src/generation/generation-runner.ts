@@ -30,7 +30,7 @@ export type RunningGeneration = {
   /** Never rejects. */
   result: Promise<GenerationResult>;
   cancel: () => void;
-  /** Returns how the time to the first text was spent; before the first text, the time until now. */
+  /** Returns the waits before the first text or, if there is no text yet, the waits until now. */
   getWaits: () => FirstTextWaits;
 };
 

@@ -52,7 +52,7 @@ test("a half-open breaker opens again after a fault, and stays half-open after a
   expect(breaker.state).toBe("open");
 });
 
-test("requests admitted before the breaker opened neither close it nor keep it open", () => {
+test("requests admitted before the breaker opened neither close nor reopen it", () => {
   const { clock, breaker, call } = setUp();
   const [early, late] = [breaker.admit(), breaker.admit()];
   for (let fault = 0; fault < 3; fault++) call("fault");

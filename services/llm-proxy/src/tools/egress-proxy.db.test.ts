@@ -34,13 +34,13 @@ beforeEach(() => {
 });
 
 type Message = { role: string; content: string };
-const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+const lastMessageOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
 
 /** Lets the model call the tool. Returns the model's reply, which repeats the tool's result. */
 async function call(name: string, tool: MessageInitShape<typeof ToolSchema>): Promise<string> {
   provider.script((request) =>
-    lastOf(request)?.role === "tool"
-      ? { tokens: [lastOf(request)?.content ?? ""] }
+    lastMessageOf(request)?.role === "tool"
+      ? { tokens: [lastMessageOf(request)?.content ?? ""] }
       : { toolCalls: [{ name, arguments: "{}" }] },
   );
   const messages = [{ role: Role.USER, content: "Where is it?" }];

@@ -92,7 +92,7 @@ test.each([
   });
   expect(checkSilence(run)).toMatchObject({
     result: "warn",
-    message: "not checked, because a proxy changes the events: run the command again",
+    message: "not checked, because a proxy changes the events: correct the proxy first",
   });
 });
 

@@ -69,10 +69,11 @@ export function checkCompression(run: PacedRun): Finding {
 
 /** Checks whether a stream survives a silence. */
 export function checkSilence(run: PacedRun | UnansweredRun): Finding {
-  const notChecked = (why: string) => warn("idle_timeout", `not checked, because ${why}: run the command again`);
+  const notChecked = (why: string, advice = "run the command again") =>
+    warn("idle_timeout", `not checked, because ${why}: ${advice}`);
   if ("errorCode" in run) return notChecked(`the stream got no response (${run.errorCode})`);
   if (!run.isStream) return notChecked(`the stream was refused with status ${run.status}`);
-  if (run.damagedEvent !== undefined) return notChecked("a proxy changes the events");
+  if (run.damagedEvent !== undefined) return notChecked("a proxy changes the events", "correct the proxy first");
   if (run.done?.finishReason === "error") return notChecked("the edge was shutting down");
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);

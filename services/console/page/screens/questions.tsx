@@ -101,7 +101,7 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
   if (partial)
     parts.push(
-      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total.`,
+      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including answers of other bots that were rated bad.`,
     );
   return parts.join(" ");
 }

@@ -7,7 +7,7 @@ import { openPlayground } from "./playground-page.ts";
 describeInBrowser("playground", (fixture) => {
   const open = (slug?: string) => openPlayground(fixture, slug);
 
-  it("shows the bot's reply, every event with its time, and the token counts", async () => {
+  it("shows that the reply is complete, every event with its time, the model and the token counts", async () => {
     const { page, ask, status, widgetPage } = await open();
     await ask("slow 20");
     await eventually(() => status.innerText()).toBe("The reply is complete.");
@@ -80,7 +80,7 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => message.inputValue()).toBe("");
   });
 
-  it("shows why an access token is refused and puts the message back into its field, and stops a reply", async () => {
+  it("shows why an access token is refused and puts the message back into its field, stops a reply, and starts a new session", async () => {
     const { page, ask, status } = await open();
     const message = page.getByLabel("Message", { exact: true });
     await page.getByLabel("Access token").fill("nonsense");
@@ -102,7 +102,7 @@ describeInBrowser("playground", (fixture) => {
   describe("a reply", () => {
     const reply = (page: Page) => page.locator("#talk > .assistant > div").last();
 
-    it("keeps the text that was shown if it cannot be continued", async () => {
+    it("keeps its text when its continuation is refused, even after a reload of the page", async () => {
       const { page, ask, status } = await open();
       const body = `event: meta\ndata: {"message_id":1}\n\nevent: token\ndata: {"text":"The first half"}\n\n`;
       await page.route(

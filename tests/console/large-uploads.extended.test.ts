@@ -28,7 +28,7 @@ describe("many concurrent large uploads", () => {
   /** Several times the memory of one upload. Without a limit, the uploads occupy 1,000 MiB. */
   const MAX_GROWTH_MIB = 250;
   const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
-  const message = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };
+  const source = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };
 
   async function readMemoryMib(process: { opsPort: number }): Promise<number> {
     return (await readMetric(process, "process_resident_memory_bytes", {})) / 1024 / 1024;
@@ -67,15 +67,15 @@ describe("many concurrent large uploads", () => {
     ).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  it("from a member occupy a bounded part of the console's memory", async () => {
+  it("with an owner's token occupy a bounded part of the console's memory", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/proto" };
     const growth = await measureGrowth(consoleProcess, `${consoleProcess.url}/api/rpc/${ADD_SOURCE}`, headers, CONTENT);
     expect(growth).toBeLessThan(MAX_GROWTH_MIB);
   });
 
-  it("from a member occupy a bounded part of the conversation service's memory, and the service answers a concurrent call", async () => {
+  it("with an owner's token occupy a bounded part of the conversation service's memory, and the service answers a concurrent call", async () => {
     const headers = { authorization: `Bearer ${await requestOwnersToken(sso)}`, "content-type": "application/json" };
-    const body = Buffer.from(JSON.stringify({ ...message, content: CONTENT.toString("base64") }));
+    const body = Buffer.from(JSON.stringify({ ...source, content: CONTENT.toString("base64") }));
     const url = `http://127.0.0.1:${system.conversation.opsPort}/${ADD_SOURCE}`;
     let areOpen = true;
     const growing = measureGrowth(system.conversation, url, headers, body).finally(() => {

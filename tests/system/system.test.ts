@@ -26,6 +26,6 @@ test("a system whose service does not start reports that service, and leaves no 
   ).toBeUndefined();
   await expect(fetch(`${providerUrl}/models`)).rejects.toThrow("fetch failed");
   const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "ppid=,args="]);
-  const isOwnEdge = new RegExp(`^ *${process.pid} .*services/edge/src/main\\.ts`);
-  expect(stdout.split("\n").filter((line) => isOwnEdge.test(line))).toEqual([]);
+  const ownEdgePattern = new RegExp(`^ *${process.pid} .*services/edge/src/main\\.ts`);
+  expect(stdout.split("\n").filter((line) => ownEdgePattern.test(line))).toEqual([]);
 });

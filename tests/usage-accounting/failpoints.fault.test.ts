@@ -55,7 +55,7 @@ function serviceOf(victim: Victim): ServiceProcess {
  */
 async function killAtEach(victim: Victim): Promise<string[]> {
   const service = serviceOf(victim);
-  const survived: string[] = [];
+  const survivedAt: string[] = [];
   for (const failpoint of FAILPOINTS[victim]) {
     await service.kill9();
     // If the visitors reach the failpoint before the service is ready, `start` rejects.
@@ -63,11 +63,11 @@ async function killAtEach(victim: Victim): Promise<string[]> {
       if (service.process().isRunning()) throw error;
     });
     const exit = await Promise.race([service.process().exited, sleep(KILL_TIMEOUT_MS)]);
-    if (exit?.signal !== "SIGKILL") survived.push(failpoint);
+    if (exit?.signal !== "SIGKILL") survivedAt.push(failpoint);
   }
   await service.kill9();
   await service.start();
-  return survived;
+  return survivedAt;
 }
 
 test("every done turn is counted exactly once after kill -9 at each step of a turn, in all services concurrently", async () => {

@@ -15,7 +15,7 @@ const MAX_RATIO = 1.2;
 const CHATS = 400;
 /** With fewer chats, the p99 would be the duration of the slowest chat. */
 const MIN_CHATS = 100;
-const MIN_ALTERNATIONS = 5;
+const MIN_ROUNDS = 5;
 const downloaderPath = fileURLToPath(new URL("../load/export-downloader.ts", import.meta.url));
 
 /** Percentiles of the durations of chats, and the CPU time per chat by process name. All in milliseconds. */
@@ -31,7 +31,7 @@ export async function measureExportNeighbour(
   const samples: { without: ChatTimes; during: ChatTimes }[] = [];
   // Warm-up.
   await measureChats(bench, chats);
-  for (let alternation = 1; alternation <= Math.max(rounds, MIN_ALTERNATIONS); alternation++) {
+  for (let round = 1; round <= Math.max(rounds, MIN_ROUNDS); round++) {
     await postponePeriodicTasks(bench);
     const without = await measureChats(bench, chats);
     const downloader = await startExport(bench);
@@ -39,7 +39,7 @@ export async function measureExportNeighbour(
     if (!downloader.isRunning()) throw new Error("the export failed");
     await downloader.kill9();
     samples.push({ without, during });
-    progress(`chats ${alternation}: ${describe(without)}; during an export ${describe(during)}`);
+    progress(`chats ${round}: ${describe(without)}; during an export ${describe(during)}`);
     await sleep(PAUSE_BETWEEN_EXPORTS_MS);
   }
   const ratio = (name: "p50" | "p99") => median(samples.map(({ without, during }) => during[name] / without[name]));
@@ -99,7 +99,7 @@ async function startExport({ testbed, sso }: OwnersTestbed): Promise<RunningProc
   return downloader;
 }
 
-/** Postpones tasks that would disturb the measurement. Takes over their leases, so that a running task stops after its current page. */
+/** Postpones tasks that would disturb the measurement. Takes over their leases, so that a running task stops when it next saves its progress. */
 async function postponePeriodicTasks({ testbed }: OwnersTestbed): Promise<void> {
   await queryRows(
     testbed.system.database.url,

@@ -3,7 +3,7 @@ import { status } from "@parley/rpc";
 import { TurnOutcome } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { countLockWaits } from "./testing/database.ts";
-import { lockSessions } from "./testing/sessions.ts";
+import { lockTables } from "./testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
 import { createBot, openRequest } from "./testing/turns.ts";
 
@@ -14,7 +14,7 @@ const system = useTestSystem();
 
 test("the service drops an OpenTurn call whose deadline passes before the call gets a connection", async () => {
   const bot = await createBot(system.database);
-  const unlock = await lockSessions(system.admin);
+  const unlock = await lockTables(system.admin, "conversation.sessions");
   const turns = Array.from({ length: 40 }, () => openRequest(bot));
   const failures = await Promise.all(
     turns.map((turn) => rpcFailure(system.conversation.openTurn(turn, { timeoutMs: 1_000 }))),
@@ -36,7 +36,7 @@ test("the service closes a turn even if the deadline of CloseTurn passes before 
   const bot = await createBot(system.database);
   const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
-  const unlock = await lockSessions(system.admin, "conversation.turns");
+  const unlock = await lockTables(system.admin, "conversation.sessions", "conversation.turns");
   const failures = [];
   for (const { workspaceId, turnId } of turns) {
     const request = { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" };

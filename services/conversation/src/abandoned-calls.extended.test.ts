@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { status } from "@parley/rpc";
 import { expect, test } from "vitest";
-import { lockSessions } from "./testing/sessions.ts";
+import { lockTables } from "./testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
 import { createBot, openRequest } from "./testing/turns.ts";
 
@@ -9,7 +9,7 @@ const system = useTestSystem();
 
 test("a new turn is refused immediately if another call has already waited 5 s for a database connection", async () => {
   const bot = await createBot(system.database);
-  const unlock = await lockSessions(system.admin);
+  const unlock = await lockTables(system.admin, "conversation.sessions");
   const waiting = Array.from({ length: 20 }, () => openRequest(bot));
   const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
   await sleep(5_500);

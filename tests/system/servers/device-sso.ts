@@ -12,7 +12,7 @@ export type DeviceSso = {
   decision: "approve" | "deny" | undefined;
   /** Lifetime of new access tokens, in seconds. */
   lifetimeS: number;
-  /** The lifetime that it reports for new device codes, in seconds. It also accepts older codes. */
+  /** The lifetime that it reports for new device codes, in seconds. The codes do not actually expire. */
   deviceCodeLifetimeS: number;
   /** Whether it accepts requests without responding to them. */
   isSilent: boolean;

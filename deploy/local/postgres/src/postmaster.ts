@@ -32,8 +32,8 @@ export async function clearStaleLock(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Stops the server with a fast shutdown. If it is still running after the deadline, uses an immediate shutdown and then SIGKILL. After these,
- * the next start needs crash recovery.
+ * Stops the server with a fast shutdown. If the server is still running after `fastShutdownTimeoutMs`, uses an immediate shutdown and then
+ * SIGKILL. After either, the next start needs crash recovery.
  */
 export async function stopPostmaster(pid: number, dataDir: string, fastShutdownTimeoutMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [

@@ -61,7 +61,7 @@ describe("a server", () => {
     expect(await query(second.url, "SELECT n FROM kept")).toEqual([{ n: 42 }]);
   });
 
-  it("runs as an unprivileged user, and returns its data directory", async () => {
+  it("has a data directory that only its unprivileged owner can access", async () => {
     const server = await start();
     const { uid, mode } = await stat(server.dataDir);
     expect(uid).not.toBe(0);
@@ -75,7 +75,7 @@ describe("a server that is already running", () => {
 
   it("survives Ctrl-C in the terminal of the process that started it, and is reused by a start with another port", async () => {
     const previous = await startInChildProcess();
-    await previous.kill("SIGINT");
+    await previous.killStarter("SIGINT");
     const server = await start({ port: local.port + 1 });
     expect(server).toMatchObject({ isReused: true, pid: previous.pid, url: previous.url, port: local.port });
     await server.stop();
@@ -90,7 +90,7 @@ describe("a server that is already running", () => {
 
   it("is stopped by removeLocalPostgres, even if the process that started it was killed", async () => {
     const previous = await startInChildProcess();
-    await previous.kill("SIGKILL");
+    await previous.killStarter("SIGKILL");
     const installation = await resolveInstallation(local.dataDir);
     await removeLocalPostgres(local.dataDir);
     await expect(query(previous.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
@@ -98,7 +98,7 @@ describe("a server that is already running", () => {
   });
 });
 
-// The first test needs an empty data directory, and the last one damages it.
+// The first test requires that no data directory exists yet. The last test damages the data directory.
 describe("a start that fails", () => {
   useSuiteDataDir();
 

@@ -45,7 +45,7 @@ describe.runIf(isRoot)("a start by root", () => {
     const owner = await ensureUnprivilegedUser();
     await chown(local.dir, owner.uid, owner.gid);
     const ordinaryStart = await startInChildProcess(owner);
-    await ordinaryStart.kill("SIGKILL");
+    await ordinaryStart.killStarter("SIGKILL");
     expect((await stat(join(local.dataDir, "PG_VERSION"))).uid).toBe(owner.uid);
     expect(await start()).toMatchObject({ dataDir: local.dataDir, isReused: false });
   });

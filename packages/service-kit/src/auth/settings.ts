@@ -23,20 +23,20 @@ export function readJwt(environment: Environment): JwtSettings {
 
 /** Like readJwt, but returns undefined if none of the required variables is set. If some are set, reports the missing ones as problems. */
 export function readOptionalJwt(environment: Environment): JwtSettings | undefined {
-  const isSet = Object.values(VARIABLES).some(([name]) => environment.optionalText(name) !== undefined);
-  return isSet ? readJwt(environment) : undefined;
+  const isAnySet = Object.values(VARIABLES).some(([name]) => environment.optionalText(name) !== undefined);
+  return isAnySet ? readJwt(environment) : undefined;
 }
 
 function readRoles(environment: Environment): RoleOptions | undefined {
   const claim = environment.optionalText("JWT_ROLE_CLAIM");
   const owner = environment.list("JWT_OWNER_ROLES");
   const viewer = environment.list("JWT_VIEWER_ROLES");
-  const hasValues = owner.length + viewer.length > 0;
-  if (claim === undefined && hasValues)
+  const hasRoles = owner.length + viewer.length > 0;
+  if (claim === undefined && hasRoles)
     environment.addProblem(
       "JWT_ROLE_CLAIM is not set: the claim that holds a role from JWT_OWNER_ROLES or JWT_VIEWER_ROLES",
     );
-  if (claim !== undefined && !hasValues)
+  if (claim !== undefined && !hasRoles)
     environment.addProblem(
       "JWT_OWNER_ROLES or JWT_VIEWER_ROLES must be set: the values of the claim in JWT_ROLE_CLAIM that mean owner or viewer",
     );

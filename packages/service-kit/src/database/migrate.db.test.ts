@@ -196,7 +196,9 @@ test("if another role created the service's role, the error names the statement 
   const { target, url, role } = await createTestDatabase();
   await query(url, `CREATE ROLE ${role} LOGIN`);
   const message = await errorOf(migrate({ ...target, rolePassword: PASSWORD }));
-  expect(message).toMatch(/^permission denied.*; run as a superuser, or as the role that created it: GRANT /);
+  expect(message).toMatch(
+    new RegExp(`^permission denied.*; run as a superuser, or as the role that created ${role}: GRANT `),
+  );
   await query(url, remedyOf(message));
   expect(await migrate({ ...target, rolePassword: PASSWORD })).toEqual({ applied: ["0001_things"] });
 });

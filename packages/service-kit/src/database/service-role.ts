@@ -14,8 +14,8 @@ const MAX_ROLE_RETRY_DELAY_MS = 200;
 
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
- * instead of the password. Without `scramVerifier`, only checks that the role exists and has TIMEOUTS; logMissingTimeouts also checks `timeouts`.
- * If the administrator lacks a privilege, throws an error with the statement to run.
+ * instead of the password. Without `scramVerifier`, changes nothing, and throws if the role is missing or lacks one of TIMEOUTS;
+ * logMissingTimeouts also checks `timeouts`. If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(
   client: pg.Client,
@@ -51,7 +51,7 @@ async function buildRoleRemedy(client: pg.Client, role: string): Promise<string>
   const admin = pg.escapeIdentifier(client.user ?? "");
   return rows.length === 0
     ? `as a superuser: ALTER ROLE ${admin} CREATEROLE;`
-    : `as a superuser, or as the role that created it: GRANT ${pg.escapeIdentifier(role)} TO ${admin} WITH ADMIN OPTION;`;
+    : `as a superuser, or as the role that created ${role}: GRANT ${pg.escapeIdentifier(role)} TO ${admin} WITH ADMIN OPTION;`;
 }
 
 async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: RoleTimeouts): Promise<void> {
@@ -153,7 +153,7 @@ export async function grantAccess(
   );
 }
 
-/** On knex's own tables, the role needs only SELECT. */
+/** Returns the GRANT statements for the privileges that the role lacks. On knex's own tables, the role needs only SELECT. */
 async function findMissingGrants(
   client: pg.Client,
   schema: string,

@@ -8,8 +8,8 @@ export const CONSOLE_HEADER = "x-parley-console";
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * Refuses a request that may change data if it lacks the console's Origin or CONSOLE_HEADER. A request with a bearer token needs neither,
- * because a browser does not send such a token on its own.
+ * Refuses a request that may change data unless it has both the console's Origin and CONSOLE_HEADER. A request with a bearer token needs
+ * neither, because a browser does not send such a token on its own.
  */
 export const sameOrigin = plugin<{ origin: string }>(
   async (app, { origin }) => {

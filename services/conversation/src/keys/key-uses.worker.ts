@@ -5,8 +5,8 @@ const HOUR_MS = 3_600_000;
 const MAX_KEYS_PER_STATEMENT = 1_000;
 
 /**
- * Stores the day of each key's last use in the background, so that the lookup of a key does not wait for a write. Ignores a key for an hour
- * after storing a use of it. If that hour includes midnight, uses in the first hour of the new day may be missed. Uses that are not stored when
+ * Stores the day of each key's last use in the background, so that the lookup of a key does not wait for a write. Ignores a key's uses for an
+ * hour after storing one. If that hour includes midnight, uses in the first hour of the new day may be missed. Uses that are not stored when
  * the process ends are lost.
  */
 export class KeyUses {

@@ -5,7 +5,7 @@ import { holdLease, type Lease, releaseLease } from "./task-leases.store.ts";
 /** How many times each replica tries to take or renew the lease within the lease's duration. */
 const WRITES_PER_LEASE = 3;
 
-/** Lets one replica at a time read a queue. After a crash of the holder, no replica reads the queue for up to 4/3 of the lease. */
+/** Lets one replica at a time read a queue. After a crash of the holder, no replica reads the queue for up to 4/3 of the lease's duration. */
 export class ReaderLease {
   readonly #database: Database;
   readonly #lease: Lease;

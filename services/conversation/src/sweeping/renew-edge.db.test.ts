@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { RenewEdgeRequestSchema } from "@parley/rpc/conversation";
 import type { Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
-import { lockSessions } from "../testing/sessions.ts";
+import { lockTables } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
 import { handleRenewEdge } from "./renew-edge.rpc.ts";
 
@@ -35,7 +35,7 @@ test.each([
 
 test("if the database does not answer within a tenth of the lease, RenewEdge fails with lease_not_stored", async () => {
   const edgeId = randomUUID();
-  const unlock = await lockSessions(system.admin, "conversation.edges");
+  const unlock = await lockTables(system.admin, "conversation.sessions", "conversation.edges");
   try {
     const startedAt = performance.now();
     const renewal = handleRenewEdge(system.database, 5, create(RenewEdgeRequestSchema, { edgeId }));

@@ -33,10 +33,10 @@ export async function insertSessions(
   return ids;
 }
 
-/** Locks conversation.sessions and the tables `others`, so that every statement that changes them waits. Returns a function that unlocks them. */
-export async function lockSessions(admin: Database, ...others: string[]): Promise<() => Promise<void>> {
+/** Locks tables, so that every statement that changes them waits. Returns a function that unlocks them. */
+export async function lockTables(admin: Database, ...tables: string[]): Promise<() => Promise<void>> {
   const locker = await admin.connect();
-  await locker.query(`BEGIN; LOCK TABLE ${["conversation.sessions", ...others].join()} IN EXCLUSIVE MODE`);
+  await locker.query(`BEGIN; LOCK TABLE ${tables.join()} IN EXCLUSIVE MODE`);
   return async () => {
     await locker.query("ROLLBACK");
     locker.release();

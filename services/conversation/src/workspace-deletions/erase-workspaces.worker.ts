@@ -4,7 +4,7 @@ import type { NotifySettler } from "../turns/index.ts";
 import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
 import { deleteBots, deleteDocument } from "./workspace-content.store.ts";
 
-/** The number of sessions erased between two pauses, each in its own transaction. */
+/** The number of sessions erased between two pauses. Each session has its own transaction. */
 const BATCH_SESSIONS = 50;
 const PAUSE_MS = 100;
 

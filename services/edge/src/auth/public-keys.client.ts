@@ -8,6 +8,7 @@ import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 /** A resolved public key. `configBody` is the body of the config endpoint, serialized once per lookup. */
 export type ResolvedKey = { workspaceId: string; botId: string; allowsOrigin: OriginMatcher; configBody: string };
 
+/** Resolves a public key. `clientBucket` identifies the client whose lookups are limited. */
 export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<ResolvedKey>;
 
 const CACHE_TTL_MS = 4_000;
@@ -45,7 +46,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   }
 
   async function lookUp(publicKey: string, clientBucket: string): Promise<ResolvedKey> {
-    // The TTL counts from the start of the lookup, because the response may be as old as that.
+    // The TTL counts from the start of the lookup, because the key may be revoked before the response arrives.
     const startedAtMs = performance.now();
     const computeTtlMs = () => Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs));
     const window = currentWindow(clientBucket);

@@ -12,7 +12,7 @@ export type SseOptions = {
   open: () => OutgoingHttpHeaders | Record<string, string | number | string[] | undefined>;
   /** Interval of SSE comments during silence, so that proxies do not close the stream as idle. */
   heartbeatMs: number;
-  /** Once aborted, writes no longer wait for a slow client. */
+  /** When this signal is aborted, writes stop waiting for a slow client. */
   endSignal: AbortSignal;
 };
 

@@ -10,6 +10,7 @@ const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(() 
 
 type CloseTurn = RpcClient<typeof ConversationService>["closeTurn"];
 
+const databaseTimeMicroseconds = 1_000_000n;
 const turn = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
 
 beforeEach(() => {
@@ -93,15 +94,20 @@ const { done, blocked, error } = OUTCOMES;
 test.each([
   ["does not retry an unknown turn", done, status.NOT_FOUND, [done.proto]],
   ["does not retry a blocked turn that is rejected", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
-  ["if done is rejected as invalid, sends an error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
-  ["if done is rejected as too late, sends an error", done, status.FAILED_PRECONDITION, [done.proto, error.proto]],
+  ["if done is rejected as invalid, sends the outcome error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
+  [
+    "if done is rejected as too late, sends the outcome error",
+    done,
+    status.FAILED_PRECONDITION,
+    [done.proto, error.proto],
+  ],
 ])("%s", async (_, outcome, rejection, expected) => {
   const sent: unknown[] = [];
   const closer = createCloser(async (request) => {
     sent.push(request.outcome);
     throw new RpcError(rejection, "rejected", "rejected");
   });
-  const closed = closer.close({ ...turn, outcome: outcome.proto }, 1_000_000n);
+  const closed = closer.close({ ...turn, outcome: outcome.proto }, databaseTimeMicroseconds);
   await vi.advanceTimersByTimeAsync(600_000);
   expect(await closed).toBeUndefined();
   expect(sent).toEqual(expected);
@@ -129,7 +135,7 @@ test("if a turn cannot be stored as done before its deadline, drain waits until 
     outcomes.push(request.outcome);
     return { outcome: request.outcome };
   });
-  void closer.close({ ...turn, outcome: OUTCOMES.done.proto }, 1_000_000n);
+  void closer.close({ ...turn, outcome: OUTCOMES.done.proto }, databaseTimeMicroseconds);
   const drained = closer.drain(20_000).then(() => [...outcomes]);
   await vi.advanceTimersByTimeAsync(30_000);
   expect(await drained).toEqual([OUTCOMES.error.proto]);

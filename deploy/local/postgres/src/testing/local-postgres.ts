@@ -46,8 +46,8 @@ export function useLocalPostgres() {
   }
 
   /**
-   * Runs starter.fixture.ts in its own process group. The returned `kill` sends a signal to this group. The server is in another group and
-   * survives the signal. With `uid` and `gid`, the script stops the server before this function returns.
+   * Runs starter.fixture.ts in its own process group. `killStarter` sends a signal to this group. The server is in another group and survives
+   * the signal. With `uid` and `gid`, the script stops the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;
@@ -59,11 +59,11 @@ export function useLocalPostgres() {
     );
     const exited = once(child, "exit");
     const [line] = (await once(child.stdout, "data")) as [Buffer];
-    const kill = async (signal: NodeJS.Signals) => {
+    const killStarter = async (signal: NodeJS.Signals) => {
       process.kill(-(child.pid ?? 0), signal);
       await exited;
     };
-    return { ...(JSON.parse(line.toString()) as { url: string; pid: number }), kill };
+    return { ...(JSON.parse(line.toString()) as { url: string; pid: number }), killStarter };
   }
 
   return Object.assign(local, { useSuiteDataDir, start, startInChildProcess });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDatabase, isMet, reportMissing } from "@parley/test-support";
+import { createDatabase, isRequirementMet, reportMissing } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
 import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
@@ -32,7 +32,7 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissing();
   project.provide("system", undefined);
-  if (!isMet("chromium")) return async () => undefined;
+  if (!isRequirementMet("chromium")) return async () => undefined;
 
   const widgetDir = await mkdtemp(join(tmpdir(), "parley-widget-"));
   const [postgres, consoleSso] = await Promise.all([

@@ -12,8 +12,9 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 }
 
 /**
- * Functions that bring the widget into each state, from a newly opened page or from a page that earlier functions have used. The
- * accessibility tests check these states with axe. The error states are missing, because errors.browser.test.ts checks them.
+ * Functions that bring the widget into each state. `closed` requires a newly opened page; the other functions also accept a page that earlier
+ * functions have used. The accessibility tests check these states with axe. The error states are missing, because errors.browser.test.ts checks
+ * them.
  */
 export const STATES = {
   closed: (widget) => widget.launcher.waitFor(),

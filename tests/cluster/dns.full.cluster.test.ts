@@ -38,7 +38,7 @@ describe("name resolution on a real cluster", () => {
     return { answered: answer.trim().split(" ").filter(Boolean), living: living.map(({ address }) => address) };
   }
 
-  /** `staleSamples` is the number of DNS answers that named a pod that was being deleted or gone. */
+  /** `staleSamples` is the number of DNS answers that named a pod that was gone or being deleted. */
   async function restartUnderLoad(
     name: string,
   ): Promise<{ report: LoadReport; samples: number; staleSamples: number }> {

@@ -1,25 +1,25 @@
-import { isMet, startRedis, type TestRedis } from "@parley/test-support";
+import { isRequirementMet, startRedis, type TestRedis } from "@parley/test-support";
 import { createTenant, failFastSettings, type System, startSystem, type Tenant } from "../system/system.ts";
 import { TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /**
- * A system with three edges, and a tenant with a fast model. The edges trust the tests as their proxy. If redis-server is installed, the
- * edges share one Redis.
+ * A system with three edges, and a tenant with a fast model. The edges trust the tests as their proxy. If the requirement
+ * redis-server is met, the edges share one Redis.
  */
 export type EdgeFixture = {
   system: System;
   tenant: Tenant;
-  /** Its methods throw if redis-server is not installed. */
+  /** Its methods throw if the requirement redis-server is not met. */
   redis: { pause(): void; resume(): void; kill(): Promise<void>; restart(): Promise<void> };
   stop(): Promise<void>;
 };
 
 export async function startEdgeFixture(): Promise<EdgeFixture> {
-  let redisServer = isMet("redis-server") ? await startRedis() : undefined;
+  let redisServer = isRequirementMet("redis-server") ? await startRedis() : undefined;
   const redis = (): TestRedis => {
     if (redisServer === undefined)
-      throw new Error('redis-server is not installed: wrap the suite in describeWith("redis-server")');
+      throw new Error('the requirement redis-server is not met: wrap the suite in describeWith("redis-server")');
     return redisServer;
   };
   const system = await startSystem({

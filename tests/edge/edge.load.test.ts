@@ -1,4 +1,4 @@
-import { describeWith, isFull } from "@parley/test-support";
+import { describeWith, isFullRun } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readBalance } from "../system/database.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge-fixture.ts";
@@ -34,7 +34,7 @@ describe("the edge", () => {
   beforeAll(async () => {
     fixture = await startEdgeFixture();
     // In the full run each scenario starts when its own test does, so that they do not share the CPU.
-    if (isFull) return;
+    if (isFullRun) return;
     frozenPeersEnded = Promise.allSettled(Object.values(frozenPeers).map((start) => start()));
     void slowReaders();
     void longStreams();

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeLocalPostgres } from "@parley/local-postgres";
-import { areFree, freePorts, type RunningProcess, startProcess } from "@parley/test-support";
+import { arePortsFree, freePorts, type RunningProcess, startProcess } from "@parley/test-support";
 import { root } from "./processes.ts";
 
 /** The number of consecutive ports of one instance. deploy/local/processes/ports.ts assigns them. */
@@ -77,6 +77,6 @@ export function readPublicKey(parley: RunningProcess): string {
 /** Returns the ports of the instance that are in use. */
 export async function portsInUse({ port }: Instance): Promise<number[]> {
   const ports = Array.from({ length: PORT_COUNT }, (_, index) => port + index);
-  const free = await Promise.all(ports.map((each) => areFree([each])));
+  const free = await Promise.all(ports.map((each) => arePortsFree([each])));
   return ports.filter((_, index) => !free[index]);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isFull, startTestPostgres, type TestPostgres } from "@parley/test-support";
+import { isFullRun, startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readBalance, waitUntilSettled } from "../system/database.ts";
 import {
@@ -88,7 +88,7 @@ test("visitors get whole replies again within 30 s after all connections reopene
   await expectRecovery(() => makeConnectionsReadOnly(system.database, Object.values(proxies)));
 }, 300_000);
 
-test.runIf(isFull)(
+test.runIf(isFullRun)(
   "visitors get whole replies again within 30 s after the database stalled for 60 s, and usage reconciles",
   async () => {
     await expectRecovery(() => stallDatabase(Object.values(proxies), 60_000));
@@ -96,7 +96,7 @@ test.runIf(isFull)(
   400_000,
 );
 
-test.runIf(isFull)(
+test.runIf(isFullRun)(
   "visitors get whole replies again within 30 s after PostgreSQL was killed and down for 20 s, and usage reconciles",
   async () => {
     await expectRecovery(() => killDatabase(postgres, 20_000));

@@ -289,7 +289,7 @@ describe("checks of rendered documents", () => {
     ["root", { runAsUser: 0 }, "may run as root"],
     ["capabilities", { capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } }, "keeps capabilities"],
     ["a writable root", { readOnlyRootFilesystem: false }, "can write to its root file system"],
-    ["no seccomp profile", { seccompProfile: { type: "Unconfined" } }, "has a seccomp profile of its own"],
+    ["an unconfined seccomp profile", { seccompProfile: { type: "Unconfined" } }, "has a seccomp profile of its own"],
     ["unmasked /proc", { procMount: "Unmasked" }, "has unmasked files in /proc"],
     ["SELinux", { seLinuxOptions: { type: "spc_t" } }, "sets SELinux options"],
   ])("report a privilege (%s)", (_, privilege, problem) => {
@@ -309,7 +309,7 @@ describe("checks of rendered documents", () => {
     expect(podSecurityProblems(documents)).toEqual([`Deployment parley-edge: ${problem}`]);
   });
 
-  it("report a port of the node", () => {
+  it("report a container that uses a port of its node", () => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       Object.assign(container(manifest).ports?.[0] ?? {}, { hostPort: 80 });
     });

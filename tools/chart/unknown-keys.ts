@@ -17,7 +17,7 @@ export async function findUnknownKeys(manifests: readonly Manifest[]): Promise<s
     const file = join(folder, "manifests.ts");
     const blocks = manifests.map(asConstant);
     await writeFile(file, blocks.join("\n"));
-    const output = await compile(folder);
+    const output = await typeCheck(folder);
     return output.flatMap((line) => {
       const [, lineNumber, message] = /manifests\.ts\((\d+),\d+\): error TS\d+: (.+)$/.exec(line) ?? [];
       if (lineNumber === undefined) return /error TS/.test(line) ? [line] : [];
@@ -45,7 +45,7 @@ function blockIndexAt(blocks: readonly string[], lineNumber: number): number {
   });
 }
 
-async function compile(folder: string): Promise<string[]> {
+async function typeCheck(folder: string): Promise<string[]> {
   await writeFile(
     join(folder, "tsconfig.json"),
     JSON.stringify({

@@ -17,7 +17,7 @@ export type ServiceInputs = {
   config: Config;
   ports: Ports;
   secrets: Secrets;
-  /** An administrator's URL. */
+  /** The database's URL with an administrator as its user. */
   databaseUrl: string;
   /** Describes the issuer of owners' access tokens. */
   tokenIssuer: TokenIssuer;
@@ -26,7 +26,7 @@ export type ServiceInputs = {
   consoleDir: string;
 };
 
-/** Added to a service's own stop timeout. */
+/** How much longer than a service's own limit (drainMs + SERVICE_CLOSE_TIMEOUT_MS) the supervisor waits before it kills the service. */
 const STOP_GRACE_MS = 2_000;
 
 const HAS_ADMIN_SERVICES: Readonly<Record<ServiceName, boolean>> = {

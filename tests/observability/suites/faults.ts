@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isFull, isMet } from "@parley/test-support";
+import { isFullRun, isRequirementMet } from "@parley/test-support";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { shuffle } from "../../system/random.ts";
 import type { FiringAlert } from "../../system/servers/prometheus.ts";
@@ -13,7 +13,7 @@ const TEST_TIMEOUT_MS = 300_000;
 const GROUPS = [
   ["provider slow", "provider down", "provider key and widget key revoked", "cap reached", "Redis down"],
   ["one replica stalled", "settle blocked", "database slow"],
-  ["quota service down", ...(isMet("nginx") ? ["proxy buffering"] : [])],
+  ["quota service down", ...(isRequirementMet("nginx") ? ["proxy buffering"] : [])],
 ];
 
 export function faultsSuite(shared: () => Fixture): void {
@@ -46,7 +46,7 @@ export function faultsSuite(shared: () => Fixture): void {
     }
   }
 
-  const groups = isFull ? shuffle(GROUPS.flat()).map((name) => [name]) : GROUPS;
+  const groups = isFullRun ? shuffle(GROUPS.flat()).map((name) => [name]) : GROUPS;
 
   test.each(groups.map((names) => ({ names, title: names.join(", ") })))(
     "$title: the expected alerts fire, and otherwise only alerts for consequences of the faults",

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { isMet, type Requirement } from "./requirements.ts";
+import { isRequirementMet, type Requirement } from "./requirements.ts";
 
 /**
  * Defines a suite with a requirement that a machine may lack, for example Redis. If the machine lacks it, Vitest skips the suite and the
@@ -11,5 +11,5 @@ export function describeWith(
   suite: () => void,
   options: { timeout?: number } = {},
 ): void {
-  describe.runIf(isMet(requirement) || process.env.PARLEY_REQUIRE_ALL === "1")(name, options, suite);
+  describe.runIf(isRequirementMet(requirement) || process.env.PARLEY_REQUIRE_ALL === "1")(name, options, suite);
 }

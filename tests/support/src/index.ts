@@ -13,18 +13,18 @@ export { exitOnSignals } from "./leftovers.ts";
 export { type McpTestServer, type McpTestTool, startMcpServer } from "./mcp-server.ts";
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PgvectorServer, startPgvectorServer } from "./pgvector/server.ts";
-export { areFree, freePort, freePorts } from "./ports.ts";
+export { arePortsFree, freePort, freePorts } from "./ports.ts";
 export { startTestPostgres, type TestPostgres } from "./postgres.ts";
 export { nodeFlags, type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from "./process.ts";
-export { isFull, quickOrFull } from "./quick-or-full.ts";
+export { isFullRun, quickOrFull } from "./quick-or-full.ts";
 export { type RedisOptions, startRedis, type TestRedis } from "./redis.ts";
 export { replaceFile } from "./replace-file.ts";
 export {
   chromiumCommand,
   findCommand,
   headlessChromiumCommand,
-  isMet,
   isRedisAvailable,
+  isRequirementMet,
   nginxCommand,
   phpCommand,
   prometheusCommands,

@@ -32,7 +32,7 @@ export async function freePorts(count: number): Promise<number[]> {
     if (ports.some((port) => reserved.has(port))) continue;
     // Reserves before the asynchronous check, so that a concurrent call does not choose the same ports.
     for (const port of ports) reserved.add(port);
-    if (await areFree(ports)) return ports;
+    if (await arePortsFree(ports)) return ports;
   }
   throw new Error(`found no ${count} free consecutive ports between ${from} and ${to}`);
 }
@@ -45,7 +45,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Returns whether nothing listens on any of the ports of 127.0.0.1. */
-export async function areFree(ports: readonly number[]): Promise<boolean> {
+export async function arePortsFree(ports: readonly number[]): Promise<boolean> {
   const servers: Server[] = [];
   try {
     for (const port of ports) {

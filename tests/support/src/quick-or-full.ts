@@ -1,7 +1,7 @@
 /** True in `pnpm test:full`. */
-export const isFull = process.env.PARLEY_TEST_FULL === "1";
+export const isFullRun = process.env.PARLEY_TEST_FULL === "1";
 
 /** Returns `full` in `pnpm test:full`, and `quick` in every other run. */
 export function quickOrFull(quick: number, full: number): number {
-  return isFull ? full : quick;
+  return isFullRun ? full : quick;
 }

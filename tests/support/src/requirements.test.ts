@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { findCommand, isMet, isRedisAvailable, reportMissing } from "./requirements.ts";
+import { findCommand, isRedisAvailable, isRequirementMet, reportMissing } from "./requirements.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -23,20 +23,20 @@ describe("on a machine without Redis", () => {
     expect(() => reportMissing()).toThrow(/lacks\n {2}redis:/);
   });
 
-  it("accepts the server at PARLEY_TEST_REDIS_URL, except for tests that pause Redis", () => {
+  it("PARLEY_TEST_REDIS_URL meets the requirement redis, but not redis-server", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
-    expect([isMet("redis"), isMet("redis-server")]).toEqual([true, false]);
+    expect([isRequirementMet("redis"), isRequirementMet("redis-server")]).toEqual([true, false]);
   });
 });
 
-it("with PARLEY_TEST_REDIS_URL, tests cannot pause Redis even if redis-server is installed", async () => {
+it("with PARLEY_TEST_REDIS_URL, the requirement redis-server is not met even if redis-server is installed", async () => {
   const directory = await mkdtemp(join(tmpdir(), "parley-redis-server-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, "redis-server"), "", { mode: 0o755 });
   vi.stubEnv("PATH", directory).stubEnv("PARLEY_TEST_REDIS_URL", "");
-  expect(isMet("redis-server")).toBe(true);
+  expect(isRequirementMet("redis-server")).toBe(true);
   vi.stubEnv("PARLEY_TEST_REDIS_URL", "redis://127.0.0.1:1");
-  expect(isMet("redis-server")).toBe(false);
+  expect(isRequirementMet("redis-server")).toBe(false);
 });
 
 it("findCommand returns the path of the first command that is on the PATH", () => {

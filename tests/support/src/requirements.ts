@@ -27,7 +27,7 @@ const requirements = {
   wordpress: { isMet: hasWordPress, remedy: "install Debian's php-cli and wordpress" },
 } as const;
 
-export function isMet(requirement: Requirement): boolean {
+export function isRequirementMet(requirement: Requirement): boolean {
   return requirements[requirement].isMet();
 }
 

@@ -7,7 +7,7 @@ export type Program = { inst: readonly Instruction[]; start: number };
 
 /**
  * Returns the program of a compiled pattern. re2js does not document the field `re2Input.prog`, so package.json pins re2js's exact version.
- * Throws if the field has an unexpected structure.
+ * Throws if the field or its `inst` or `start` is missing.
  */
 export function readProgram(compiled: RE2JS): Program {
   const { prog } = compiled.re2Input as unknown as { prog?: Partial<Program> };

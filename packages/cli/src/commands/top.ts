@@ -24,7 +24,7 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
       `
 If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. If none of
 the three is set, the URLs are those of the installation on this machine. If PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL
-or PARLEY_LLM_REPLICAS_URL is set too, this command uses that URL instead of the service's other URL. The options take precedence
+or PARLEY_LLM_REPLICAS_URL is set too, this command reads that service's metrics at this URL instead. The options take precedence
 over all of these.
 If a host name has several addresses, each address is one replica.
 NO_COLOR turns colours off.`,

@@ -35,7 +35,7 @@ export function reportDiagnosis({ findings, proxies, pace }: Diagnosis, { url, o
   };
 }
 
-/** Returns the fixes of a finding, each with the proxy to configure. The proxy is null if the fix is for no known proxy. */
+/** Returns the fixes of a finding, each with the proxy to configure. The proxy is null for a general fix, and if no proxy is known. */
 function fixesOf({ fix, cause }: Finding, proxies: readonly ProxyKind[]): [proxy: ProxyKind | null, fix: string][] {
   const generalFixes: [null, string][] = fix === undefined ? [] : [[null, fix]];
   if (cause === undefined) return generalFixes;

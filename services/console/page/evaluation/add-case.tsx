@@ -22,10 +22,11 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const names = sources.data?.sources.map(({ name }) => name) ?? [];
   const document = names.includes(chosen) ? chosen : (names[0] ?? "");
   const adding = useMutation({
-    mutationFn: (added: string) => evaluations.addCase({ workspaceId, botSlug, question: added, document }),
-    onSuccess: async (_, added) => {
+    mutationFn: (addedQuestion: string) =>
+      evaluations.addCase({ workspaceId, botSlug, question: addedQuestion, document }),
+    onSuccess: async (_, addedQuestion) => {
       // The owner may have typed the next question in the meantime.
-      setQuestion((current) => (current === added ? "" : current));
+      setQuestion((current) => (current === addedQuestion ? "" : current));
       announce("The question was added.");
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
     },

@@ -13,7 +13,7 @@ import { Icon } from "../components/icon.tsx";
 type CaseRowProps = {
   botSlug: string;
   evaluationCase: EvaluationCase;
-  /** The place of the case's document in the last run: from 1, or 0 if the run did not find it. Undefined if the run did not search for it. */
+  /** The document's place in the last run's results, from 1; 0 if the document was not found. Undefined if the run did not include the case. */
   rank: number | undefined;
   /** The same, in the run before the last. */
   rankBefore: number | undefined;

@@ -11,7 +11,7 @@ const MiB = 1024 * 1024;
 const MAX_CPU_MS = 20_000;
 /** Longer than MAX_CPU_MS, because the reading process has a low priority and waits for the CPU when the machine is busy. */
 const TIMEOUT_MS = 60_000;
-/** Resident memory of the reading process. Together with the service's it must stay below 80 % of the chart's limit of 512 MiB. */
+/** Resident memory of the reading process. Together with the service's memory it must stay below 80 % of the chart's limit of 512 MiB. */
 const MAX_MEMORY_BYTES = 192 * MiB;
 /** Makes V8 collect garbage before the process exceeds MAX_MEMORY_BYTES. */
 const MAX_HEAP_MIB = 64;
@@ -44,7 +44,7 @@ const READER_SCRIPT = path("./read-document.child.ts");
 export type RawDocument = { format: Format; content: Uint8Array };
 
 /** A document with its first words, from which its language is detected. */
-export type ReadDocument = IndexedDocument & { firstWords: string[] };
+export type ParsedDocument = IndexedDocument & { firstWords: string[] };
 
 export type ReadOptions = {
   /** Aborted when the caller cancels. */
@@ -55,10 +55,10 @@ export type ReadOptions = {
 type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
 /**
- * Reads a document in a process of its own, which is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal aborts
- * or when this process ends. Throws invalid_argument if the document cannot be read within these limits.
+ * Reads a document in a process of its own. That process is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal
+ * aborts, and when this process ends. Throws invalid_argument if the document is malformed or exceeds a limit.
  */
-export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ReadDocument> {
+export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ParsedDocument> {
   const { signal, maxCpuMs = MAX_CPU_MS } = options;
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const child = startReader(raw, maxCpuMs, AbortSignal.any([signal, timeout]));
@@ -77,13 +77,13 @@ export async function readDocument(raw: RawDocument, options: ReadOptions): Prom
   if (timeout.aborted) throw unreadableError(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
   if (exit.killedBy === CPU_LIMIT_SIGNAL)
     throw unreadableError(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
-  throw describeExit(raw.format, exit);
+  throw exitError(raw.format, exit);
 }
 
 function startReader({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
   const args = [format, content.length, process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
   const child = spawn(process.execPath, [...READER_FLAGS, READER_SCRIPT, ...args], {
-    // An empty environment, because the service's contains passwords.
+    // The service's environment contains passwords.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
     signal,
@@ -99,7 +99,7 @@ function startReader({ format, content }: RawDocument, maxCpuMs: number, signal:
 }
 
 /** Builds the document from the reading process's output. Returns undefined if the output ends without the message `firstWords`, which comes last. */
-async function collectPieces(output: Readable): Promise<ReadDocument | undefined> {
+async function collectPieces(output: Readable): Promise<ParsedDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunkCount, characters] = [0, 0, 0];
   for await (const line of readLines(output)) {
@@ -139,7 +139,7 @@ async function* readLines(output: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-function describeExit(format: Format, { code, killedBy }: ProcessExit): Error {
+function exitError(format: Format, { code, killedBy }: ProcessExit): Error {
   if (code === EXIT_CODE_UNREADABLE) return unreadableError(BROKEN_REASONS[format === "pdf" ? "pdf" : "text"]);
   // Any other exit code is a bug of the reading process, not a fault of the document.
   if (killedBy === null) return new Error(`the reading process ended with code ${code}`);

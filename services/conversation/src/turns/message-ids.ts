@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 
-// A session's ids start at a random number and rise by random steps, so that they reveal nothing about other sessions. Reply ids are even; the
-// id of the visitor's message is one less than its reply's. All ids are below 2^53.
+// A session's message ids start at a random number and rise by random steps, so that they reveal nothing about other sessions. Reply ids are
+// even; the id of a visitor's message is one less than the id of its reply. All ids are below 2^53.
 //
 //   1 to 2^50                 ids of the sequence conversation.message_ids, before migration 0022_message_ids
 //   2^50 to 2^52              the id of a session's first reply, chosen at random
@@ -14,13 +14,13 @@ export const MIN_COMPUTED_ID = 2 ** 50;
 export const MIN_SEQUENCE_ID = 2 ** 52 + 2 ** 51;
 /** The largest distance between two consecutive reply ids of a session. */
 export const MAX_STEP = 2 ** 20;
-/** How many even ids a session can start with. */
+/** The number of possible values of `start`. */
 const START_COUNT = BigInt(2 ** 52 - MIN_COMPUTED_ID) / 2n;
 
 export type MessageIdChoice = {
-  /** The reply's id in a new session. */
+  /** In a new session: the id of the first reply. */
   start: bigint;
-  /** The distance from the session's last reply id. */
+  /** In an existing session: the distance from the last reply's id to the next reply's id. */
   step: number;
 };
 

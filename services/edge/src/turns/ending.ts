@@ -29,7 +29,7 @@ export type TurnSink = {
   end(ending: TurnEnding): void;
 };
 
-/** A stored ending with the text that its readers get. */
+/** The end and the text of a stored reply. */
 export type StoredReply = { ending: TurnEnding; text: string };
 
 export type TerminalEvents = {
@@ -39,7 +39,7 @@ export type TerminalEvents = {
   errorCode: ErrorCode;
 };
 
-/** Returns the events that end a stream, in the contract's order. */
+/** Returns the events that end a stream, in the contract's order, and the turn's error code. */
 export function createTerminalEvents(ending: TurnEnding): TerminalEvents {
   const { outcome, blocked, quota, tokensIn, tokensOut, latencyMs, model } = ending;
   const done = {

@@ -36,10 +36,10 @@ test("each content encoding has its own ETag", async () => {
 });
 
 test.each<[string, (etag: string) => string]>([
-  ["the tag", (etag) => etag],
-  ["the tag as a weak one", (etag) => `W/${etag}`],
-  ["a list", (etag) => `"a", W/"b,c" ,${etag}`],
-  ["a list without blanks", (etag) => `"a",${etag},"b"`],
+  ["the ETag", (etag) => etag],
+  ["the weak form of the ETag", (etag) => `W/${etag}`],
+  ["a list that contains the ETag", (etag) => `"a", W/"b,c" ,${etag}`],
+  ["a list that contains the ETag and no spaces", (etag) => `"a",${etag},"b"`],
   ["*", () => "*"],
 ])("If-None-Match with %s gets 304 with the ETag and Vary in every encoding", async (_, header) => {
   for (const encoding of ENCODINGS) {

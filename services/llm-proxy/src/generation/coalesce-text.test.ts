@@ -38,9 +38,9 @@ const clock = new FlushClock();
 
 function coalesce<Part extends string | object>(
   start: (sink: Sink<Part>) => TextSource,
-  flush: () => Promise<void> = () => clock.waitForFlush(),
+  waitForFlush: () => Promise<void> = () => clock.waitForFlush(),
 ) {
-  const { sink, read } = coalesceText<Part>(flush);
+  const { sink, read } = coalesceText<Part>(waitForFlush);
   return read(start(sink));
 }
 
@@ -107,7 +107,7 @@ test("sends the first text immediately, and coalesces the texts of one window", 
   expect(await reading.next()).toMatchObject({ done: true });
 });
 
-test("does not wait for the window at the end of the source", async () => {
+test("when the source ends, does not wait for the end of the window", async () => {
   expect(await collect(coalesce(sourceOf(paced(["all"], () => 0)), never))).toEqual(["all"]);
 });
 
@@ -124,7 +124,7 @@ test("yields the text that precedes the source's error, and then throws the erro
   expect(read.join("")).toBe("ab");
 });
 
-test("cancels the source when the reader stops, and waits until it ends", async () => {
+test("when the reader stops, cancels the source and waits until the source has ended", async () => {
   let hasEnded = false;
   const texts = Array.from({ length: 100 }, () => "x");
   const source = paced(

@@ -25,7 +25,7 @@ export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps)
 }
 
 const URL_PROBLEM =
-  "an argument in the tool's URL must be a number, a boolean or a text that is not empty; an argument in its path must not contain a slash, a backslash, a control character or invalid Unicode in any encoding or form, must not be percent-encoded more than twice, and must not be only dots and spaces, not even before a semicolon";
+  "an argument in the tool's URL must be a number, a boolean or a text that is not empty; an argument in the URL's path must not contain a slash, a backslash, a control character or invalid Unicode in any encoding or form, must not be percent-encoded more than twice, and must not be only dots and spaces or have only dots and spaces before a semicolon";
 
 async function sendRequest(
   { method, url: template }: HttpTool,

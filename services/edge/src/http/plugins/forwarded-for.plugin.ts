@@ -24,7 +24,7 @@ export const forwardedFor = plugin<{ unreadableAddresses: Pick<Counter, "inc"> }
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/;
 
-/** Removes the port of "192.0.2.1:80" or "[2001:db8::1]:80". Returns any other entry as it is: IPv6 without brackets has no port. */
+/** Removes the port from "192.0.2.1:80", and the brackets and the port from "[2001:db8::1]:80". IPv6 without brackets has no port. */
 function withoutPort(entry: string): string {
   const text = entry.trim();
   const [, ipv6, ipv4] = WITH_PORT.exec(text) ?? [];

@@ -1,7 +1,7 @@
 const segmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 
 // A blank line ends a paragraph; a list item, heading, quotation or table row begins one. Other line breaks are spaces.
-const PARAGRAPH = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
+const PARAGRAPH_BREAK = /\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)]|#+|>)\s|\s*\|)/;
 const MARKER = /^\s*(?:[-*+•]|\d+[.)]|#+|>)\s+/;
 const HEADING = /^[ \t]*#+[ \t].*$/gm;
 
@@ -20,7 +20,7 @@ export function splitSentences(text: string): string[] {
     .replace(CODE, "\n")
     .replace(DECORATION, "")
     .replace(HEADING, "$&\n")
-    .split(PARAGRAPH)
+    .split(PARAGRAPH_BREAK)
     .flatMap((paragraph) => {
       const line = paragraph.replace(MARKER, "").replace(/\s+/g, " ").trim();
       return line.startsWith("|") ? [joinCells(line)] : [...segmenter.segment(line)].map(({ segment }) => segment);

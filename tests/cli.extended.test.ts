@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 describe("parley top", () => {
-  it("reads a replica over TLS at an IP address that its certificate contains", async () => {
+  it("reads a replica's metrics over TLS at an IP address that the replica's certificate contains", async () => {
     const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const altNames = ["::1", "127.0.0.1"].map((ip) => ({ type: 7 as const, ip }));
@@ -59,7 +59,7 @@ describe("parley top", () => {
       expect(top.screen()).not.toContain(RED_TEXT);
     });
 
-    it("adapts to a smaller terminal", async () => {
+    it("fits the screen to the terminal after the terminal has shrunk", async () => {
       const directory = await mkdtemp(join(tmpdir(), "parley-top-"));
       onTestFinished(() => rm(directory, { recursive: true }));
       const resizeSignal = join(directory, "resize");

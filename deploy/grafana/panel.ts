@@ -49,7 +49,7 @@ export function quantile(q: number, histogram: string, by: readonly string[] = [
   return `histogram_quantile(${q}, sum by (${["le", ...by].join(", ")}) (${rate(`${histogram}_bucket`, ...matchers)}))`;
 }
 
-/** Adds the label `rpc` to a metric of RPCs: the method without its package, such as QuotaService/Reserve. */
+/** Adds the label `rpc` to the series of `expr`: the label `method` without the package, such as QuotaService/Reserve. */
 export function withRpcLabel(expr: string): string {
   return `label_replace(${expr}, "rpc", "$1", "method", ".*[.](.*)")`;
 }

@@ -12,7 +12,7 @@ const MANIFEST = "manifest.json";
 const FIRST_SCREEN = ["index.html", "screens/bots.tsx"];
 const COMPRESSED_EXTENSIONS = new Set([".js", ".css", ".svg"]);
 
-/** Limit for the first screen, after gzip. */
+/** Limit for `firstLoadBytes`, which is measured after gzip. */
 export const MAX_FIRST_LOAD_BYTES = 200_000;
 
 export type ConsoleBuild = {
@@ -28,7 +28,7 @@ export async function buildConsole(
   { brotliQuality = constants.BROTLI_MAX_QUALITY }: { brotliQuality?: number } = {},
 ): Promise<ConsoleBuild> {
   // Vite includes React's development build unless NODE_ENV is `production`. Vitest sets it to `test`.
-  // biome-ignore lint/style/noProcessEnv: Vite reads NODE_ENV from here only
+  // biome-ignore lint/style/noProcessEnv: Vite reads NODE_ENV only from process.env
   process.env.NODE_ENV = "production";
   await build({
     root: PAGE,

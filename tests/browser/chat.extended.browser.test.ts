@@ -20,7 +20,7 @@ describeInBrowser("chat", (fixture) => {
     expect(await readHtml()).toEqual(grown);
   });
 
-  it("clears a rating that is not accepted within 10 s, and sends the next one", async () => {
+  it("clears a rating that is not accepted within 10 s, and sends the next rating", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.page.route("**/api/chat/rating/", () => undefined, { times: 1 });
@@ -33,7 +33,7 @@ describeInBrowser("chat", (fixture) => {
     await eventually(() => fixture.service.transcript(session_id, "rating")).toEqual(["", "down"]);
   });
 
-  it("asks the model again after a stop", async () => {
+  it("asks the model again when Try again is pressed after a stop", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 100");
     await eventually(() => widget.answers.innerText()).toContain("word3");
@@ -58,7 +58,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.log.hover();
     await widget.page.mouse.wheel(0, -300);
     await newestButton.waitFor();
-    // Waits until smooth scrolling has ended. On a busy machine two frames may be far apart, so one equal position does not suffice.
+    // Waits until smooth scrolling has ended. On a busy machine two frames may be far apart, so one unchanged position does not suffice.
     const position = () => widget.log.evaluate((log) => log.scrollTop);
     let top = Number.NaN;
     let equalPositions = 0;

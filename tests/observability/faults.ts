@@ -62,9 +62,9 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
     {
       name: "provider down",
       inject: async (repaired) => startChats(down, 2, repaired),
-      // This tenant's model has the same provider and works: its first successful call closes the circuit breaker.
+      // The tenant `working` has the same provider with a model that works. The first successful call closes the circuit breaker.
       repair: () => waitUntil(async () => isComplete(await visit(system.url(), working))),
-      // The bots have no other model, so their turns fail.
+      // The bot of `down` has no other model, so its turns fail.
       alerts: [
         { alert: "ParleyProviderBreakerOpen", labels: { provider: "flaky" } },
         { alert: "ParleyProviderDown", labels: { provider: "flaky" } },
@@ -115,7 +115,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       },
       repair: async () => undefined,
       alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
-      // No alert fires for a revoked widget key, because only its workspace can act on it. A panel shows it.
+      // No alert fires for a revoked widget key, because only the key's workspace can replace the key. A panel shows the refusals.
       waitUntilVisible: () =>
         waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
     },

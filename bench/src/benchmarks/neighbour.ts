@@ -55,7 +55,7 @@ export function chatFigure(attack: string, quiet: Latencies, attacked: Latencies
 }
 
 function compareMs(request: string, quietMs: number, attackedMs: number): string {
-  return `${request} p99 ${quietMs.toFixed(0)} ms without, ${attackedMs.toFixed(0)} ms with`;
+  return `${request} p99 ${quietMs.toFixed(0)} ms without the attack, ${attackedMs.toFixed(0)} ms with it`;
 }
 
 const onConversation = { latency: chatFigure, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };

@@ -7,7 +7,7 @@ import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from
 export type Part = Split | "all";
 
 /**
- * `refused` is the share of the set's `unanswerable` questions that the model refuses to answer. `nearMissesRefused` is the same share of its
+ * `refused` is the share of the part's `unanswerable` questions that the model refuses to answer. `nearMissesRefused` is this share for the part's
  * `nearMisses`.
  */
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
@@ -61,5 +61,5 @@ export async function measureSearches(system: System, copies: number, rounds: nu
   }
 }
 
-/** Minimum shares for the whole set, and the maximum p99 of a search among 10,000 chunks. */
+/** Minimum shares for the whole set, and the maximum p99 time of a search among 10,000 chunks. */
 export const GOALS = { hitRateAt5: 0.85, answered: 0.8, refused: 0.95, searchMs: 100 };

@@ -34,7 +34,7 @@ function statIfRunning(pid: number) {
 
 function readStat(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces. So `fields` starts with the third field. proc(5) lists the field numbers.
+  // Skips fields 1 and 2, because field 2, the process name in parentheses, may contain spaces. proc(5) lists the field numbers.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };
@@ -45,7 +45,7 @@ export function residentBytes(pid: number): number {
   return Number(match?.[1] ?? 0) * 1024;
 }
 
-/** Includes the process's children. Shared memory counts once for each process. */
+/** Returns the resident memory of a process and its children. Shared memory counts once for each process. */
 export function familyResidentBytes(pid: number): number {
   return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }

@@ -9,6 +9,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   return environment.finish({
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     publicPort: environment.port("PORT", 8080),
+    /** The address on which the ops port and the edge RPC port listen. */
     host: environment.text("HOST", "127.0.0.1"),
     opsPort: environment.port("OPS_PORT", 8081),
     conversationTarget: environment.text("CONVERSATION_TARGET", "localhost:8082"),

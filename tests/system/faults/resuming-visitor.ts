@@ -9,7 +9,7 @@ export type ReceivedReply = {
   messageId: string;
   text: string;
   /** The events other than `meta` and `token`, each as a line with its name and its data. */
-  terminal: string;
+  otherEvents: string;
   finishReason: string;
 };
 
@@ -18,7 +18,7 @@ export type ReceivedReply = {
  * - the received reply;
  * - `gone`: the session was erased;
  * - `hung`: the reply did not end within the timeout. The value is the reason why the last request had to be repeated;
- * - `duplicated`: an event did not continue the received text.
+ * - `duplicated`: an event repeated or skipped text, or belongs to another message.
  */
 export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
 
@@ -93,17 +93,17 @@ async function readOnce(
       return error;
     }
     let eventsUntilCut = nextEventLimit();
-    let terminal = "";
+    let otherEvents = "";
     for await (const item of readSse(response)) {
       if (!("event" in item)) continue;
       if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.receivedAtMs - startedAt);
       const problem = applyEvent(item, progress);
       if (problem !== undefined) return { duplicated: problem };
       const { id = "", event, data } = item;
-      if (event !== "meta" && event !== "token") terminal += `${event} ${JSON.stringify(data)}\n`;
+      if (event !== "meta" && event !== "token") otherEvents += `${event} ${JSON.stringify(data)}\n`;
       if (event === "done") {
         const finishReason = (data as { finish_reason: string }).finish_reason;
-        return { messageId: id.split("-")[0] ?? "", text: progress.text, terminal, finishReason };
+        return { messageId: id.split("-")[0] ?? "", text: progress.text, otherEvents, finishReason };
       }
       if (--eventsUntilCut <= 0) return "cut by the visitor";
     }
@@ -125,5 +125,5 @@ function applyEvent({ id = "", event, data }: SseEvent, progress: Progress): str
   const [messageId, offset] = id.split("-");
   const isSameMessage = before === undefined || before.split("-")[0] === messageId;
   if (isSameMessage && Number(offset) === progress.text.length) return undefined;
-  return `${event} ${id} after ${before}, with a text of ${progress.text.length}`;
+  return `${event} ${id} after ${before}, with ${progress.text.length} characters received`;
 }

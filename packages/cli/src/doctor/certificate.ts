@@ -57,9 +57,9 @@ function checkPeer(socket: TLSSocket, host: string, nowMs: number): Finding {
     return fail("certificate", message, { fix: [...new Set(fixes)].join("; ") });
   }
   const days = Math.floor((until - nowMs) / DAY_MS);
-  const valid = `valid for ${host} until ${formatDay(until)}, ${formatCount(days, "day")} from now`;
-  if (days >= EXPIRES_SOON_DAYS) return pass("certificate", valid);
-  return warn("certificate", valid, {
+  const validity = `valid for ${host} until ${formatDay(until)}, ${formatCount(days, "day")} from now`;
+  if (days >= EXPIRES_SOON_DAYS) return pass("certificate", validity);
+  return warn("certificate", validity, {
     fix: "find out why it is not renewed yet; cert-manager renews after two thirds of the lifetime",
   });
 }

@@ -4,13 +4,13 @@ export type UsedKey = { workspaceId: string; publicKey: string };
 
 export type KeyUse = UsedKey & { ageSeconds: number };
 
-// Skips the keys that another transaction has locked, for example to revoke them, and returns them. `unstored` contains the uses that are
-// not stored yet and whose keys are not locked.
+// Skips and returns the keys that another transaction has locked, for example to revoke them. `storable` contains the uses that are not
+// stored yet and whose keys are not locked.
 const STORE_KEY_USES = `
   WITH used AS (
     SELECT workspace_id, public_key, CAST((now() - make_interval(secs => age_seconds)) AT TIME ZONE 'UTC' AS date) AS day
     FROM unnest($1::text[], $2::text[], $3::float8[]) AS used (workspace_id, public_key, age_seconds)
-  ), unstored AS (
+  ), storable AS (
     SELECT used.*
     FROM used
     CROSS JOIN LATERAL (
@@ -20,16 +20,16 @@ const STORE_KEY_USES = `
     ) k
   ), stored AS (
     UPDATE conversation.api_keys k SET last_used_on = u.day
-    FROM unstored u
+    FROM storable u
     WHERE k.workspace_id = u.workspace_id AND k.public_key = u.public_key
   )
   SELECT public_key AS "publicKey"
   FROM used JOIN conversation.api_keys k USING (workspace_id, public_key)
-  WHERE (k.last_used_on IS NULL OR k.last_used_on < used.day) AND public_key NOT IN (SELECT public_key FROM unstored)`;
+  WHERE (k.last_used_on IS NULL OR k.last_used_on < used.day) AND public_key NOT IN (SELECT public_key FROM storable)`;
 
 /**
- * Sets each key's `last_used_on` to the day of its use, unless it has that day or a later one. Returns the keys that another transaction has
- * locked, so that the caller can store their uses later.
+ * Sets each key's `last_used_on` to the day of the use, unless `last_used_on` is that day or later. Returns the keys that another transaction
+ * has locked, so that the caller can store their uses later.
  */
 export async function storeKeyUses(database: Database, keys: readonly KeyUse[]): Promise<string[]> {
   const { rows } = await database.query<{ publicKey: string }>({

@@ -157,7 +157,7 @@ function suite() {
     expect((await add("fine", "txt", "Fine.")).source).toMatchObject({ chunks: 1 });
   });
 
-  test("the reading process has no environment; if it crashes, the caller gets an error and the next document is read", async () => {
+  test("the reading process has no environment variables; if it crashes, the caller gets an error and the next document is read", async () => {
     const slow = adminFailure(add("slow", "md", SLOW));
     await waitForReaders(1);
     const [reader = 0] = childrenOf(service.process.pid);

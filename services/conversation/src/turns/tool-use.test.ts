@@ -3,11 +3,11 @@ import { ToolUseSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { toToolUse } from "./tool-use.ts";
 
-const use = (text: string) =>
+const toolUseWith = (text: string) =>
   toToolUse(create(ToolUseSchema, { name: "find", arguments: text, status: "ok", latencyMs: 12 }));
 
 test("toToolUse returns a tool call in the transcript's format", () => {
-  expect(use('{"id":7,"tags":["a",{"b":null}]}')).toEqual({
+  expect(toolUseWith('{"id":7,"tags":["a",{"b":null}]}')).toEqual({
     name: "find",
     arguments: { id: 7, tags: ["a", { b: null }] },
     status: "ok",
@@ -25,15 +25,19 @@ test.each([
   '{"\\ud800":1}',
   '{"a":"\\udc00x"}',
   `{"a":${"[".repeat(40)}${"]".repeat(40)}}`,
-])("toToolUse returns {} for arguments that are not a JSON object or that jsonb cannot store: %j", (text) =>
-  expect(use(text).arguments).toEqual({}),
+])(
+  "toToolUse replaces arguments by {} if they are not a JSON object, are nested too deeply, or cannot be stored in jsonb: %j",
+  (text) => expect(toolUseWith(text).arguments).toEqual({}),
 );
 
 test("toToolUse keeps text that looks like an escaped NUL or lone surrogate", () => {
   const value = { pattern: "\\u0000", path: "C:\\ud800" };
-  expect(use(JSON.stringify(value)).arguments).toEqual(value);
+  expect(toolUseWith(JSON.stringify(value)).arguments).toEqual(value);
 });
 
 test("toToolUse keeps arguments whose names are properties of Object.prototype", () => {
-  expect(Object.keys(use('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual(["__proto__", "constructor"]);
+  expect(Object.keys(toolUseWith('{"__proto__":{"a":1},"constructor":2}').arguments)).toEqual([
+    "__proto__",
+    "constructor",
+  ]);
 });

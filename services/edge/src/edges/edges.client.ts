@@ -4,7 +4,7 @@ import { type AttachTurnResponse, EdgeService } from "@parley/rpc/edge";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import { channelCredentials, MAX_GENERATION_MS } from "@parley/service-kit";
 
-/** Must exceed STOP_TIMEOUT_MS, the time for which the other edge waits until the outcome is stored. */
+/** Must exceed STOP_TIMEOUT_MS, the longest time that the other edge waits for the stored outcome. */
 const CANCEL_TIMEOUT_MS = 14_000;
 const FIRST_RESPONSE_TIMEOUT_MS = 3_000;
 

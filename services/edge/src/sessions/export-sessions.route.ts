@@ -115,7 +115,7 @@ function toReadable(parts: AsyncIterable<Uint8Array>): Readable {
   return Readable.from(parts, { objectMode: false, highWaterMark: 1 });
 }
 
-/** Flushes each part, so that a broken download contains every part that was sent. */
+/** Flushes each part. If the download breaks, the client can decompress every part that it received. */
 function compress(body: Readable) {
   const gzip = createGzip({ level: GZIP_LEVEL, flush: constants.Z_SYNC_FLUSH });
   // Ignores errors, because an error of the body destroys the compressed stream, and Fastify then destroys the response.

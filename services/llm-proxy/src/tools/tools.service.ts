@@ -25,7 +25,7 @@ export type ToolsDeps = {
 export type ToolTurn = { workspaceId: string; turnId: string };
 
 /** The functions that one of a bot's tools offers to the model. Those of an MCP server share a session. */
-type OpenedTool = { tools: CallableTool[]; session?: McpSession };
+type OpenedTool = { functions: CallableTool[]; session?: McpSession };
 
 const MAX_FUNCTIONS = 64;
 /** The same omission of functions is logged at most once in this time. */
@@ -63,7 +63,7 @@ export class ToolboxFactory {
     const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
     const callable = new Map<string, CallableTool>();
     const omitted: string[] = [];
-    for (const tool of opened.flatMap((each) => each.tools)) {
+    for (const tool of opened.flatMap((each) => each.functions)) {
       const { name } = tool.function;
       if (callable.size === MAX_FUNCTIONS || callable.has(name) || hasTooLargeSchema(tool)) omitted.push(name);
       else callable.set(name, tool);
@@ -90,18 +90,18 @@ export class ToolboxFactory {
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().toolLimits;
-        return { tools: [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })] };
+        return { functions: [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })] };
       }
-      if (kind.case !== "mcp") return { tools: [] };
+      if (kind.case !== "mcp") return { functions: [] };
       const target = { url: kind.value.url, credentials: credentials() };
       const key = [workspaceId, secretName, target.url].join("\n");
       const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
       const selected = offered.filter((each) => isSelected(each, kind.value));
-      return { tools: selected.map((each) => createMcpTool(name, each, session)), session };
+      return { functions: selected.map((each) => createMcpTool(name, each, session)), session };
     } catch (error) {
       onFailure(error);
-      return { tools: [] };
+      return { functions: [] };
     }
   }
 

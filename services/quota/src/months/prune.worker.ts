@@ -2,7 +2,7 @@ import type { Counter, Database, Logger } from "@parley/service-kit";
 import { addMonths } from "./months.store.ts";
 import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
 
-/** Void reservations are deleted at this age. By then, no call reserves or settles their turns any more. */
+/** Void reservations are deleted this many days after they were settled. By then, no call reserves or settles their turns any more. */
 const VOID_DAYS = 7;
 /** Bounds the duration of a statement. */
 const BATCH_ROWS = 2_000;
@@ -19,13 +19,13 @@ export type PruneDeps = {
 
 /**
  * Adds new months to quota.months, so that they can be closed later. Deletes old void reservations, and replaces the rows of old closed months
- * with totals. Ends early while another replica prunes.
+ * with totals. Ends early if another replica is pruning.
  */
 export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<void> {
   const { database, retentionMonths, prunedRows, log } = deps;
   await addMonths(database);
   let rowsOfRun = 0;
-  /** Returns false if the run must end. */
+  /** Returns false if the run must end. `prune` returns null if another replica is pruning. */
   const pruneAll = async (table: string, prune: () => Promise<number | null>) => {
     while (rowsOfRun < ROWS_PER_RUN && !signal.aborted) {
       const rows = await prune();

@@ -53,7 +53,7 @@ export function embeddingResponse({ model, texts, dimensions }: EmbeddingRequest
   };
 }
 
-/** Returns a deterministic unit vector. The vectors of two texts are similar if the texts share words, trigrams of words, or synonyms. */
+/** Returns a deterministic unit vector. The vectors of two texts are similar if the texts share words, three-character parts of words, or synonyms. */
 export function embedText(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   const add = (feature: string, weight: number) => {
@@ -63,9 +63,9 @@ export function embedText(text: string, dimensions = DIMENSIONS): number[] {
     vector[index] = (vector[index] ?? 0) + (hash & 0x10000 ? weight : -weight);
   };
   for (const word of wordsOf(text)) {
-    const synonym = SYNONYMS.findIndex((group) => group.includes(word));
-    if (synonym >= 0) {
-      add(`meaning ${synonym}`, 1);
+    const groupIndex = SYNONYMS.findIndex((group) => group.includes(word));
+    if (groupIndex >= 0) {
+      add(`meaning ${groupIndex}`, 1);
       continue;
     }
     // Short words are mostly stop words.

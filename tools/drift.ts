@@ -6,7 +6,7 @@ import { ROOT, runTool } from "./run-tool.ts";
 
 const GENERATED = "packages/rpc/src/gen";
 
-/** Reports each file that differs from what buf generates from the protos now, and each that is not committed. */
+/** Reports each file of GENERATED that is missing, superfluous, or different from what buf generates from the protos now. */
 export async function driftProblems(): Promise<Problems> {
   const fresh = await mkdtemp(join(tmpdir(), "parley-generated-"));
   try {

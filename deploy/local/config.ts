@@ -78,7 +78,10 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     adminToken: environment.optionalText("ADMIN_TOKEN"),
     internalToken: environment.optionalText("INTERNAL_TOKEN"),
     hasIdentityProvider: missingIdentityVariables.length === 0,
-    /** Whether a workspace's members can sign in to the console: with the development sign-in, or with an identity provider that issues roles. */
+    /**
+     * Whether a workspace's members can sign in to the console. If there is an identity provider, it must issue roles and have a client for
+     * the console.
+     */
     hasConsole:
       missingIdentityVariables.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
@@ -96,7 +99,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     /** Reads a variable that the LLM_CONFIG file names, such as the one with a provider's API key. */
     readVariable: (name: string) => values[name] || undefined,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
-    /** The environment of every process. The compile cache makes the next start faster. */
+    /** Variables that every Node process gets. The compile cache makes the next start faster. */
     systemVariables: { ...pickSystemVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },
   });
 }

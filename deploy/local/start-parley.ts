@@ -28,7 +28,7 @@ import { summarize } from "./summary.ts";
 import type { Terminal } from "./terminal.ts";
 import { chooseIssuer } from "./tokens.ts";
 
-/** After a start was killed, its services drain their streams before they release their ports. */
+/** If the previous start command was killed, its services drain their streams before they release their ports. */
 const LEFTOVER_TIMEOUT_MS = 30_000;
 
 /**
@@ -61,7 +61,7 @@ export async function startParley(
     () => `${config.port} to ${config.port + PORT_COUNT - 1}`,
   );
   const widgetDir = join(dataDir, "widget");
-  // Runs while the database starts, which mostly waits for the disk.
+  // Builds the widget while the database starts, because that start mostly waits for the disk.
   const widget = buildWidget(widgetDir);
   widget.catch(() => undefined);
   const consoleDir = join(dataDir, "console");

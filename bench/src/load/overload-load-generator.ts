@@ -1,5 +1,5 @@
-// Sends chats at a fixed rate, even if earlier chats have not ended. Runs in its own process, so that the benchmark's work does not delay the
-// chats. Prints the result as JSON.
+// Sends chats at the overload rate, then at the normal rate, without waiting for earlier chats to end. Runs in its own process, so that the
+// benchmark's work does not delay the chats. Prints the result as JSON.
 import { randomUUID } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";

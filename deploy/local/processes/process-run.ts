@@ -28,7 +28,7 @@ export type ProcessRun = {
 };
 
 export type ProcessExit = {
-  /** `exit 1`, the name of the signal, or the error code if the process could not be started. */
+  /** `exit <code>`, the name of the signal, or the error code if the process could not be started. */
   status: string;
   lastError: string | undefined;
 };

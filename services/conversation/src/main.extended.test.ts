@@ -117,14 +117,14 @@ test("the service loses no outcome and reports one outcome for each turn when it
   for (const [round, finished] of [5, 40, 120].entries()) {
     const service = await startService();
     let remaining = finished;
-    const hasFinishedEnough = Promise.withResolvers<void>();
+    const enoughTurnsFinished = Promise.withResolvers<void>();
     const ended = Promise.allSettled(
       turns.slice(round * 50, round * 50 + 200).map(async (turn) => {
         await run(service, turn);
-        if (--remaining === 0) hasFinishedEnough.resolve();
+        if (--remaining === 0) enoughTurnsFinished.resolve();
       }),
     );
-    await hasFinishedEnough.promise;
+    await enoughTurnsFinished.promise;
     await service.process.kill9();
     await ended;
     service.close();

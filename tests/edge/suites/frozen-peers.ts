@@ -13,7 +13,7 @@ export type FrozenPeerResult = {
    * `afterLastTokenMs` are the times from the freeze and from the last token to the end of the stream.
    */
   openStream: { events: string[]; afterMs: number; afterLastTokenMs: number };
-  /** A request sent after the peer froze, and the time from the freeze to the end of its response. */
+  /** A request sent after the peer froze, and the time from sending the request to the end of its response. */
   newRequest: { status: number; events: string[]; afterMs: number };
   /** Whether a later stream completed after the peer resumed. */
   hasRecovered: boolean;

@@ -71,7 +71,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     );
     for (let number = 0; number < 5; number++)
       expect(await match("ws_b", ["rude"], "how rude")).toEqual({ index: 0, maxMatchLength: 4 });
-    // A workspace runs one job at a time, so at most one of its slow matches has ended.
+    // The quick matches did not wait for the slow ones: at most one slow match has ended.
     expect(ended.length).toBeLessThan(2);
     let iterations = 0;
     while (ended.length < 3) {
@@ -83,7 +83,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     expect(ended).toEqual(["slow 1", "slow 2", "slow 3"]);
   });
 
-  test("is refused, counted and logged if its workspace has used its share, and other workspaces are still served", async () => {
+  test("is refused, counted and logged if its workspace has used its share of thread time, and other workspaces are still served", async () => {
     // With this share, a workspace that has used its burst regains almost no thread time during the test.
     const { match, countOf, logged } = startThreads({ share: 0.000_001, maxWaitMs: 2_000, maxJobMs: 60_000 });
     // Starting a thread may take longer than maxWaitMs.
@@ -103,7 +103,7 @@ describe("a slow match", { timeout: 120_000 }, () => {
     expect(await neighbour()).toMatchObject({ index: 0 });
   });
 
-  test("is refused after the time limit of a job, its thread is terminated, and the next job gets another thread", async () => {
+  test("is refused after the time limit of a job, and a later job is served", async () => {
     const { match, countOf } = startThreads({ maxJobMs: 300 });
     await expect(match("ws_a", slowPatterns(50), slowText().repeat(40))).rejects.toMatchObject(OVERLOADED);
     expect(await countOf("match_timeout")).toBe(1);
@@ -159,7 +159,7 @@ test("match throws for a stored pattern that cannot be compiled, and the thread 
 test("match accepts stored patterns beyond the size limit, and logs the excess once for each thread that compiles them", {
   timeout: 30_000,
 }, async () => {
-  // A long limit, because a job first compiles the patterns, which takes 0.1 s in a thread of low priority.
+  // A long time limit, because a job first compiles the patterns, which takes 0.1 s in a thread of low priority.
   const { match, logged } = startThreads({ share: 1, maxJobMs: 20_000 });
   const patterns = [...slowPatterns(50), "rude"];
   for (let count = 0; count < 5; count++)
@@ -169,7 +169,7 @@ test("match accepts stored patterns beyond the size limit, and logs the excess o
   expect([[entry], [entry, entry]]).toContainEqual(logged);
 });
 
-/** A class that takes milliseconds to compile, because re2js looks up the upper and lower case of each character. */
+/** A character class that takes milliseconds to compile, because re2js looks up the upper and lower case of each character. */
 const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
 
 describe("a pattern to save", { timeout: 30_000 }, () => {

@@ -9,9 +9,9 @@ import { CliError } from "../errors.ts";
 export type TurnExplanation = {
   workspaceId: string;
   turn: TurnRecord;
-  /** The call log's rows; undefined when they are missing. */
+  /** The call log's rows; undefined if `missing` contains llm. */
   calls: readonly Call[] | undefined;
-  /** The entry of the usage accounting; undefined when it is missing. */
+  /** The entry of the usage accounting; undefined if `missing` contains quota. */
   entry: TurnEntry | undefined;
   missing: readonly { service: "quota" | "llm"; why: string }[];
 };

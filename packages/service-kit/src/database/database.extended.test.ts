@@ -82,7 +82,7 @@ async function retryUntilSuccess(work: () => Promise<unknown>, limitMs = RECOVER
 const codesOf = (failures: unknown[]) => failures.map((error) => toRpcError(error).code);
 
 test.concurrent.each(kindsOfWork)(
-  "one %s at a time succeeds within 30 s after the server dropped all connections without a reset",
+  "a retried %s succeeds within 30 s after the server dropped all connections without a reset",
   async (_, work) => {
     const { pool, proxy } = await openProxied();
     await fill(pool);

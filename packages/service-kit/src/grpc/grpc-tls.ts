@@ -3,8 +3,8 @@ import { CERTIFICATE_REFRESH_MS } from "../ops/ops-tls.ts";
 import { CertificateFiles } from "./certificate-files.ts";
 
 /**
- * Returns credentials for mutual TLS: the server requires a client certificate of the same authority. Without a directory, returns
- * credentials for plain text. Throws if the files cannot be used.
+ * Returns credentials for mutual TLS: the server requires a client certificate that a CA in the directory's `ca.crt` signed.
+ * Without a directory, returns credentials for plain text. Throws if the files cannot be used.
  */
 export function serverCredentials(
   tlsDir: string | undefined,

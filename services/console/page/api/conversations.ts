@@ -31,7 +31,7 @@ export type ConversationFilters = {
 
 const PAGE_SIZE = 20;
 
-/** Reads a page of conversations, newest activity first. Throws ConnectError. */
+/** Reads a page of conversations, newest activity first. Throws ConnectError if the response is an error. */
 export async function listConversations(filters: ConversationFilters, cursor: string): Promise<ConversationPage> {
   const { q } = filters;
   const query = new URLSearchParams({

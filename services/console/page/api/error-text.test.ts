@@ -6,7 +6,7 @@ import { NoResponseError, SignedOutError } from "./session-fetch.ts";
 test.each([
   ["a SignedOutError", new SignedOutError()],
   ["a SignedOutError that Connect wraps", ConnectError.from(new SignedOutError(), Code.Unknown)],
-])("reports that the session has ended after %s", (_, error) => {
+])("after %s, reports that the session has ended", (_, error) => {
   expect(errorText(error)).toBe("Your session has ended. Reload the page to sign in again.");
 });
 

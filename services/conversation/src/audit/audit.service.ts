@@ -127,7 +127,7 @@ async function compareWorkspaces(
   return audited;
 }
 
-/** The order of the reads keeps the result exact while turns run; see TurnSets. */
+/** The order of the reads keeps the result exact while turns run; see TurnSets in reconcile.ts. */
 async function compareTurns(
   database: Database,
   quota: AuditedQuota,

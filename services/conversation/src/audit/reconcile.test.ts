@@ -32,7 +32,7 @@ const fine = {
   done: set("1", "2"),
   /** The part of `held` that was opened. */
   opened: set(),
-  /** The part of `held` that is closed, has left the outbox, and is held nevertheless. */
+  /** The part of `held` that was closed, had left the outbox, and was still held afterwards. */
   closedButHeld: set(),
 };
 

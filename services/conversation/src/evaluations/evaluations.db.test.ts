@@ -17,7 +17,7 @@ const addCase = async (bot: Bot, question: string, document: string) =>
   (await evaluations().addCase({ ...botFields(bot), question, document })).case;
 const addText = (bot: Bot, name: string, text: string) => addDocument(system.database, bot, name, text);
 
-async function createShop() {
+async function createBotWithDocuments() {
   const bot = await createBot(system.database);
   await addText(bot, "delivery.txt", "We deliver bread every morning before seven.");
   await addText(bot, "prices.txt", "A loaf costs four euros.");
@@ -25,7 +25,7 @@ async function createShop() {
 }
 
 test("a run returns the rank of each expected document, and a later run finds a document that was changed since", async () => {
-  const bot = await createShop();
+  const bot = await createBotWithDocuments();
   const delivery = await addCase(bot, " When do you deliver? ", "delivery.txt");
   const parking = await addCase(bot, "Where is the parking lot?", "prices.txt");
   expect(delivery).toMatchObject({ question: "When do you deliver?", document: "delivery.txt" });
@@ -54,7 +54,7 @@ test("a run returns the rank of each expected document, and a later run finds a 
 });
 
 test("the service keeps the last 20 runs of a bot, and GetEvaluation returns them with results only for the latest two", async () => {
-  const [bot, other] = [await createShop(), await createShop()];
+  const [bot, other] = [await createBotWithDocuments(), await createBotWithDocuments()];
   for (const each of [bot, other]) await addCase(each, "When do you deliver?", "delivery.txt");
   await evaluations().runEvaluation(botFields(other));
   const ids: bigint[] = [];
@@ -72,7 +72,7 @@ test("the service keeps the last 20 runs of a bot, and GetEvaluation returns the
 });
 
 test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
-  const bot = await createShop();
+  const bot = await createBotWithDocuments();
   expect(await adminFailure(evaluations().runEvaluation(botFields(bot)))).toMatchObject({ parleyCode: "no_cases" });
   await addCase(bot, "When do you deliver?", "delivery.txt");
   expect(await adminFailure(addCase(bot, "When do you deliver?", "prices.txt"))).toMatchObject({
@@ -85,7 +85,7 @@ test("the service refuses a second case with the same question, an unknown docum
 });
 
 test("a bot has at most 200 cases", async () => {
-  const bot = await createShop();
+  const bot = await createBotWithDocuments();
   await system.admin.query(
     `INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
      SELECT $1, $2, 'Question ' || n, 'delivery.txt' FROM generate_series(1, 199) n`,
@@ -100,7 +100,7 @@ test("a bot has at most 200 cases", async () => {
 });
 
 test("concurrent calls add no cases beyond the limit", async () => {
-  const bot = await createShop();
+  const bot = await createBotWithDocuments();
   await system.admin.query(
     `INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
      SELECT $1, $2, 'Question ' || n, 'delivery.txt' FROM generate_series(1, 199) n`,
@@ -114,7 +114,7 @@ test("concurrent calls add no cases beyond the limit", async () => {
 });
 
 test("a case can be removed only once, and only through its own bot", async () => {
-  const [bot, other] = [await createShop(), await createShop()];
+  const [bot, other] = [await createBotWithDocuments(), await createBotWithDocuments()];
   const { id = 0n } = (await addCase(bot, "When do you deliver?", "delivery.txt")) ?? {};
   const remove = (each: Bot) => evaluations().removeCase({ ...botFields(each), id });
   expect(await adminFailure(remove(other))).toMatchObject({ parleyCode: "case_not_found" });
@@ -173,7 +173,7 @@ test("runs of one workspace run one at a time, and runs of two workspaces run co
     const context = { signal: new AbortController().signal } as HandlerContext;
     return admin.runEvaluation(request, context);
   };
-  const [bot, other] = [await createShop(), await createShop()];
+  const [bot, other] = [await createBotWithDocuments(), await createBotWithDocuments()];
   for (const each of [bot, other])
     for (const question of ["One?", "Two?", "Three?", "Four?"]) await addCase(each, question, "delivery.txt");
   await Promise.all([run(bot), run(bot), run(bot)]);
@@ -184,7 +184,7 @@ test("runs of one workspace run one at a time, and runs of two workspaces run co
 });
 
 test("a run that waited for another one leaves out the cases that were removed meanwhile", async () => {
-  const bot = await createShop();
+  const bot = await createBotWithDocuments();
   const removed = await addCase(bot, "Bread?", "delivery.txt");
   await addCase(bot, "Prices?", "prices.txt");
   const gate = Promise.withResolvers<void>();

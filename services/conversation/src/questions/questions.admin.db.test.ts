@@ -19,7 +19,7 @@ const questions = () => system.ops(QuestionAdminService);
 const check = (bot: Bot, question: string) => questions().checkQuestion({ ...botFields(bot), question });
 const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...botFields(bot), ...fields });
 
-describe("a question", () => {
+describe("checking a question", () => {
   test("finds the passages that a turn with the same question uses, in the same order, and stores nothing", async () => {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
@@ -76,7 +76,7 @@ describe("a question", () => {
     expect(used.lastIndexOf(true)).toBe(used.indexOf(false) - 1);
   });
 
-  test("is refused if it is empty or too long, or if the bot is unknown", async () => {
+  test("is refused if the question is empty or too long, or if the bot is unknown", async () => {
     const bot = await createBot(system.database);
     for (const question of ["", "  ", "x".repeat(501), "a\0b"])
       expect(await adminFailure(check(bot, question))).toMatchObject({ code: Code.InvalidArgument });
@@ -85,7 +85,7 @@ describe("a question", () => {
     });
   });
 
-  test("is refused when its workspace has used up the search time, while another workspace can still search", async () => {
+  test("is refused when the workspace has used up its search time, while another workspace can still search", async () => {
     const llm = await startTestLlm();
     try {
       const searches = createSemanticSearchCounter(new Registry());
@@ -264,7 +264,7 @@ describe("unanswered questions", () => {
     expect(await list(bot)).toMatchObject({ repliesRead: 500, partial: true });
   });
 
-  test("are refused for invalid days", async () => {
+  test("are not listed for an invalid number of days", async () => {
     const bot = await createBot(system.database);
     for (const days of [-1, 91])
       expect(await adminFailure(list(bot, { days }))).toMatchObject({ code: Code.InvalidArgument });

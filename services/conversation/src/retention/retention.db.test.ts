@@ -118,7 +118,7 @@ test("eraseExpiredSessions keeps a session that becomes active between the listi
   const session = await createInactiveSession(2, bot);
   const connection = await system.admin.connect();
   await connection.query("BEGIN");
-  // The uncommitted update locks the row, as OpenTurn does. The erasure lists the session as inactive, and then waits for the lock.
+  // The uncommitted update locks the row, as OpenTurn does. eraseExpiredSessions lists the session as inactive, and then waits for the lock.
   await connection.query("UPDATE conversation.sessions SET last_activity_at = now() WHERE session_id = $1", [
     session.sessionId,
   ]);

@@ -205,7 +205,7 @@ test("a page of small sessions has at most 2,000 messages, and the next page con
   expect(lines.map((line) => line.session.id)).toEqual(sessions.slice(80));
 });
 
-test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and keeps its end time when it continues", async () => {
+test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and a continued export keeps its end time", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other" });
@@ -214,12 +214,12 @@ test("ExportSessions leaves out sessions that are younger than 60 s, of other bo
     "UPDATE conversation.sessions SET started_at = now() - interval '50 seconds' WHERE session_id = $1",
     [youngest],
   );
-  const [ofOther] = await insertSessions(system.admin, other, { sessions: 1 });
+  const [otherBotsSession] = await insertSessions(system.admin, other, { sessions: 1 });
   await runTurn(system.database, newTurn(own));
   const exported = async (request: Request) =>
     linesOf((await collect({ workspaceId, ...request })).text).map((line) => line.session.id);
   expect(await exported({ botSlug: own.slug })).toEqual(older.toReversed());
-  expect(await exported({ botSlug: "other" })).toEqual([ofOther]);
+  expect(await exported({ botSlug: "other" })).toEqual([otherBotsSession]);
   expect(await exported({ botSlug: "none" })).toEqual([]);
   const { rows } = await system.admin.query(
     "SELECT (extract(epoch FROM started_at) * 1000000)::bigint AS at FROM conversation.sessions WHERE session_id = ANY ($1) ORDER BY 1",
@@ -318,7 +318,7 @@ test("after a page without a match, an export reads the next page without a paus
   });
   const pieces = [];
   for await (const piece of handleExportSessions(ownerReads, request, new AbortController().signal)) pieces.push(piece);
-  // Only the statement that reads the end time, and the one that reads the first page, can pause.
+  // Only two statements are paced: the one that reads the end time, and the one that reads the first page.
   expect([pieces, paced]).toEqual([[], 2]);
 });
 

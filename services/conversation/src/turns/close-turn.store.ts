@@ -42,7 +42,7 @@ export type Closing = TurnResult & {
   reconnects: number;
 };
 
-/** Longer than the 10 s for which a statement may run: one that began to open or close a turn this long ago is committed or has failed. */
+/** Longer than the 10 s for which a statement may run. A statement that began to open or close a turn this long ago has committed or failed. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
 /** The usage of a workspace at its cap, as the column `ending` stores it. */

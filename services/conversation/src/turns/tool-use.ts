@@ -11,7 +11,7 @@ export function toToolUse({ name, arguments: text, status, latencyMs }: ToolUseM
   return { name: withoutNul(name), arguments: parseArguments(text), status: withoutNul(status), latency_ms: latencyMs };
 }
 
-/** Parses the arguments that a model sent. Returns {} if they are not a JSON object or if jsonb cannot store them. */
+/** Parses the arguments that a model sent. Returns {} if they are not a JSON object, are nested too deeply, or cannot be stored as jsonb. */
 function parseArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -130,7 +130,7 @@ describeInBrowser("window.Parley", (fixture) => {
     expect(widget.postedBodies("/api/chat/")[0]).not.toHaveProperty("visitor_metadata");
   });
 
-  it("handles clicks on elements with data-parley and data-parley-send", async () => {
+  it('handles clicks on elements with data-parley and data-parley-send, and ignores data-parley="destroy"', async () => {
     const widget = await fixture.visit({
       body: `<h1>x</h1><button data-parley="toggle">Toggle</button><button data-parley="destroy">No</button>
         <p data-parley-send="quick ask"><span>Ask this</span></p>`,

@@ -82,7 +82,7 @@ describeInBrowser("console", (fixture) => {
   }, 150_000);
 
   it.each(["Usage", "Unanswered questions"])(
-    "shows the field beside its label on both screens if %s is opened first",
+    "shows the fields of Usage and Unanswered questions beside their labels if %s is opened first",
     async (first) => {
       const bot = await addBot(fixture.service);
       const { page } = await openConsole(fixture);

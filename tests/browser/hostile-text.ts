@@ -37,7 +37,7 @@ export const HOSTILE_MARKDOWN = [
   `[m](https://javascript:alert(29)@${FOREIGN_HOST}/) [n](https://${FOREIGN_HOST}/' style='background:url(//${FOREIGN_HOST}/14.png))`,
 ] as const;
 
-/** One hostile text for fields of 200 characters and for headers. */
+/** One hostile text for fields of at most 200 characters and for HTTP headers. */
 export const HOSTILE_NAME = `O'Neil"></title></script><img src=//${FOREIGN_HOST}/20.png onerror=alert(30)>{{7*7}}`;
 
 /** Values of a style property that load something, or that end their declaration. */

@@ -122,7 +122,7 @@ describe("rotations on a real cluster", () => {
     return run("kubectl", [...exec, ...args]);
   }
 
-  /** Changes REDIS_URL and waits until the edges have read it, as documented. */
+  /** Changes REDIS_URL and waits the documented two minutes, within which the edges read it. */
   async function useRedisPassword(password: string): Promise<void> {
     const url = `redis://:${password}@redis.redis.svc:6379`;
     const patch = JSON.stringify({ stringData: { REDIS_URL: url } });

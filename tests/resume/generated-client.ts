@@ -9,7 +9,7 @@ import { root } from "../system/processes.ts";
 type ChatBody = { public_key: string; session_id: string; message: string };
 
 /** The functions of docs/retries.md that use the generated client. */
-export type GeneratedClient = {
+export type RetryExamples = {
   readReply(body: ChatBody, idempotencyKey: string): Promise<string>;
   readReplyOnce(body: ChatBody): Promise<string>;
 };
@@ -17,13 +17,13 @@ export type GeneratedClient = {
 const BASE_URL = "http://localhost:8080";
 
 /**
- * Generates a client from openapi.json with Hey API and compiles the examples of docs/retries.md with it.
+ * Generates a client from openapi.json with Hey API, and bundles it with the examples of docs/retries.md. Returns the examples' functions.
  * @param edit changes an example's code
  */
-export async function generateClient(
+export async function buildRetryExamples(
   url: string,
   edit: (code: string) => string = (code) => code,
-): Promise<GeneratedClient> {
+): Promise<RetryExamples> {
   const page = await readFile(join(root, "docs/retries.md"), "utf8");
   const examples = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => code);
   if (examples.some((code) => !code.includes(BASE_URL))) throw new Error(`an example does not use ${BASE_URL}`);
@@ -43,7 +43,7 @@ export async function generateClient(
     const outfile = join(dir, "examples.mjs");
     const options = { bundle: true, format: "esm", platform: "node", outfile } as const;
     await build({ stdin: { contents, resolveDir: dir }, ...options });
-    return (await import(/* @vite-ignore */ pathToFileURL(outfile).href)) as GeneratedClient;
+    return (await import(/* @vite-ignore */ pathToFileURL(outfile).href)) as RetryExamples;
   } finally {
     await rm(dir, { recursive: true });
   }

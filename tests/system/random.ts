@@ -1,5 +1,5 @@
 /** Returns the item at `index` modulo the number of items. Throws if there are none. */
-export function pick<T>(items: readonly T[], index: number): T {
+export function pickByIndex<T>(items: readonly T[], index: number): T {
   const item = items[index % items.length];
   if (item === undefined) throw new Error("nothing to pick from");
   return item;

@@ -45,7 +45,12 @@ const conversationPid = ({ system }: Testbed) => system.conversation.process().p
 
 export function healthFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("health check", quiet.healthMs, attacked.healthMs);
-  return atMost(MAX_EDGE_MS, { what: `${attack}: another client's p99`, value: attacked.healthMs, unit: "ms", detail });
+  return atMost(MAX_EDGE_MS, {
+    what: `${attack}: another client's health check p99`,
+    value: attacked.healthMs,
+    unit: "ms",
+    detail,
+  });
 }
 
 export function chatFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
@@ -58,19 +63,19 @@ function compareMs(request: string, quietMs: number, attackedMs: number): string
   return `${request} p99 ${quietMs.toFixed(0)} ms without the attack, ${attackedMs.toFixed(0)} ms with it`;
 }
 
-const onConversation = { latency: chatFigure, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
+const againstConversation = { latency: chatFigure, pidOf: conversationPid, maxMiB: MAX_CONVERSATION_MIB };
 
 const ATTACK_KINDS: AttackKind[] = [
   { name: "costly bodies", prepare: prepareCostlyBodies, latency: healthFigure, pidOf: edgePid, maxMiB: MAX_EDGE_MIB },
-  { name: "slow patterns", prepare: prepareSlowPatterns, ...onConversation },
-  { name: "PDF bombs", prepare: preparePdfBombs, ...onConversation },
+  { name: "slow patterns", prepare: prepareSlowPatterns, ...againstConversation },
+  { name: "PDF bombs", prepare: preparePdfBombs, ...againstConversation },
 ];
 
 /** Measures how much one tenant's attack slows down another tenant's visitors, and the memory of the attacked process. */
 export const neighbour: Benchmark = {
   name: "neighbour",
   description:
-    "p99 of another workspace's chats with ÷ without an attack, p99 of another client's health checks, and memory of the attacked process",
+    "p99 of another workspace's chats during an attack ÷ without it, p99 of another client's health checks, and memory of the attacked process",
   hintIfMissed: "the attack's client, the services and the neighbour share the machine's cores",
   async run(runOptions, progress) {
     const figures: Figure[] = [];

@@ -3,7 +3,7 @@ import { mkdir, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { systemCode } from "../errors.ts";
 
-/** The number of logs of earlier starts to keep, as NAME.1.log and so on. */
+/** The number of old logs to keep. The log NAME.log of the previous start is kept as NAME.1.log. */
 const MAX_OLD_LOGS = 3;
 
 /** Rotates the logs of earlier starts and opens an empty log. */

@@ -14,7 +14,7 @@ import { FrameBatcher } from "./frame-batcher.ts";
 
 /** The longest deadline of a multiplexed call: more than the longest generation takes (360 s). */
 export const MAX_CALL_MS = 380_000;
-/** A stream accepts no calls after this time, even if the client has not replaced it. */
+/** A stream accepts no calls after this time, even if MultiplexClient has not replaced the stream. */
 const MAX_ACCEPT_MS = 1_000;
 /** A replica that does not answer within this time gets no multiplexed calls. */
 const OPEN_TIMEOUT_MS = 500;
@@ -80,7 +80,7 @@ export class MultiplexStream {
   readonly #pendingCalls = new Map<number, PendingCall>();
   #nextCallId = 0;
   #isRetired: boolean = false;
-  #isLost: boolean = false;
+  #hasEnded: boolean = false;
 
   /** @param onEnd called with the stream's own status when the stream ends. */
   constructor(channel: Client, metadata: Metadata, onEnd: (streamStatus: status) => void) {
@@ -99,7 +99,7 @@ export class MultiplexStream {
       setTimeout(() => resolve(undefined), OPEN_TIMEOUT_MS).unref();
     });
     this.#stream.on("status", ({ code }) => {
-      this.#failPendingCalls();
+      this.#handleStreamEnd();
       onEnd(code);
     });
     setTimeout(() => this.retire(), MAX_ACCEPT_MS).unref();
@@ -164,7 +164,7 @@ export class MultiplexStream {
           readBytes += response?.length ?? 0;
         }
         if (readBytes < FLOW_CONTROL_WINDOW_BYTES / 2) continue;
-        this.#send({ callId, step: { case: "takenBytes", value: readBytes } });
+        this.#sendIfPending({ callId, step: { case: "takenBytes", value: readBytes } });
         readBytes = 0;
       }
     } finally {
@@ -213,7 +213,7 @@ export class MultiplexStream {
   }
 
   #cancelIfPending(callId: number): void {
-    this.#send({ callId, step: { case: "cancel", value: {} } });
+    this.#sendIfPending({ callId, step: { case: "cancel", value: {} } });
     this.#remove(callId);
   }
 
@@ -222,9 +222,9 @@ export class MultiplexStream {
     this.#closeWhenIdle();
   }
 
-  #failPendingCalls(): void {
+  #handleStreamEnd(): void {
     this.#isRetired = true;
-    this.#isLost = true;
+    this.#hasEnded = true;
     const lost = new RpcError(status.UNAVAILABLE, "unavailable", "the connection was lost");
     for (const [callId, pending] of this.#pendingCalls) {
       this.#pendingCalls.delete(callId);
@@ -232,12 +232,12 @@ export class MultiplexStream {
     }
   }
 
-  #send(frame: CallFrame & { callId: number }): void {
+  #sendIfPending(frame: CallFrame & { callId: number }): void {
     if (this.#pendingCalls.get(frame.callId) !== undefined) this.#batcher.add(frame, 0);
   }
 
   #closeWhenIdle(): void {
-    if (!this.#isRetired || this.#isLost || this.#pendingCalls.size > 0 || this.#stream.writableEnded) return;
+    if (!this.#isRetired || this.#hasEnded || this.#pendingCalls.size > 0 || this.#stream.writableEnded) return;
     this.#batcher.flush();
     this.#stream.end();
   }

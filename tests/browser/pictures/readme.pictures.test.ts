@@ -58,7 +58,7 @@ describeInBrowser("README pictures", (fixture) => {
     await act(new WidgetPage(shopPage, fixture.service.url), shop.url).finally(() => shop.close());
   };
 
-  it.each(Object.entries(PANELS))("panel: %s", async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
+  it.each(Object.entries(PANELS))("saves %s.png", async (name, { bot = BOT, questions = QUESTIONS, ...visit }) => {
     const { publicKey } = await fixture.service.addBot(bot);
     const widget = await fixture.visitAndOpen({ body: " ", publicKey, ...visit });
     for (const question of questions) {
@@ -71,7 +71,7 @@ describeInBrowser("README pictures", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("sample shop", () =>
+  it("saves shop.png", () =>
     withShop(windowOf(1280, 800), async (widget, url) => {
       await widget.page.goto(url);
       await widget.open();
@@ -81,7 +81,7 @@ describeInBrowser("README pictures", (fixture) => {
       await savePicture("shop", await widget.page.screenshot({ animations: "disabled" }));
     }));
 
-  it("film of a visitor asking", () =>
+  it("saves asking.png, a film of at most 1 MiB", () =>
     withShop({ ...windowOf(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
       const { page } = widget;
       const pause = (ms: number) => page.waitForTimeout(ms * SLOWDOWN);
@@ -103,7 +103,7 @@ describeInBrowser("README pictures", (fixture) => {
       expect(picture.length).toBeLessThanOrEqual(1024 * 1024);
     }));
 
-  it("playground", async () => {
+  it("saves playground.png", async () => {
     const { system, url, admin } = fixture.service;
     const { slug } = await fixture.service.addBot(BOT);
     await admin.knowledge.addSource({

@@ -11,7 +11,7 @@ import { expectWellFormed, expectWholeTextOrPrefix } from "../stream-assertions.
 /** The fake provider's default reply. */
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
 const DEFAULT_TOKENS = 10;
-/** Replacement bytes: line ends, the start of a comment, parts of JSON, and letters. */
+/** Replacement bytes: line ends, the start of an SSE comment, parts of JSON, NUL and letters. */
 const REPLACEMENTS = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
 const RANDOM_DAMAGE_COUNT = quickOrFull(60, 2_000);
 

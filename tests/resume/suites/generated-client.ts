@@ -4,7 +4,7 @@ import { startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { queryFirstRow } from "../../system/database.ts";
 import type { System, Tenant } from "../../system/system.ts";
-import { generateClient } from "../generated-client.ts";
+import { buildRetryExamples } from "../generated-client.ts";
 
 const REPLIES = 6;
 /** How often the test cuts all connections. Fewer than 10, because the documented client gives up a reply after 10 requests. */
@@ -47,7 +47,7 @@ function useProxy(get: Shared) {
 
   /** Sends a message without an idempotency key, and disconnects once during its reply. Returns the client's result and the number of turns. */
   const disconnectOnce = async (edit?: (code: string) => string) => {
-    const { readReplyOnce } = await generateClient(url(), edit);
+    const { readReplyOnce } = await buildRetryExamples(url(), edit);
     const body = newBody();
     const reply = readReplyOnce(body).then(
       () => "complete",
@@ -75,7 +75,7 @@ export function generatedClientSuite(get: Shared): void {
     const { url, newBody, countTurns, disconnectOnce, countConnections, disconnectAll } = useProxy(get);
 
     test("with an idempotency key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
-      const { readReply } = await generateClient(url());
+      const { readReply } = await buildRetryExamples(url());
       const { system, text } = get();
       const bodies = Array.from({ length: REPLIES }, newBody);
       const connectionsBefore = countConnections();

@@ -33,7 +33,7 @@ export interface DebianPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts Debian's PostgreSQL with a new data directory. It is older than the bundled PostgreSQL and includes pg_dump and psql. */
+/** Starts Debian's PostgreSQL with a new data directory. Debian's is older than the bundled PostgreSQL and includes pg_dump and psql. */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
   const bin = findDebianPostgres();
   if (bin === undefined) throw new Error('no Debian PostgreSQL found; use describeWith("debian-postgres")');

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { queryRows, startTestPostgres } from "@parley/test-support";
 import { createPlan } from "../database.ts";
 import type { ServiceProcess } from "../processes.ts";
-import { pick } from "../random.ts";
+import { pickByIndex } from "../random.ts";
 import { createTenant, type System, startSystem } from "../system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../visitors.ts";
 import { FaultInjector, type FaultReport, type FaultTarget } from "./chaos-faults.ts";
@@ -102,7 +102,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
 
   const sendMessages = async (visitorIndex: number) => {
     for (let turn = visitorIndex; !isOver; turn++) {
-      const tenant = pick(tenants, turn);
+      const tenant = pickByIndex(tenants, turn);
       const result = await visit(system.url(turn % system.edges.length), tenant);
       visits.push(result);
       // Avoids a busy loop while an edge refuses connections.
@@ -121,7 +121,7 @@ async function injectFaultsUnderLoad(target: FaultTarget, options: ChaosOptions)
       await sleep(minPauseMs + Math.random() * 5 * minPauseMs);
       // Kills nothing while the injector measures the recovery from a fault.
       if (injector.isRecovering) continue;
-      const victim = pick(services, Math.floor(Math.random() * services.length));
+      const victim = pickByIndex(services, Math.floor(Math.random() * services.length));
       const isKilled =
         Math.random() < 0.1
           ? await killDatabaseConnection(system)

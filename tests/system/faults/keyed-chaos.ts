@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { createPlan, waitUntilSettled } from "../database.ts";
-import { pick } from "../random.ts";
+import { pickByIndex } from "../random.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system.ts";
 import { TRUST_FORWARDED_FOR } from "../visitors.ts";
 import { killDatabaseConnection, Restarts } from "./chaos.ts";
@@ -133,7 +133,7 @@ const chance = (probability: number) => Math.random() < probability;
 const randomBelow = (limit: number) => Math.floor(Math.random() * limit);
 const randomUrl = (system: System) => system.url(randomBelow(EDGES));
 const randomMessage = () =>
-  Array.from({ length: 1 + randomBelow(12) }, () => pick(WORDS, randomBelow(WORDS.length))).join(" ");
+  Array.from({ length: 1 + randomBelow(12) }, () => pickByIndex(WORDS, randomBelow(WORDS.length))).join(" ");
 
 async function visitUntilOver(
   chaos: Chaos,
@@ -142,7 +142,7 @@ async function visitUntilOver(
   visits: KeyedVisit[],
 ): Promise<void> {
   for (let index = firstIndex; !chaos.isOver(); index++) {
-    const session = { ...pick(tenants, index), sessionId: randomUUID() };
+    const session = { ...pickByIndex(tenants, index), sessionId: randomUUID() };
     // A session may have two running replies.
     const sessionVisits: KeyedVisit[] = Array.from({ length: chance(0.3) ? 2 : 1 }, () => ({
       ...session,
@@ -178,14 +178,14 @@ async function disturb({ system, counts }: Chaos, visits: readonly KeyedVisit[])
   await sleep(Math.random() * 2_000);
   if (dice > 1 / 16) {
     counts.stops++;
-    await stopReply(randomUrl(system), pick(visits, 0)).catch((error: Error) => {
+    await stopReply(randomUrl(system), pickByIndex(visits, 0)).catch((error: Error) => {
       // The connection to a killed edge breaks. An edge that runs must answer.
       if (error.name === "TimeoutError") throw error;
     });
     return;
   }
   for (const visit of visits) visit.isErasureRequested = true;
-  const { tenant, sessionId } = pick(visits, 0);
+  const { tenant, sessionId } = pickByIndex(visits, 0);
   await system.admin.sessions.eraseSession({ workspaceId: tenant.workspaceId, sessionId }).then(
     () => counts.erasures++,
     // A killed service does not answer, and the session may not exist yet.
@@ -210,7 +210,7 @@ async function killUntilOver({ system, postgres, counts, isOver }: Chaos): Promi
   const restarts = new Restarts();
   while (!isOver() && !restarts.hasFailed) {
     await sleep(1_500 + Math.random() * 3_000);
-    const victim = pick(services, randomBelow(services.length));
+    const victim = pickByIndex(services, randomBelow(services.length));
     if (chance(0.2)) {
       if (await restartDatabase(system, postgres)) counts.databaseRestarts++;
     } else if (restarts.killAndRestart(victim)) counts.kills++;

@@ -2,14 +2,14 @@ import { Counter, collectDefaultMetrics, Histogram, type OpenMetricsContentType,
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** In seconds. The shortest is for a cache hit, the longest for a provider's slowest first token. */
+/** In seconds. The shortest bucket is for a cache hit, the longest for a provider's slowest first token. */
 export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Returns a registry with the process metrics and the label `service` on every series. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  // The default, 10 ms, wakes the process so often that it takes most of an idle process's CPU time.
+  // With the default precision, 10 ms, event loop monitoring takes most of an idle process's CPU time.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
   return registry;
 }
@@ -46,7 +46,7 @@ export function createReloadRefusalCounter(registry: Registry): Counter<"file"> 
   });
 }
 
-/** The metrics that a service has before it starts. */
+/** The metrics that `runService` creates and passes to a service's `start` function. */
 export type ServiceMetrics = { registry: Registry; reloadRefusals: Counter<"file"> };
 
 export function createServiceMetrics(service: string): ServiceMetrics {

@@ -21,7 +21,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
   const status = createElement("p", { class: "sr", role: "status" });
   const badge = createBadge(context.button);
 
-  // Ratings are sent one after the other, so that the last one is stored. If one fails, the reply's previous rating is shown again.
+  // Ratings are sent one after the other, so that the last one is stored. If a request fails, the reply's previous rating is shown again.
   let ratings = Promise.resolve();
   const rate = ({ id }: Entry, rating: "up" | "down" | "") => {
     ratings = ratings.then(async () => {

@@ -92,7 +92,7 @@ describe("streamTurn", () => {
     await writeEvent(response, "token", "7-5");
     response.destroy();
     const second = await waitForResponse(2);
-    // Every response begins with meta. streamTurn reports only the first one.
+    // Every response begins with meta. When streamTurn continues a reply, it does not report meta again.
     second.write("id: 7-5\nevent: meta\ndata: {}\n\n");
     await writeEvent(second, "token", "7-9");
     second.end("id: 7-9\nevent: done\ndata: {}\n\n");

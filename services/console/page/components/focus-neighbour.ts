@@ -1,6 +1,6 @@
 /**
  * Call this before a row disappears or loses its buttons, so that the focus is not lost. Moves the focus to the first button of the next row.
- * If there is none, uses the previous row, then the screen's content.
+ * If the next row has no button, uses the previous row. If neither has a button, focuses the screen's content.
  */
 export function focusNeighbour(row: HTMLElement | null): void {
   const button =

@@ -55,7 +55,7 @@ export function createEvaluationAdmin(
       return runLimiter.run(bot.workspaceId, signal, async () => {
         const cases = await listCases(database, bot);
         if (cases.length === 0) throw new ServiceError("failed_precondition", "no_cases", "the bot has no cases");
-        questionSearch.requireSearchTime(bot.workspaceId);
+        questionSearch.requireSearchTimeLeft(bot.workspaceId);
         const run = await runEvaluation(questionSearch, bot, cases, { signal });
         return { run: toRun(await insertRun(database, bot, run)) };
       });

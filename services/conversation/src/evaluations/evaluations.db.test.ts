@@ -167,7 +167,7 @@ test("a run stops when the caller cancels", async () => {
 test("runs of one workspace run one at a time, and runs of two workspaces run concurrently", async () => {
   let pause: () => Promise<void> = () => sleep(10);
   const { counts, search } = createCountingSearch(() => pause());
-  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTime: () => undefined });
+  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTimeLeft: () => undefined });
   const run = async (bot: Bot) => {
     const request = create(RunEvaluationRequestSchema, botFields(bot));
     const context = { signal: new AbortController().signal } as HandlerContext;
@@ -191,7 +191,7 @@ test("a run that waited for another one leaves out the cases that were removed m
   const { counts, search } = createCountingSearch(() => gate.promise);
   const limit = vi.spyOn(WorkspaceConcurrencyLimiter.prototype, "run");
   onTestFinished(() => limit.mockRestore());
-  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTime: () => undefined });
+  const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTimeLeft: () => undefined });
   const run = async () =>
     admin.runEvaluation(create(RunEvaluationRequestSchema, botFields(bot)), {
       signal: new AbortController().signal,

@@ -7,14 +7,14 @@ const MAX_RUN_MS = 40_000;
 /** Few, because visitors' searches use the same database and the same embedding model. */
 const CONCURRENT_SEARCHES = 2;
 
-/** The RPC's handler (evaluations.admin.ts) calls `requireSearchTime`. `runEvaluation` below calls the other methods. */
-export type CaseSearch = Pick<QuestionSearch, "requireSearchTime" | "readKnowledge" | "search">;
+/** The RPC's handler (evaluations.admin.ts) calls `requireSearchTimeLeft`. `runEvaluation` below calls the other methods. */
+export type CaseSearch = Pick<QuestionSearch, "requireSearchTimeLeft" | "readKnowledge" | "search">;
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 
 /** Searches for each case's question and returns the rank of its document. Starts no search after `maxRunMs`. Throws if the signal is aborted. */
 export async function runEvaluation(
-  questionSearch: Omit<CaseSearch, "requireSearchTime">,
+  questionSearch: Omit<CaseSearch, "requireSearchTimeLeft">,
   bot: BotRef,
   cases: readonly EvaluationCase[],
   { signal, maxRunMs = MAX_RUN_MS }: RunOptions,

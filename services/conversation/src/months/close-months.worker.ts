@@ -97,8 +97,8 @@ async function comparePage(
   comparison: MonthComparison,
 ): Promise<ComparedMonthPage> {
   const { month, after } = comparison;
-  // This check precedes the comparison: if a turn were settled between the two, its usage would be missing from the comparison. If the usage
-  // changes for another reason, CloseMonth refuses.
+  // This check precedes the comparison. In the other order, a turn could be settled after the comparison and before the check, and its usage would
+  // be missing from the comparison. If the usage changes after the comparison, CloseMonth refuses.
   const refusal = await findUnsettledReason(database, month);
   if (refusal !== undefined) return { turns: 0, refusal };
   const page = await auditPage(database, quota, month, { after, limit: WORKSPACES_PER_PAGE });

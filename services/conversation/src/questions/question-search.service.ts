@@ -32,7 +32,7 @@ export class QuestionSearch {
   }
 
   /** Throws searches_overloaded if the workspace has no search time left. */
-  requireSearchTime(workspaceId: string): void {
+  requireSearchTimeLeft(workspaceId: string): void {
     const waitMs = this.#limiter.waitMs(workspaceId, performance.now());
     if (waitMs > 0)
       throw new ServiceError(

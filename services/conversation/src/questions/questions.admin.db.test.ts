@@ -95,10 +95,10 @@ describe("checking a question", () => {
       const [bot, other] = [await createBot(system.database), await createBot(system.database)];
       await addDocument(system.database, bot, "handbook.md", HANDBOOK);
       const knowledge = await search.readKnowledge(bot.workspaceId, bot.id);
-      search.requireSearchTime(bot.workspaceId);
+      search.requireSearchTimeLeft(bot.workspaceId);
       expect((await search.search(knowledge, "When is the shop open?")).usedPassages.length).toBeGreaterThan(0);
-      expect(() => search.requireSearchTime(bot.workspaceId)).toThrow(/try again in \d+ s/);
-      expect(() => search.requireSearchTime(other.workspaceId)).not.toThrow();
+      expect(() => search.requireSearchTimeLeft(bot.workspaceId)).toThrow(/try again in \d+ s/);
+      expect(() => search.requireSearchTimeLeft(other.workspaceId)).not.toThrow();
     } finally {
       llm.close();
     }

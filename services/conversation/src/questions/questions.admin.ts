@@ -30,7 +30,7 @@ export function createQuestionAdmin({
       const { workspaceId } = request;
       const question = requireQuestion(request.question);
       const botId = await requireBotId(database, request);
-      questionSearch.requireSearchTime(workspaceId);
+      questionSearch.requireSearchTimeLeft(workspaceId);
       const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
       const { passages, usedPassages, semanticSearch } = await questionSearch.search(knowledge, question);
       return {

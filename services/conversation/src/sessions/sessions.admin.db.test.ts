@@ -10,7 +10,7 @@ import { openTurn } from "../turns/open-turn.store.ts";
 const system = useTestSystem();
 
 describe("sessions", () => {
-  test("are listed by last activity, newest first, without deleted ones", async () => {
+  test("are listed by last activity, newest first, with rating and review, without deleted sessions", async () => {
     const sessions = system.ops(SessionAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;

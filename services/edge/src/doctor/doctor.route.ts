@@ -15,7 +15,7 @@ export type DoctorDeps = {
   monotonicMs: () => number;
 };
 
-/** POST /api/doctor/: streams paced events and a description of the received request, for `parley doctor`. Uses no model and no quota. */
+/** POST /api/doctor/: streams events at a fixed pace, with a description of the received request, for `parley doctor`. Uses no model and no quota. */
 export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
   endpoint(app, {
     method: "POST",

@@ -14,7 +14,7 @@ function read(values: Record<string, string>) {
   };
 }
 
-test("returns undefined without REDIS_URL", () => {
+test("readRedis returns undefined without REDIS_URL", () => {
   expect(read({ REDIS_MODE: "cluster" })).toBeUndefined();
 });
 
@@ -44,7 +44,7 @@ test.each([
   ["several URLs for one server", { REDIS_URL: "redis://secret-host,redis://b" }],
   ["sentinels without the master's name", { REDIS_URL: "redis://secret-host", REDIS_MODE: "sentinel" }],
   ["an unknown mode", { REDIS_URL: "redis://secret-host", REDIS_MODE: "ring" }],
-])("refuses %s, without the URL in the error", (_, values) => {
+])("readRedis refuses %s with an error that does not contain the URL", (_, values) => {
   expect(() => read(values)).toThrow(ConfigError);
   expect(() => read(values)).not.toThrow(/secret-host/);
 });

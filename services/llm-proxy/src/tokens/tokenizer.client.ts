@@ -56,7 +56,7 @@ export class Tokenizer {
     const worker = new Worker(THREAD, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
     worker.unref();
     worker.on("message", ({ id, counts }: CountResponse) => this.#settle(id, counts));
-    // Pending counts return undefined, and the next count starts another thread.
+    // After an error, pending counts return undefined, and the next count starts another thread.
     worker.on("error", () => void this.#stop(worker));
     this.#worker = worker;
     return worker;

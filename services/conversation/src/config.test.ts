@@ -27,3 +27,10 @@ test.each([
 ])("PLAN_MODELS refuses the model name %s, because no bot can have it", (model) => {
   expect(() => readPlanModels({ pro: [model] })).toThrow("PLAN_MODELS must be JSON like");
 });
+
+test.each([[], [["openai:gpt-5-mini"]], null, 5, "openai:gpt-5-mini", { pro: "openai:gpt-5-mini" }])(
+  "PLAN_MODELS refuses %j, which is not an object of lists",
+  (planModels) => {
+    expect(() => readPlanModels(planModels)).toThrow("PLAN_MODELS must be JSON like");
+  },
+);

@@ -18,10 +18,13 @@ const KEY_PREFIX = /^[a-z0-9_]{0,16}pk_$/;
 function readPlanModels(environment: Environment): ReadonlyMap<string, readonly string[]> {
   const text = environment.text("PLAN_MODELS", "{}");
   try {
-    const plans = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    const value: unknown = JSON.parse(text);
     const isListOfModels = (each: unknown) =>
       Array.isArray(each) && each.every((model) => typeof model === "string" && isModelName(model));
-    if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans as [string, string[]][]);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      const plans = Object.entries(value);
+      if (plans.every(([, models]) => isListOfModels(models))) return new Map(plans);
+    }
   } catch {
     // Reported below.
   }

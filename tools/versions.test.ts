@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { readSources } from "./repository.ts";
 
-// A migration may name the oldest version of Parley that runs on its schema. The migrator compares that version with the one of
-// packages/service-kit, which must therefore be the version of the release.
+// A migration may name the oldest version of Parley that runs on its schema. The migrator compares that version with the
+// version of packages/service-kit, so packages/service-kit must have the version of the release.
 test("every package, the chart and the root have the same version", async () => {
   const manifests = await readSources("package.json", "*/package.json");
   const versions = manifests.map(({ path, text }) => [path, (JSON.parse(text) as { version: string }).version]);

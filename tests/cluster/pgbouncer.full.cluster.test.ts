@@ -9,14 +9,14 @@ import { readBlock } from "./documentation.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import { merge, type Values } from "./values.ts";
 
-/** For each service's role, the key of its password in the documented Secret. */
+/** The services' database roles, each with the key of its password in the documented Secret. */
 const ROLES = {
   parley_conversation: "CONVERSATION_DATABASE_PASSWORD",
   parley_quota: "QUOTA_DATABASE_PASSWORD",
   parley_llm: "LLM_DATABASE_PASSWORD",
 };
 
-/** The database servers of the tests' cluster. */
+/** Values that replace the documented hosts with the servers of the tests' cluster. */
 const HOSTS = {
   database: { host: "pgbouncer.backends.svc.cluster.local" },
   migrations: { database: { host: "postgres.backends.svc.cluster.local" } },

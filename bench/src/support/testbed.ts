@@ -17,7 +17,10 @@ import {
 } from "../../../tests/system/system.ts";
 import { TRUST_FORWARDED_FOR, visit } from "../../../tests/system/visitors.ts";
 
-/** Parley's four services as processes, and the bare relay that they are compared with. Both use the same fake provider. */
+/**
+ * Parley's four services as processes, and the bare relay (`../baselines/bare-relay.ts`) that they are compared with. Both use the same fake
+ * provider.
+ */
 export type Testbed = {
   system: System;
   tenant: Tenant;
@@ -98,7 +101,7 @@ async function analyzeTables(system: System): Promise<void> {
   await queryRows(system.database.url, "ANALYZE");
 }
 
-/** Returns the pid of the parent of all processes of the PostgreSQL server. */
+/** Returns the pid of the postmaster, which is the parent of PostgreSQL's other processes. */
 export async function readPostmasterPid(url: string): Promise<number> {
   const [file] = await queryRows<{ text: string }>(url, "SELECT pg_read_file('postmaster.pid') AS text");
   return Number(file?.text.split("\n")[0]);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-async function environments(values: Record<string, string>) {
+async function buildEnvironments(values: Record<string, string>) {
   const config = readConfig({ PATH: "/bin", ...values }, dir);
   const specs = await buildServiceSpecs({
     config,
@@ -42,7 +42,7 @@ const findServicesWith = (all: Record<string, Record<string, string>>, text: str
 
 describe("buildServiceSpecs", () => {
   it("passes each secret only to the services that need it", async () => {
-    const all = await environments({
+    const all = await buildEnvironments({
       OPENAI_API_KEY: "openai-secret",
       REDIS_URL: "redis://:redis-secret@h",
       OTHER: "other",
@@ -59,13 +59,13 @@ describe("buildServiceSpecs", () => {
     expect(findServicesWith(all, "OTHER")).toEqual([]);
   });
 
-  it("passes RPC_MULTIPLEX to the services that call others over gRPC", async () => {
-    const all = await environments({ RPC_MULTIPLEX: "off" });
+  it("passes RPC_MULTIPLEX to the services that call other services over gRPC", async () => {
+    const all = await buildEnvironments({ RPC_MULTIPLEX: "off" });
     expect(findServicesWith(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
   });
 
-  it("derives every port from PORT and connects the services", async () => {
-    const all = await environments({ PORT: "9000" });
+  it("derives the services' ports from PORT and connects the services", async () => {
+    const all = await buildEnvironments({ PORT: "9000" });
     expect(all.edge).toMatchObject({
       PORT: "9000",
       OPS_PORT: "9001",
@@ -86,14 +86,17 @@ describe("buildServiceSpecs", () => {
     [{ PUBLIC_HOST: "::" }, "http://127.0.0.1:8080", "http://localhost:8080"],
     [{ PUBLIC_HOST: "192.0.2.5" }, "http://192.0.2.5:8080", "http://192.0.2.5:8080"],
     [{ PUBLIC_HOST: "2001:db8::5", PORT: "9000" }, "http://[2001:db8::5]:9000", "http://[2001:db8::5]:9000"],
-  ])("passes the edge's address to the console if the environment is %j", async (values, edgeUrl, publicEdgeUrl) => {
-    const all = await environments(values);
-    expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
-  });
+  ])(
+    "with the environment %j, passes EDGE_URL %s and PUBLIC_EDGE_URL %s to the console",
+    async (values, edgeUrl, publicEdgeUrl) => {
+      const all = await buildEnvironments(values);
+      expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
+    },
+  );
 
   it("with LLM_CONFIG, passes only the provider keys that it names, and only to llm-proxy", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
-    const all = await environments({
+    const all = await buildEnvironments({
       LLM_CONFIG: "llm.yaml",
       GROQ_API_KEY: "groq-secret",
       MISTRAL_API_KEY: "mistral-secret",
@@ -104,13 +107,13 @@ describe("buildServiceSpecs", () => {
   });
 
   it("reports an unreadable LLM_CONFIG", async () => {
-    await expect(environments({ LLM_CONFIG: "nowhere.yaml" })).rejects.toThrow(
+    await expect(buildEnvironments({ LLM_CONFIG: "nowhere.yaml" })).rejects.toThrow(
       /cannot read LLM_CONFIG .*nowhere\.yaml \(ENOENT\)/,
     );
   });
 
   it("uses the environment's identity provider instead of the development issuer", async () => {
     const sso = { JWT_ISSUER: "https://sso.example", JWT_AUDIENCE: "parley", JWKS_URL: "https://sso.example/keys" };
-    expect((await environments(sso)).edge).toMatchObject(sso);
+    expect((await buildEnvironments(sso)).edge).toMatchObject(sso);
   });
 });

@@ -5,7 +5,7 @@ const STANDARD = ["name", "instance", "component", "version", "part-of", "manage
   (label) => `app.kubernetes.io/${label}`,
 );
 
-/** Reports objects and pods that lack a standard label, the chart's label or a label that the values add with `commonLabels`. */
+/** Reports objects and pods that lack a standard label, `helm.sh/chart`, or a label from `commonLabels` in the values. */
 export function labelProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const { commonLabels = {} } = values as { commonLabels?: Labels };
   const required = [...STANDARD, "helm.sh/chart", ...Object.keys(commonLabels)];

@@ -16,7 +16,7 @@ it("resolveInstallation uses the given data directory for an ordinary user", asy
   }
 });
 
-it("dataDirForRoot maps each data directory of root to its own stable directory", () => {
+it("dataDirForRoot maps equivalent paths to the same directory in /var/lib/parley, and different paths to different directories", () => {
   expect(dataDirForRoot("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(dataDirForRoot("/root/parley/../parley/.parley/")).toBe(dataDirForRoot("/root/parley/.parley"));
   expect(dataDirForRoot("/root/other/.parley")).not.toBe(dataDirForRoot("/root/parley/.parley"));

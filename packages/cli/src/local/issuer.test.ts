@@ -53,7 +53,7 @@ describe("the development issuer", () => {
   it("fails with the path of a damaged key file and the remedy", async () => {
     const path = join(dir, "issuer-key.json");
     await writeFile(path, '{"kty":"EC",');
-    const expected = `${path} is damaged: delete it and start Parley again; tokens and sessions that it signed become invalid`;
+    const expected = `${path} is damaged: delete it and start Parley again; tokens that its key signed become invalid`;
     await expect(ensureIssuer(dir)).rejects.toThrow(expected);
     await expect(signToken(dir, SETTINGS, REQUEST)).rejects.toThrow(expected);
   });

@@ -70,7 +70,7 @@ async function readKey(dataDir: string): Promise<JWK | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     if (!(error instanceof SyntaxError)) throw error;
-    const remedy = "delete it and start Parley again; tokens and sessions that it signed become invalid";
+    const remedy = "delete it and start Parley again; tokens that its key signed become invalid";
     throw new CliError(`${path} is damaged: ${remedy}`, { cause: error });
   }
 }

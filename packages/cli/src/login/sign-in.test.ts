@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { writeLogin } from "./login-file.ts";
 import { readAccessToken } from "./sign-in.ts";
 
-/** Stores a login that has an access token for `lifetimeS` seconds and, by default, no refresh token. Returns the path. */
+/** Stores a login, by default without a refresh token, whose access token is valid for `lifetimeS` seconds. Returns the file's path. */
 async function storeLogin(lifetimeS: number, tokens: { refreshToken?: string } = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "parley-sign-in-"));
   onTestFinished(() => rm(dir, { recursive: true }));

@@ -12,7 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Node's timers fire immediately if their delay exceeds 2,147,483,647 ms. This limit leaves room for a sum of two delays. */
+/** Node's timers fire immediately if their delay exceeds 2,147,483,647 ms. The sum of two delays of MAX_INTEGER ms is below that. */
 const MAX_INTEGER = 1_000_000_000;
 
 /** Reads typed values from environment variables and collects the problems. An empty value counts as unset. */
@@ -111,7 +111,7 @@ export class Environment {
     return (this.optionalText(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");
   }
 
-  /** Reads EGRESS_ALLOW, the private networks that URLs of knowledge sources and tools may reach, and EGRESS_PROXY. */
+  /** Reads EGRESS_PROXY, and EGRESS_ALLOW: the private networks that URLs of knowledge sources and tools may reach. */
   egress(): Egress {
     return { policy: this.#egressPolicy(), proxyUrl: this.optionalProxyUrl("EGRESS_PROXY") };
   }

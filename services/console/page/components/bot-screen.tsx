@@ -17,8 +17,8 @@ type BotScreenProps = {
 };
 
 /**
- * Returns the slug in the URL, or else the last chosen one. If no bot has this slug, returns the first bot's, or an empty string if there are
- * no bots. While the bots are loading, the slug is not checked and may be empty.
+ * Returns the slug in the URL, or else the last chosen slug. If no bot has this slug, returns the slug of the first bot, or an empty string if
+ * there are no bots. While the bots are loading, the slug is not checked and may be empty.
  */
 export function useBotSlug(): string {
   const { bot } = useSearch({ strict: false });

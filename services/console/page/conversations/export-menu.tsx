@@ -12,7 +12,7 @@ const FORMATS = [
   ["ndjson", "For programs", "NDJSON"],
 ] as const;
 
-/** A new `number`, which is the frame's key, makes the frame load the same URL again. */
+/** `number` is the key of the iframe: with a new number, the iframe loads even the same URL again. */
 type Export = { number: number; url: string };
 
 /** Downloads the conversations that the list's filters select. */

@@ -48,5 +48,5 @@ function removeFrontMatter(text: string): string {
   return text.replace(/^---\r?\n(?:[^\r\n]+\r?\n)*?---\r?\n/, "");
 }
 
-/** Code of the error for a document that cannot be read within the limits. */
+/** The error code if a document cannot be parsed or exceeds a limit of time, memory or size. */
 export const UNREADABLE_DOCUMENT = "unreadable_document";

@@ -1,5 +1,5 @@
 const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
-/** Matches a change to upper case (`keepAlive`, `HTTPServer`), or letters joined by `.`, `_` or `:` (`request.body`). */
+/** Matches an upper-case letter that starts a new part (`keepAlive`, `HTTPServer`), or letters joined by `.`, `_` or `:` (`request.body`). */
 const COMPOUND = /[\p{Ll}\p{N}]\p{Lu}|\p{L}[._:]\p{L}|\p{Lu}\p{Lu}\p{Ll}/u;
 const PARTS = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|[\p{L}\p{M}]+|\p{N}+/gu;
 /** Longer words are data rather than language, and PostgreSQL limits the length of a lexeme. */

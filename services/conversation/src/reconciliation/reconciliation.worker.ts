@@ -24,7 +24,7 @@ type Walk = {
   /** The walk's key in the stored progress. The value there is the time up to which the walk has compared turns. */
   key: string;
   compare: Comparison;
-  /** Limit of the pages of 1,000 turns that a run compares. */
+  /** A run compares at most this many pages of up to 1,000 turns or holds. */
   maxPages: number;
   /** Whether the walk starts again after it has reached the end. Otherwise the next run continues there with newer turns. */
   isRepeated: boolean;
@@ -33,8 +33,8 @@ type Walk = {
 /** 100,000 turns per run: more than any tested installation closes between two runs. */
 const NEW_PAGES = 100;
 /**
- * 20,000 turns per run. A database that is restored to an earlier time lacks turns that were compared before, so every turn of the last days
- * is compared repeatedly. With 20 million turns a month and a run every minute, seven days of turns take 4 hours.
+ * 20,000 turns per run. A database that is restored to an earlier time lacks turns that were compared before, so the turns of the last
+ * `days` days are compared repeatedly. With 20 million turns a month and a run every minute, seven days of turns take 4 hours.
  */
 const REPEATED_PAGES = 20;
 

@@ -19,8 +19,8 @@ export type TaskLease = Lease & {
 
 /**
  * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. due_at is the end of the lease during a run, and the end
- * of the pause after it. Neither is longer than `seconds`, so such a due_at means that the database's clock was set back. The minute is for a
- * claim that waited for another claim's lock: its now() is the time before the wait.
+ * of the pause after it. Neither the lease nor the pause is longer than `seconds`, so such a due_at means that the database's clock was set
+ * back. The minute is for a claim that waited for another claim's lock: its now() is the time before the wait.
  */
 const isTooFarAheadSql = (seconds: string) =>
   `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;

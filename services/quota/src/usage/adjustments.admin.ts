@@ -18,7 +18,7 @@ const MAX_AMOUNT = 1_000_000;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
-/** Implements the calls of WorkspaceAdminService that correct the usage of a month. */
+/** Implements the calls of WorkspaceAdminService that adjust a month's usage and list the adjustments. */
 export function createAdjustmentAdmin(
   database: Database,
 ): Pick<ServiceImpl<typeof WorkspaceAdminService>, "adjustUsage" | "listAdjustments"> {

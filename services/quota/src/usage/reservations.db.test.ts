@@ -36,7 +36,7 @@ describe("Reserve", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 0, heldCounter: 25, heldReservations: 25 });
   });
 
-  test("holds one message for a turn when a hundred calls reserve it concurrently", async () => {
+  test("holds only one message when a hundred concurrent calls reserve for the same turn", async () => {
     const workspace = await createWorkspace(quota, 25);
     const turn = randomUUID();
     const results = await Promise.all(Array.from({ length: 100 }, () => reserve(quota.database, workspace, turn)));
@@ -44,7 +44,7 @@ describe("Reserve", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ heldCounter: 1, heldReservations: 1 });
   });
 
-  test("returns the hold to every concurrent call of the turn that takes the last message", async () => {
+  test("when a turn takes the last message, returns the hold to every concurrent call for the turn", async () => {
     for (let round = 0; round < 20; round++) {
       const workspace = await createWorkspace(quota, 1);
       const turn = randomUUID();
@@ -65,7 +65,7 @@ describe("Reserve", () => {
     expect(await reserve(quota.database, "ws_unknown", randomUUID())).toBeUndefined();
   });
 
-  test("refuses on a plan with a cap of 0 and holds right after a plan change", async () => {
+  test("refuses a turn on a plan with a cap of 0, and holds a message immediately after a change to a larger plan", async () => {
     const workspace = await createWorkspace(quota, 0);
     expect(await reserve(quota.database, workspace, randomUUID())).toMatchObject({
       status: "exceeded",
@@ -114,7 +114,7 @@ describe("Settle", () => {
     });
   });
 
-  test("releases a void turn's message for another turn", async () => {
+  test("releases the hold of a void turn, so that another turn can take the message", async () => {
     const workspace = await createWorkspace(quota, 1);
     const turn = randomUUID();
     await reserve(quota.database, workspace, turn);
@@ -150,7 +150,7 @@ describe("Settle", () => {
     expect(await usageOf(quota, workspace)).toMatchObject({ usedCounter: 1, heldCounter: 0, ledgerRows: 1 });
   });
 
-  test("refuses a Reserve after its turn was settled as void", async () => {
+  test("prevents a later Reserve from holding a message for a turn that was settled as void", async () => {
     const workspace = await createWorkspace(quota, 10);
     const turn = randomUUID();
     await settle(quota.database, [settlement(workspace, turn, "void")]);

@@ -41,7 +41,7 @@ describe("parley explain of a completed reply", () => {
 });
 
 describe("parley explain of an unsuccessful reply", () => {
-  test("shows the wait for an unreachable llm-proxy as a phase", async () => {
+  test("shows the wait for an unreachable llm-proxy as the phase first_token", async () => {
     const tenant = await createTenant(system.admin);
     await system.llm.kill9();
     const result = await chat(system.url(), tenant).finally(() => system.llm.start());
@@ -54,7 +54,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
-  test("measures with the database's clock how long a reply whose edge died was open", async () => {
+  test("shows the whole time of a reply whose edge died as the phase unrecorded", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
     // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();

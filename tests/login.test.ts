@@ -117,7 +117,7 @@ test("parley logout during a refresh deletes and revokes the refreshed login", a
 test("parley login stores its new login only after another command has finished refreshing the previous login", async () => {
   await signIn();
   const before = await readFile(path, "utf8");
-  // The lock of a command that refreshes the login.
+  // Holds the lock, as a command that refreshes the login does.
   const lock = tryLockFile(`${path}.lock`);
   const login = runCliInProcess(["login", "--audience", "new"], env);
   await vi.waitFor(() => expect(sso.countActiveRefreshTokens()).toBe(2), { timeout: 10_000 });

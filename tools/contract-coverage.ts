@@ -44,8 +44,8 @@ export type Coverage = {
 };
 
 /** Maps the sentences of the contract to the tests that prove them. */
-export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts = parts): Coverage {
-  const allIds = all.flatMap(({ sections }) => sections.flatMap(sentenceIds));
+export function buildCoverage(tests: readonly ProvingTest[], contractParts: typeof parts = parts): Coverage {
+  const allIds = contractParts.flatMap(({ sections }) => sections.flatMap(sentenceIds));
   const ids = new Set(allIds);
   const problems = allIds
     .filter((id, index) => allIds.indexOf(id) < index)
@@ -73,7 +73,7 @@ export function buildCoverage(tests: readonly ProvingTest[], all: typeof parts =
     }),
     "",
   ];
-  const lines = all.flatMap(({ title, sections }) => [`## ${title}`, "", ...sections.flatMap(table)]);
+  const lines = contractParts.flatMap(({ title, sections }) => [`## ${title}`, "", ...sections.flatMap(table)]);
   return { page: [...INTRODUCTION, ...lines].join("\n"), problems };
 }
 

@@ -84,7 +84,7 @@ describeInBrowser("hostile text", (fixture) => {
     }
   });
 
-  it("is refused in a bot's style properties and logo URL", async () => {
+  it("is refused as unsafe CSS in a style property, and as a logo URL that is not http or https", async () => {
     const { admin, system, bot } = fixture.service;
     const update = (changes: object) =>
       admin.bots.updateBot({ workspaceId: system.workspaceId, slug: bot.slug, changes }).then(
@@ -195,10 +195,10 @@ describeInBrowser("hostile text", (fixture) => {
       `/sign-in?error=${encodedName}&signed_out=${encodedName}&return_to=${encodedName}`,
       "The sign-in failed.",
     );
-    // An address on another site in return_to must not lead the owner out of the console.
+    // If return_to names another site, the sign-in must not lead the owner there.
     await ownersConsole.signInWithClick("/sign-in?return_to=%2F%2Fforeign.example%2F");
-    // The owner's name comes from the identity provider, so the test replaces it in the console's responses. It replaces the HTML of /bots
-    // only, because Chromium blocks images from localhost on a page whose HTML was replaced.
+    // The owner's name comes from the identity provider, so the test replaces it in the console's responses. Among the HTML pages, it does so
+    // only in /bots, because Chromium blocks images from localhost on a page whose HTML was replaced.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
     await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);

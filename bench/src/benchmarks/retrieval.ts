@@ -5,7 +5,7 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-/** A search measurement uses this many copies of the documents, with about 10,000 chunks together. */
+/** The number of copies of the documents to search at scale 1. Together they have about 10,000 chunks. */
 const COPIES = 13;
 /** Approximate. */
 const CHUNKS_PER_COPY = 770;
@@ -21,9 +21,9 @@ const PARTS: Record<Part, string> = {
 export const retrieval: Benchmark = {
   name: "retrieval",
   description:
-    "hit rate@5, mean reciprocal rank, quoted answers and refusals on bench/relevance, by text search and by hybrid search",
+    "hit rate@5, mean reciprocal rank, answers with a quotation, and refusals on bench/relevance, by text search and by hybrid search",
   hintIfMissed:
-    "text search cannot find an answer that shares no word with the question: compare the printed scores with the last results",
+    "text search cannot find an answer that shares no word with the question: compare the printed scores with the earlier files in bench/results",
   async run({ rounds, scale }, progress) {
     const postgres = await startTestPostgres();
     let system: System | undefined;
@@ -36,16 +36,16 @@ export const retrieval: Benchmark = {
       const times = await measureSearches(system, copies, rounds);
       const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
       return [
-        shareFigure("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
-        shareFigure(
+        figureOfShare("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
+        figureOfShare(
           "hit rate@5, hybrid",
           GOALS.hitRateAt5,
           hybrid.all.hitRateAt5,
           `${formatMrr(hybrid.all.meanReciprocalRank)}; embeddings from hashes, which have no semantic quality`,
         ),
-        shareFigure("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
-        shareFigure("answer contains a quotation", GOALS.answered, answered, "builtin:extractive"),
-        shareFigure("refusals", GOALS.refused, refused, "builtin:extractive"),
+        figureOfShare("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
+        figureOfShare("answer contains a quotation", GOALS.answered, answered, "builtin:extractive"),
+        figureOfShare("refusals", GOALS.refused, refused, "builtin:extractive"),
         atMost(GOALS.searchMs, {
           what: `search, ${CHUNKS_FORMAT.format(copies * CHUNKS_PER_COPY)} chunks, p99`,
           value: percentile(times, 99),
@@ -82,7 +82,7 @@ function printScores(search: string, measured: RelevanceScores, progress: (line:
   }
 }
 
-function shareFigure(what: string, goal: number, value: number, detail: string): Figure {
+function figureOfShare(what: string, goal: number, value: number, detail: string): Figure {
   return atLeast(goal, { what, value, unit: "", detail });
 }
 

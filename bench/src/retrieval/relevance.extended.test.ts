@@ -32,7 +32,7 @@ test("every quotation occurs in a document, and each question's file contains at
 });
 
 // More than 60 sequential questions can take more than two minutes on a busy machine.
-test("search and the built-in model meet the goals for hit rate, quoted answers and refusals", async () => {
+test("search and the built-in model meet the goals for hit rate, answers with a quotation, and refusals", async () => {
   const { all, dev, holdout } = await measureRelevance(system);
   const figures = JSON.stringify({ all, dev, holdout });
   expect(all.hitRateAt5, figures).toBeGreaterThanOrEqual(GOALS.hitRateAt5);

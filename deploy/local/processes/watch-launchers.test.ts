@@ -16,11 +16,11 @@ const reader = (entries: readonly ProcessEntry[]) => async (pid: number) => entr
 const pidsOf = (entries: readonly ProcessEntry[]) => entries.map(({ pid }) => pid);
 
 describe("findLaunchers", () => {
-  it("finds the processes up to npx", async () => {
+  it("finds the process and its ancestors up to npx", async () => {
     expect(pidsOf(await findLaunchers(24, reader([SHELL, ...NPX, ...PNPM])))).toEqual([24, 23, 22, 21, 20]);
   });
 
-  it("finds the processes up to pnpm when the user runs pnpm without npx", async () => {
+  it("finds the process and its ancestors up to pnpm when the user runs pnpm without npx", async () => {
     const [pnpm, ...below] = PNPM;
     const direct = [SHELL, { ...pnpm, pid: 22, parentPid: 10, command: "pnpm start" }, ...below];
     expect(pidsOf(await findLaunchers(24, reader(direct)))).toEqual([24, 23, 22]);

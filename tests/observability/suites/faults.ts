@@ -35,10 +35,10 @@ export function faultsSuite(shared: () => Fixture): void {
   // The label `fast` marks the fixture's copy of the alert group parley-causes. The windows of the copy are seconds long.
   const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
 
-  async function waitForAlerts(isExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {
+  async function waitForAlerts(areExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {
     const until = performance.now() + ALERT_TIMEOUT_MS;
     let firing = await firingAlerts();
-    while (!isExpected(firing)) {
+    while (!areExpected(firing)) {
       const list = firing.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).join("\n");
       if (performance.now() > until) throw new Error(`${problem}; firing alerts:\n${list || "none"}`);
       await sleep(200);

@@ -35,7 +35,7 @@ const REPLIES_BEFORE_RESTORE = 50;
 const REPLIES_BEFORE_RESTORE_TIMEOUT_MS = 120_000;
 const PAUSE_MS = 2_000;
 const RECOVERY_TIMEOUT_MS = 120_000;
-/** Parley's documented limit after a failover. The time begins when the database accepts connections again. */
+/** The documented maximum time of a recovery from a failover. */
 const MAX_FAILOVER_SECONDS = 30;
 const FAILOVERS: ReadonlySet<string> = new Set([
   "database killed",

@@ -12,7 +12,7 @@ export const GOODS = [
   { slug: "blanket", name: "Wool blanket", price: "79.00", about: "130 by 180 cm of undyed wool." },
 ] as const;
 
-/** Questions and answers of the page on delivery and returns. */
+/** The questions and answers on the page "Delivery and returns". */
 export const TERMS = [
   ["How long does delivery take?", "Two to four working days. Orders placed before noon leave the same day."],
   ["What does delivery cost?", "4.90, and nothing from 50.00 on."],

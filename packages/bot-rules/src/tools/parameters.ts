@@ -5,7 +5,7 @@ import { RE2JS } from "re2js";
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 /** Limit for the number of objects and arrays after references are expanded. A schema without references cannot exceed it. */
 const MAX_EXPANDED_NODES = MAX_SCHEMA_CHARACTERS / 2;
-/** Limit for the total size of a schema's compiled patterns, in instructions. Every reply compiles them again. */
+/** Limit for the total size of a schema's compiled patterns, in instructions. The llm-proxy compiles them again for every reply. */
 const MAX_PATTERNS_SIZE = 2_000;
 /** Keywords that change what a reference means, and Ajv's $async, with which a check returns a promise. No tool needs them. */
 const REFUSED_KEYWORDS = new Set([
@@ -132,8 +132,8 @@ const COMBINED_SCHEMAS = new Set(["allOf", "anyOf", "oneOf"]);
 const CONDITIONAL_SCHEMAS = new Set(["then", "else"]);
 
 /**
- * Adds `unevaluatedProperties: false` to the schema of each field or item that describes fields of its own and has no rule for other fields.
- * Does not add it to the schema itself, because another schema may describe more fields of the same value.
+ * Adds `unevaluatedProperties: false` to each nested schema of a field or an item, if that schema describes fields and has no rule for other
+ * fields. Does not add it to `schema` itself, because another schema may describe more fields of the same value.
  */
 function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
   if (!isObject(schema)) return schema;

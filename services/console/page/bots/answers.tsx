@@ -1,7 +1,7 @@
 import { TextArea, TextField } from "../components/field.tsx";
 import type { SectionProps } from "./bot-settings.ts";
 
-/** `models` are the models that the workspace's plan includes. "<provider>:*" stands for every model of the provider. */
+/** `models` are the models that the workspace's plan permits owners to choose. "<provider>:*" stands for every model of the provider. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
   const textProps = (name: "model" | "systemPrompt" | "fallback") => ({
     value: draft[name],

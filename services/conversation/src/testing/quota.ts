@@ -137,7 +137,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   return quota;
 }
 
-/** Computes a digest as quota does: the XOR of the first 64 bits of the MD5 of each turn's id. */
+/** Computes a digest as quota does: XORs the first 64 bits of each turn ID's MD5 hash. */
 function digestOf(turnIds: readonly string[]): bigint {
   return turnIds.reduce((digest, id) => digest ^ createHash("md5").update(id).digest().readBigInt64BE(), 0n);
 }

@@ -50,14 +50,14 @@ test("an entry with a scheme and a port allows only that scheme and port", () =>
 });
 
 test("localhost is allowed over http and https, on any port unless the entry names one", () => {
-  const any = createOriginMatcher(["localhost", "127.0.0.1"]);
-  expect(any("http://localhost:3000")).toBe(true);
-  expect(any("https://localhost")).toBe(true);
-  expect(any("http://127.0.0.1:8089")).toBe(true);
-  expect(any("http://localhost.evil.com")).toBe(false);
-  const one = createOriginMatcher(["localhost:3000"]);
-  expect(one("http://localhost:3000")).toBe(true);
-  expect(one("http://localhost:3001")).toBe(false);
+  const allowsAnyPort = createOriginMatcher(["localhost", "127.0.0.1"]);
+  expect(allowsAnyPort("http://localhost:3000")).toBe(true);
+  expect(allowsAnyPort("https://localhost")).toBe(true);
+  expect(allowsAnyPort("http://127.0.0.1:8089")).toBe(true);
+  expect(allowsAnyPort("http://localhost.evil.com")).toBe(false);
+  const allowsOnePort = createOriginMatcher(["localhost:3000"]);
+  expect(allowsOnePort("http://localhost:3000")).toBe(true);
+  expect(allowsOnePort("http://localhost:3001")).toBe(false);
 });
 
 test("an entry for localhost with a default port allows the origin without a port, and no other port", () => {

@@ -10,14 +10,14 @@ type Conversation = Parameters<typeof createTurnCloser>[0];
 /** A closer whose CloseTurn takes 20 ms. Records the order of the calls, and the maximum number of concurrent calls with long replies. */
 function startCloser() {
   const sent: string[] = [];
-  let active = 0;
-  let mostLong = 0;
+  let activeLong = 0;
+  let maxActiveLong = 0;
   const closeTurn = async ({ turnId, content }: { turnId?: string; content?: string }) => {
     const isLong = (content ?? "").length > 64 * 1024;
     sent.push(turnId ?? "");
-    if (isLong) mostLong = Math.max(mostLong, ++active);
+    if (isLong) maxActiveLong = Math.max(maxActiveLong, ++activeLong);
     await sleep(20);
-    if (isLong) active--;
+    if (isLong) activeLong--;
     return {} as CloseTurnResponse;
   };
   const conversation = { closeTurn } as unknown as Conversation;
@@ -27,17 +27,17 @@ function startCloser() {
       { workspaceId: "w", turnId, outcome: OUTCOMES[outcome].proto, content: "x".repeat(characters) },
       undefined,
     );
-  return { close, sent, mostLong: () => mostLong };
+  return { close, sent, maxActiveLong: () => maxActiveLong };
 }
 
 const LONG = 1024 * 1024;
 
 test("sends at most three long replies concurrently when many streams end together", async () => {
-  const { close, sent, mostLong } = startCloser();
+  const { close, sent, maxActiveLong } = startCloser();
   const outcomes = ["done", "cancelled"] as const;
   await Promise.all(Array.from({ length: 20 }, (_, i) => close(`${i}`, outcomes[i % 2] ?? "done", LONG)));
   expect(sent).toHaveLength(20);
-  expect(mostLong()).toBeLessThanOrEqual(3);
+  expect(maxActiveLong()).toBeLessThanOrEqual(3);
 });
 
 test("neither a short reply nor a complete long reply waits for the long replies of visitors who left", async () => {

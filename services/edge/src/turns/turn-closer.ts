@@ -9,7 +9,7 @@ import pLimit from "p-limit";
 type CloseTurnInit = MessageInitShape<typeof CloseTurnRequestSchema>;
 
 const ATTEMPT_TIMEOUT_MS = 2_000;
-/** How long an outcome is retried. */
+/** How long an outcome without a deadline is retried. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /** How long a `done` with a deadline is retried. The database refuses it after that. */
 const DONE_TIMEOUT_MS = 4_000;
@@ -25,7 +25,7 @@ const LONG_REPLY_CHARACTERS = 64 * 1024;
 const MAX_LONG_DONE_CLOSES = 2;
 const MAX_LONG_OTHER_CLOSES = 1;
 /**
- * An OpenTurn that failed here commits within this time or never, unless the network delivers its statement late. The sum of 10 s each for
+ * An OpenTurn whose call failed commits within this time or never, unless the network delivers its statement late. The sum of 10 s each for
  * OpenTurn's deadline, the longest wait for a database connection and the statement timeout, and a margin of 2 s.
  */
 const CLOSE_IF_OPENED_DELAY_MS = 32_000;
@@ -40,7 +40,7 @@ export type TurnCloser = {
   /**
    * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no outcome can be stored, e.g. for an
    * unknown turn, or if no call succeeds within 10 s. If `databaseTimeMicroseconds` is set, a `done` gets a deadline of 4 s, and the limit is
-   * 14 s: the deadline plus the statement timeout of 10 s. With `isKeyed`, there is no limit.
+   * 14 s: the deadline plus the statement timeout of 10 s. If the message has an idempotency key (`isKeyed`), there is no limit.
    * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
    */
   close(
@@ -53,7 +53,7 @@ export type TurnCloser = {
    * for 7 minutes. If a retry does not find the turn, tries once more, because the OpenTurn may still commit.
    */
   closeIfOpened(turn: CloseTurnInit): void;
-  /** Adds the phases to a turn that is already closed. Sends one request, in the background. */
+  /** Adds the latency and the time of each phase to a turn that is already closed. Sends one request, in the background. */
   recordTimings(request: CloseTurnInit): void;
   /** Waits until every pending CloseTurn is acknowledged, or for `timeoutMs`. Does not wait for those that closeIfOpened delays. */
   drain(timeoutMs: number): Promise<void>;
@@ -190,7 +190,7 @@ function toInternalError(request: CloseTurnInit): CloseTurnInit {
 
 /**
  * Returns what to send instead of a request that the conversation service cannot store: first the same outcome without the text and tool
- * calls, then an error. Returns undefined if the request is that error already. The sweeper then closes the turn.
+ * calls, then an error. Returns undefined if the request is already an error without text and tool calls. The sweeper then closes the turn.
  */
 function reduceRequest(request: CloseTurnInit): CloseTurnInit | undefined {
   const hasContent = (request.content ?? "") !== "" || (request.toolsCalled ?? []).length > 0;
@@ -213,8 +213,8 @@ function isRejection(error: unknown): error is RpcError {
 }
 
 /**
- * Whether the turn of a rejected request can still be closed as an error. Only a `done` needs the month of its reservation and must meet a
- * deadline, so an error may be stored instead of it. An unknown turn cannot be closed at all.
+ * Whether the turn of a rejected request can still be closed as an error. Only a `done` requires `month` and must meet a deadline, so an
+ * error may be stored instead of it. An unknown turn cannot be closed at all.
  */
 function canStoreError({ outcome }: CloseTurnInit, rejection: RpcError): boolean {
   return outcome === OUTCOMES.done.proto && rejection.status !== status.NOT_FOUND;

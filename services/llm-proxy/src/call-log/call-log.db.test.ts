@@ -73,7 +73,7 @@ describe("the call log", () => {
     ["fake:cut-after-3", { outcome: "provider_error", reason: "truncated", estimated: true, tokensOut: 3 }],
     ["fake:html", { outcome: "provider_error", reason: "not_a_stream" }],
     ["fake:default", { outcome: "complete", cost: null }],
-  ])("has the outcome and the reason: %s", async (model, expected) => {
+  ])("has the outcome and the reason of a generation with the model %s", async (model, expected) => {
     const turnId = randomUUID();
     await proxy.generate({ turnId, model });
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject(expected);
@@ -159,7 +159,7 @@ describe("the call log", () => {
     expect([before, monthOf(new Date())]).toContain(defaultMonth);
   });
 
-  test("counts a generation for the month of its turn's reservation", async () => {
+  test("counts a generation for the month of its turn's reservation, or else for the month in which it began", async () => {
     const [turnId, other] = [randomUUID(), randomUUID()];
     await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
     await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
@@ -171,6 +171,9 @@ describe("the call log", () => {
     };
     expect(await callsOf("2031-01")).toEqual([["ws_reserved", 1n]]);
     expect(await callsOf(monthOf(otherRow?.createdAt))).toEqual([["ws_reserved", 1n]]);
+  });
+
+  test("refuses a generation with an invalid month, and sums for more than 1,000 workspaces", async () => {
     await expect(proxy.generate({ month: "2031-13" })).rejects.toThrow("month");
     const tooMany = Array.from({ length: 1_001 }, (_, index) => `ws_${index}`);
     await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
@@ -207,7 +210,7 @@ describe("the call log", () => {
     ["an invalid page token", { workspaceId: "w", pageToken: "1.x" }, "page_token"],
     ["an invalid month", { workspaceId: "w", month: "2026-13" }, "month"],
     ["a missing workspace", { workspaceId: "" }, "workspace_id"],
-  ])("refuses to list %s", async (_, request, field) => {
+  ])("listCallsOfMonth refuses %s", async (_, request, field) => {
     await expect(proxy.admin.calls.listCallsOfMonth(request)).rejects.toThrow(field);
   });
 

@@ -24,7 +24,8 @@ test.each([
   const settings = { ...createBuiltinSettings(), timeouts };
   const breaker = new CircuitBreaker(settings.breaker, Date.now);
   const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 1, maxWaitMs: 2 * MINUTE_MS });
-  setTimeout(await concurrency.acquire("other", new AbortController().signal), queueMs);
+  const releaseSlot = await concurrency.acquire("other", new AbortController().signal);
+  setTimeout(releaseSlot, queueMs);
   const stream = async ({ onText, signal }: CompletionRequest) => {
     while (!signal.aborted) {
       await onText("word ");

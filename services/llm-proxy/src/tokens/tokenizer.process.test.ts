@@ -22,7 +22,7 @@ test("counts texts with the vocabulary of the model's family", async () => {
   expect(await counter.count("llama3.2", ["Hello world"])).toBeUndefined();
 });
 
-test("does not block the event loop while the vocabulary loads, and returns undefined for the first count instead of waiting", async () => {
+test("does not block the event loop while the vocabulary loads, and returns undefined if the first count takes longer than waitMs", async () => {
   const counter = tokenizer({ waitMs: 50 });
   let ticks = 0;
   const ticking = setInterval(() => ticks++, 1);

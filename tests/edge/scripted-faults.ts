@@ -5,17 +5,17 @@ import { quickOrFull } from "@parley/test-support";
 export const FULL_TEXT = "one two three four";
 const TOKENS = FULL_TEXT.match(/\S+ ?/g) ?? [];
 
-/** The provider's SSE events as sent on the wire. */
-const EVENTS = [
+const CHUNK_EVENTS = [
   ...TOKENS.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
   { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
 ].map((chunk) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", ...chunk })}\n\n`);
-const WIRE = [...EVENTS, "data: [DONE]\n\n"];
+/** The provider's SSE events as sent on the wire. */
+const EVENTS = [...CHUNK_EVENTS, "data: [DONE]\n\n"];
 
 /** Where in the reply's bytes each event ends. */
-export const EVENT_ENDS = WIRE.map((_, index) => WIRE.slice(0, index + 1).join("").length);
+export const EVENT_ENDS = EVENTS.map((_, index) => EVENTS.slice(0, index + 1).join("").length);
 /** The byte ranges inside JSON strings of the reply. A change there can leave the JSON valid, so that Parley cannot detect it. */
-const STRINGS = [...WIRE.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
+const STRINGS = [...EVENTS.join("").matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
   ({ index, 0: literal }) => [index + 1, index + literal.length - 1] as const,
 );
 export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= start && at < end);
@@ -24,7 +24,7 @@ export const isInString = (at: number) => STRINGS.some(([start, end]) => at >= s
 export type Damage = { at: number; characters: string };
 
 /** Number of events in the reply, including `[DONE]`. */
-export const EVENT_COUNT = WIRE.length;
+export const EVENT_COUNT = EVENTS.length;
 
 /** Together the tokens of the model `flood` exceed all buffers between the provider and a reader. Each character takes six bytes as JSON. */
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
@@ -51,13 +51,13 @@ const GARBAGE = [
 export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefined {
   const [, at, garbage] = /^corrupt-(\d+)-(\d+)$/.exec(model) ?? [];
   if (at !== undefined) {
-    const wire = WIRE.with(Number(at), GARBAGE[Number(garbage)] ?? "");
-    return { headers: { "content-type": "text/event-stream" }, body: wire.join("") };
+    const events = EVENTS.with(Number(at), GARBAGE[Number(garbage)] ?? "");
+    return { headers: { "content-type": "text/event-stream" }, body: events.join("") };
   }
   if (model === "damaged") {
     const { at, characters } = JSON.parse(lastMessage(body)) as Damage;
-    const wire = WIRE.join("");
-    const damaged = wire.slice(0, at) + characters + wire.slice(at + characters.length);
+    const reply = EVENTS.join("");
+    const damaged = reply.slice(0, at) + characters + reply.slice(at + characters.length);
     return { headers: { "content-type": "text/event-stream" }, body: damaged };
   }
   if (model === "flood")

@@ -60,7 +60,7 @@ const PURPOSES: Readonly<Record<keyof Ports, string>> = {
 
 /**
  * Throws StartError if a port cannot be opened. Waits at most `timeoutMs` in total for a previous run to release its ports. Does not check the
- * database's port: if the database is still running, the start reuses it.
+ * database's port, because startParley reuses a database that is still running.
  */
 export async function assertPortsFree(ports: Ports, publicHost: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
@@ -94,11 +94,11 @@ function portError(problem: string, port: number, name: keyof Ports, firstPort: 
   switch (problem) {
     case "EADDRINUSE":
       return new StartError(
-        `${portWithPurpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (uses ${PORT_COUNT} ports from there)`,
+        `${portWithPurpose} is in use: stop the program that uses it, or set PORT=${suggestFirstPort(firstPort)} (the first of ${PORT_COUNT} consecutive ports)`,
       );
     case "EACCES":
       return new StartError(
-        `${portWithPurpose} may not be opened by this user: take ports above 1023, such as PORT=8080`,
+        `${portWithPurpose} may not be opened by this user: use ports above 1023, such as PORT=8080`,
       );
     default:
       return new StartError(`${portWithPurpose} cannot be opened (${problem}): see PORT and PUBLIC_HOST`);

@@ -32,8 +32,8 @@ export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
     // gRPC retries while more than half of `maxTokens` are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
-    // All methods of the channel share this budget. It does not limit MultiplexClient and the callers, which also retry CloseTurn, Settle and
-    // RenewEdge.
+    // All methods of the channel share this budget. It limits only gRPC's own retries: MultiplexClient, and the callers of CloseTurn, Settle
+    // and RenewEdge, retry too.
     retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
     methodConfig: [
       {

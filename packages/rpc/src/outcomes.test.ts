@@ -12,7 +12,7 @@ import {
   settleOutcomeFromProto,
   toErrorCode,
   toSettleOutcomeSql,
-  turnAfterGeneration,
+  turnOutcomeAfterGeneration,
 } from "./outcomes.ts";
 import { ReservationState, SettleOutcome } from "./quota.ts";
 
@@ -47,7 +47,7 @@ test("a turn without a known code has the default code of its outcome, and outco
 
 test("a provider's failure keeps its code, and any other failure of a generation becomes internal_error", () => {
   for (const code of ["provider_auth", "provider_rate_limited", "provider_timeout", "provider_error"] as const)
-    expect(turnAfterGeneration(GENERATION_STATUSES[code])).toEqual({ outcome: "error", errorCode: code });
+    expect(turnOutcomeAfterGeneration(GENERATION_STATUSES[code])).toEqual({ outcome: "error", errorCode: code });
   for (const status of [GenerateStatus.MODEL_UNKNOWN, GenerateStatus.UNSPECIFIED, 99 as GenerateStatus])
-    expect(turnAfterGeneration(status)).toEqual({ outcome: "error", errorCode: "internal_error" });
+    expect(turnOutcomeAfterGeneration(status)).toEqual({ outcome: "error", errorCode: "internal_error" });
 });

@@ -152,7 +152,7 @@ const OUTCOME_BY_STATUS: Readonly<Record<GenerateStatus, OutcomeWithCode>> = {
 };
 
 /** Returns how a turn ends after its generation. An unknown status of a newer llm-proxy becomes an internal error. */
-export function turnAfterGeneration(status: GenerateStatus): OutcomeWithCode {
+export function turnOutcomeAfterGeneration(status: GenerateStatus): OutcomeWithCode {
   return OUTCOME_BY_STATUS[status] ?? INTERNAL_ERROR;
 }
 

@@ -51,7 +51,7 @@ import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
 
-/** The one table that a statement may scan: it has one row per month, so a scan reads a page. */
+/** The only table that the statements in the list below may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
@@ -134,7 +134,7 @@ async function anyTurn(): Promise<{ workspaceId: string; turnId: string; session
   return rows[0];
 }
 
-const unansweredOf = ({ workspaceId, id: botId }: Bot) => ({
+const unansweredFiltersOf = ({ workspaceId, id: botId }: Bot) => ({
   workspaceId,
   botId,
   days: 90,
@@ -187,10 +187,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "searching knowledge",
     async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
   ],
-  ["reading unanswered questions", (database) => readUnanswered(database, unansweredOf(bot))],
+  ["reading unanswered questions", (database) => readUnanswered(database, unansweredFiltersOf(bot))],
   ["finding a document", (database) => hasDocument(database, { workspaceId: bot.workspaceId, botId: bot.id }, "x")],
   [
-    "adding, listing and evaluating cases",
+    "adding and listing evaluation cases and runs",
     async (database) => {
       const [workspaceId, botId] = [bot.workspaceId, bot.id];
       await insertCase(database, { workspaceId, botId }, { question: randomUUID(), document: "source" }, 200);
@@ -292,15 +292,18 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   ["counting replies", (database) => countRepliesByHour(database, new Date(Date.now() - 7_200_000), new Date())],
   [
-    "counting the replies of bots",
+    "counting the replies of each bot",
     (database) => countBotRepliesByHour(database, new Date(Date.now() - 7_200_000), new Date()),
   ],
   [
-    "deleting old counts of bots",
+    "deleting old counts of each bot's replies",
     (database) => deleteBotCountsBefore(database, new Date(Date.now() - 190 * 86_400_000)),
   ],
   ["reading the usage of each bot", (database) => readBotUsage(database, bot.workspaceId, 6)],
-  ["deleting old counts", (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000))],
+  [
+    "deleting old counts of replies",
+    (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000)),
+  ],
   ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
   ["reading the times of first tokens", (database) => readFirstTokenCounts(database, bot.workspaceId, 30)],
   ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
@@ -370,12 +373,12 @@ test.each<[string, Partial<SearchFilters>, string]>([
 );
 
 test("a bot's unanswered questions are read from the indexes of ungrounded replies and of replies that were rated down", async () => {
-  const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
+  const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));
   expect(plan).not.toContain("Seq Scan");
   expect(new Set([...plan.matchAll(/"Index Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
     new Set(["turns_ungrounded", "messages_rated_down", "sessions_pkey", "messages_pkey"]),
   );
-  // A reply, its session and both of its messages cost a few blocks each.
+  // A turn, its session and its two messages cost a few blocks each.
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });
 
@@ -397,17 +400,17 @@ test("an unanswered question of a long session costs about as many blocks as one
      FROM asked, generate_series(0, 1) part`,
     [bot.workspaceId, asked.sessionId, bot.id],
   );
-  const { questions, read } = await readUnanswered(db.database, unansweredOf(bot));
-  // The remaining replies that were read are rated down, some of them by visitors of other bots.
+  const { questions, read } = await readUnanswered(db.database, unansweredFiltersOf(bot));
   expect(read).toBe(MAX_REPLIES);
+  // At most half of the replies read are rated down. The others are the latest ungrounded replies, those of the long session.
   const inLongSession = questions.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
-  const { blocks } = await explain((database) => readUnanswered(database, unansweredOf(bot)));
+  const { blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);
 });
 
 test.each<[string, Partial<SearchFilters>]>([
-  ["every session", {}],
+  ["nothing", {}],
   ["a bot", { botSlug: "assistant" }],
   ["the playground", { source: "playground" }],
   ["a visitor", { visitorId: "00000000" }],
@@ -486,7 +489,7 @@ test("a page of the reconciliation reads only its own turns by index, whatever t
     const plan = JSON.stringify(root);
     expect(plan).toContain('"Index Name":"turns_done_closed"');
     expect(plan).not.toContain('"Node Type":"Sort"');
-    // A turn and a look-up in the outbox cost a few buffers each.
+    // A turn and a look-up in the outbox cost a few blocks each.
     expect(root["Actual Rows"]).toBe(100);
     expect(root["Shared Hit Blocks"] + root["Shared Read Blocks"]).toBeLessThan(100 * 8);
   }

@@ -15,7 +15,7 @@ export interface SseComment {
 }
 
 export interface ReadSseOptions {
-  /** Closes the connection and throws an AbortError. */
+  /** When the signal aborts, readSse closes the connection and throws the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export interface ReadSseOptions {
  *
  * Stricter than browsers. Throws in these cases:
  * - an event is not exactly an optional `id:` line, an `event:` line, a `data:` line with JSON and an empty line;
- * - a line does not end with LF;
+ * - a line ends with CR or CRLF;
  * - the stream ends inside an event.
  */
 export async function* readSse(

@@ -3,7 +3,7 @@ import { startLocalPostgres, startServer } from "./start.ts";
 
 /**
  * The JSON argument of this script, which starts a server for the tests. Without `uid` and `gid`, the server keeps running. With them, the
- * script stops the server again, and only the data directory remains.
+ * script stops the server again and leaves its data directory.
  */
 interface StarterArguments {
   dataDir: string;
@@ -19,7 +19,7 @@ if (uid === undefined || gid === undefined) {
   const { url, pid } = await startLocalPostgres({ ...options, fast: true });
   console.log(JSON.stringify({ url, pid }));
 } else {
-  // The user may not be able to enter the repository, so the server uses the shared binaries.
+  // The user `uid` may not be able to enter the repository, so the server runs a copy of the binaries outside it.
   const binaries = await ensureSharedBinaries(await findPackagedBinaries(), "/var/lib/parley");
   process.setgroups?.([]);
   process.setgid?.(gid);

@@ -6,7 +6,10 @@ import { compilePattern, composeCharacters, type Matcher } from "./pattern.ts";
  * pattern is a group of its own.
  */
 const MAX_GROUP_SIZE = 250;
-/** Memory limit for a group's automaton. If it is full, re2js clears it or matches without it, in time that is still linear in the text. */
+/**
+ * Memory limit for a group's automaton. If the automaton is full, re2js clears it or matches without it, in time that is still linear in the
+ * text.
+ */
 const AUTOMATON_BYTES = 128 * 1024;
 
 /** `firstIndex` is the index of the group's first pattern among the bot's patterns. */
@@ -48,20 +51,20 @@ export class PatternSet {
       for (const index of set.match(text))
         if (
           (searchFrom === 0 && isTextComplete) ||
-          this.#matchesWithin(firstIndex + index, text, searchFrom, isTextComplete)
+          this.#hasMatchFrom(firstIndex + index, text, searchFrom, isTextComplete)
         )
           return firstIndex + index;
     return -1;
   }
 
-  /** Returns the indexes of all patterns that match a complete text, in their order. */
+  /** Returns the indexes of all patterns that match a complete text, in ascending order. */
   findAllMatches(text: string): number[] {
     return this.#groups
       .flatMap(({ firstIndex, set }) => set.match(text).map((index) => firstIndex + index))
       .sort((a, b) => a - b);
   }
 
-  #matchesWithin(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {
+  #hasMatchFrom(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {
     const span = this.#matchers[index]?.find(text, searchFrom);
     return span !== undefined && (isTextComplete || span.end < text.length);
   }

@@ -15,8 +15,8 @@ export type Meta = {
 export type Tick = { sentMs: number; arrivedMs: number };
 
 /**
- * The response to one request for paced events: a stream of events that the edge sends at a fixed pace, or a refusal. Times are milliseconds
- * since the request.
+ * The response to one request for paced events: a stream of events that the edge sends at a fixed pace, or a refusal. `arrivedMs` and
+ * `endedMs` are times since the request.
  */
 export type PacedRun = {
   /** How long the edge sends nothing between the last `tick` and `done`. */
@@ -27,13 +27,13 @@ export type PacedRun = {
   headers: EndpointResponse["headers"];
   localAddress: string;
   isStream: boolean;
-  /** The start of the body if it is not an event stream; otherwise empty. */
+  /** The start of the body if `isStream` is false; otherwise empty. */
   refusal: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
   /** The number of the first event whose data is not JSON, counted from 1. The events after it are not read. */
   damagedEvent: number | undefined;
-  /** Undefined when the stream was cut off or an event is damaged. */
+  /** Undefined for a refusal, and if the stream was cut off or an event is damaged. */
   done: { finishReason: string; arrivedMs: number } | undefined;
   endedMs: number;
 };

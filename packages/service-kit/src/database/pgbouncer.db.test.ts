@@ -89,7 +89,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
       return [...codes].sort();
     }
 
-    test("unnamed statements work on more client connections than server connections", async () => {
+    test("without prepared statements, queries work on more client connections than server connections", async () => {
       const codes = await withPool({ usesPreparedStatements: false }, async (pool) => {
         const codes = await runEverywhere(pool);
         expect(pool.totalCount).toBe(CLIENT_CONNECTIONS);
@@ -99,30 +99,30 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
     });
 
     if (maxPreparedStatements === 0) {
-      test("a named statement fails if another client connection has created it on the same server connection", async () => {
+      test("a prepared statement fails if another client connection has created it on the same server connection", async () => {
         expect(await withPool({}, runEverywhere)).toContain("42P05");
       });
     } else {
-      test("named statements work on more client connections than server connections", async () => {
+      test("prepared statements work on more client connections than server connections", async () => {
         expect(await withPool({}, runEverywhere)).toEqual([]);
       });
     }
 
     test("a transaction's longer timeout ends with the transaction, and the role's timeout applies on every server connection", async () => {
       await withPool({ usesPreparedStatements: false }, async (pool) => {
-        const read = async (run: Pick<Database, "query"> = pool): Promise<string> =>
+        const readTimeout = async (run: Pick<Database, "query"> = pool): Promise<string> =>
           (await run.query<{ statement_timeout: string }>("SHOW statement_timeout")).rows[0]?.statement_timeout ?? "";
         const timeouts = await Promise.all(
           Array.from({ length: CLIENT_CONNECTIONS }, () =>
             transaction(pool, async (connection) => {
               await connection.query("SET LOCAL statement_timeout = 60000");
               await connection.query(slowQuery("SELECT pg_sleep($1)", [0.01], 62_000));
-              return read(connection);
+              return readTimeout(connection);
             }),
           ),
         );
         expect(new Set(timeouts)).toEqual(new Set(["1min"]));
-        const after = await Promise.all(Array.from({ length: CLIENT_CONNECTIONS }, () => read()));
+        const after = await Promise.all(Array.from({ length: CLIENT_CONNECTIONS }, () => readTimeout()));
         expect(new Set(after)).toEqual(new Set(["3s"]));
       });
     });

@@ -48,7 +48,7 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
 }
 
 /**
- * Refreshes the session, one tab at a time. If another tab has just refreshed it, the backend returns that session. Throws SignedOutError if
+ * Refreshes the session, one tab at a time. If another tab has just refreshed it, the console returns that session. Throws SignedOutError if
  * the session has ended, ConnectError if the response reports another error, such as an identity provider that does not respond, and
  * NoResponseError if no response arrives.
  */

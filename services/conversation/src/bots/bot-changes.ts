@@ -17,7 +17,7 @@ const COLOR = /^#[0-9a-fA-F]{6}$/;
 const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
 /**
  * Matches a CSS value that cannot end its declaration: quoted strings, words, numbers, colours, operators and parentheses. It permits no
- * backslash escapes, which could disguise a function's name. callsAllowedFunctions checks the names, so that a value cannot load a URL.
+ * backslash escapes, which could disguise a function's name. callsOnlyAllowedFunctions checks the names, so that a value cannot load a URL.
  */
 const CSS_VALUE = /^(?:"[^"\\\p{Cc}<>{};]*"|'[^'\\\p{Cc}<>{};]*'|[\p{L}\p{M}\p{N} #%.,+*/()=_-])*$/u;
 const CSS_COMMENT = /\/\*|\*\//;
@@ -46,10 +46,10 @@ const isOneOf =
 const isSafeCss =
   (limit: number): Predicate =>
   (value) =>
-    hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsAllowedFunctions(value);
+    hasOneTo(limit)(value) && CSS_VALUE.test(value) && !CSS_COMMENT.test(value) && callsOnlyAllowedFunctions(value);
 
 /** Allows a parenthesis without a function's name, as in calc(1px * (2 + 3)). */
-function callsAllowedFunctions(value: string): boolean {
+function callsOnlyAllowedFunctions(value: string): boolean {
   const calls = [...value.replace(CSS_STRING, " ").matchAll(CSS_CALL)];
   return calls.every(([, name = ""]) => name === "" || CSS_FUNCTIONS.has(name.toLowerCase()));
 }
@@ -139,7 +139,9 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
   if (entries.length > 50) throw invalidArgument("custom_css_vars must have at most 50 entries");
   for (const [name, value] of entries) {
     if (!CSS_VARIABLE.test(name))
-      throw invalidArgument("custom_css_vars must have names of -- and 1 to 100 of the characters A-Z a-z 0-9 _ -");
+      throw invalidArgument(
+        "custom_css_vars: each name must be -- followed by 1 to 100 of the characters A-Z a-z 0-9 _ -",
+      );
     if (!isValid(value) || value.includes("\0"))
       throw invalidArgument(
         `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw but load nothing`,

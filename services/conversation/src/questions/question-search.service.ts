@@ -42,7 +42,7 @@ export class QuestionSearch {
       );
   }
 
-  /** Reads what a search needs to know about a bot's knowledge, without the cache that turns use. */
+  /** Reads a bot's BotKnowledge from the database, not from the cache that turns use. */
   async readKnowledge(workspaceId: string, botId: string): Promise<BotKnowledge> {
     const config = await readBotConfig(this.#database, workspaceId, botId);
     if (config === undefined) throw botNotFound();

@@ -49,7 +49,7 @@ export function useTestSettlement() {
     );
   }
 
-  const depth = async () => (await measureOutbox(system.db.database)).depth;
+  const outboxDepth = async () => (await measureOutbox(system.db.database)).depth;
 
-  return Object.assign(system, { newSettler, runTurns, depth });
+  return Object.assign(system, { newSettler, runTurns, outboxDepth });
 }

@@ -49,9 +49,9 @@ const request = (bot: Bot, message = "How long do refunds take?") =>
 
 /** Returns the statements of OpenTurn while the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {
-  const configs = createBotConfigCache(db.database);
-  await configs(bot.workspaceId, bot.id);
-  return recordStatements(db.database, (database) => openTurn(database, configs, request(bot, message)));
+  const getBotConfig = createBotConfigCache(db.database);
+  await getBotConfig(bot.workspaceId, bot.id);
+  return recordStatements(db.database, (database) => openTurn(database, getBotConfig, request(bot, message)));
 }
 
 test("OpenTurn runs one statement, a second one to search the bot's knowledge, and two more to correct a misspelt word", async () => {
@@ -62,6 +62,7 @@ test("OpenTurn runs one statement, a second one to search the bot's knowledge, a
   expect(await statementsToOpen(bot)).toHaveLength(2);
   // One more statement finds words similar to the misspelt one, and another one searches for them.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
+  // OpenTurn does not search if a pattern blocks the message.
   await insertPattern(
     db.database,
     { workspaceId, botId },
@@ -74,9 +75,9 @@ test("OpenTurn runs one statement, a second one to search the bot's knowledge, a
 test("concurrent calls read a bot's configuration once, and later calls use the cache", async () => {
   const bot = await createBot(db.database);
   const statements = await recordStatements(db.database, async (database) => {
-    const configs = createBotConfigCache(database);
-    await Promise.all(Array.from({ length: 50 }, () => configs(bot.workspaceId, bot.id)));
-    await configs(bot.workspaceId, bot.id.toUpperCase());
+    const getBotConfig = createBotConfigCache(database);
+    await Promise.all(Array.from({ length: 50 }, () => getBotConfig(bot.workspaceId, bot.id)));
+    await getBotConfig(bot.workspaceId, bot.id.toUpperCase());
   });
   expect(statements).toHaveLength(1);
 });
@@ -96,12 +97,12 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
 test("OpenTurn with an idempotency key runs one more statement only if a turn with this key exists", async () => {
   const bot = await createBot(db.database);
   await addDocument(db.database, bot, "n", "Refunds take a week.");
-  const configs = createBotConfigCache(db.database);
-  await configs(bot.workspaceId, bot.id);
+  const getBotConfig = createBotConfigCache(db.database);
+  await getBotConfig(bot.workspaceId, bot.id);
   const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };
   const turn = { ...request(bot), ...hashes };
   const statementsOf = (open: OpenTurnRequest) =>
-    recordStatements(db.database, (database) => openTurn(database, configs, open));
+    recordStatements(db.database, (database) => openTurn(database, getBotConfig, open));
   expect(await statementsOf(turn)).toHaveLength(2);
   expect(await statementsOf({ ...turn, turnId: randomUUID() })).toHaveLength(3);
 });

@@ -1,7 +1,7 @@
 import type { CallOptions, RpcClient } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { GenerateEnd, GenerateResponse, LlmService } from "@parley/rpc/llm";
-import { turnAfterGeneration } from "@parley/rpc/outcomes";
+import { turnOutcomeAfterGeneration } from "@parley/rpc/outcomes";
 import { failpoint, GENERATE_TIMEOUT_MS } from "@parley/service-kit";
 import type { TurnSink } from "./ending.ts";
 import { createReplyResult, type ReplyResult } from "./reply-result.ts";
@@ -119,7 +119,7 @@ function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Can
 
 /** Returns the fields that the `end` event of a generation sets. In a blocked reply, the fallback replaces the text. */
 function resultFromEnd({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<ReplyResult> {
-  const result = { model, tokensIn, tokensOut, ...turnAfterGeneration(status) };
+  const result = { model, tokensIn, tokensOut, ...turnOutcomeAfterGeneration(status) };
   if (result.outcome !== "blocked" || blocked === undefined) return result;
   const { reason, fallback } = blocked;
   return { ...result, content: fallback, blocked: { reason, fallback } };

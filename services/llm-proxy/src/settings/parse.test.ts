@@ -95,7 +95,7 @@ describe("parseSettings", () => {
     });
   });
 
-  test("max_output_tokens is sent in the preset's parameter, or in the parameter that the file sets", () => {
+  test("max_output_tokens gets the preset's parameter, or the parameter that the file sets", () => {
     const limitsOf = (provider: string) => {
       const [parsed] = parse(`providers: { mine: { ${provider} } }`).providers;
       return (parsed as OpenAiSettings).outputLimit;

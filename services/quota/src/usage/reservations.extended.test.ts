@@ -17,8 +17,8 @@ const settlement = (workspaceId: string, turnId: string, outcome: "done"): Settl
   month: undefined,
 });
 
-describe("with a locked usage row", () => {
-  test("Settle returns before its caller's deadline of 5 s when several workspaces of the batch are locked", async () => {
+describe("with locked usage rows", () => {
+  test("Settle returns before its caller's deadline of 5 s when the usage rows of several workspaces are locked", async () => {
     const locked: string[] = [];
     const batch: Settlement[] = [];
     for (let n = 0; n < 500; n++) {
@@ -48,7 +48,7 @@ test("Settle stops splitting a batch after 2 s if PostgreSQL refuses each of its
   for (const { turnId } of batch) await reserve(quota.database, broken, turnId);
   // Settling a turn would make `held` negative, which a constraint refuses.
   await quota.admin.query("UPDATE quota.usage SET held = 0 WHERE workspace_id = $1", [broken]);
-  // Makes each statement slow, as on a busy server.
+  // Makes each Settle statement slow, as on a busy server.
   await quota.admin.query(`
     CREATE FUNCTION quota.sleep_before_settling() RETURNS trigger LANGUAGE plpgsql AS
       'BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END';

@@ -101,7 +101,7 @@ test("an informational response is skipped", async () => {
   expect([response.status, await readText(response.stream, 100)]).toEqual([200, "text"]);
 });
 
-test("draining a body frees its connection for the next request, or closes the connection if the body does not end", async () => {
+test("draining a body frees its connection for the next request, or closes the connection if the body does not end in time", async () => {
   respond = (response) => {
     response.write("0");
     setTimeout(() => response.end("1"), 20);

@@ -55,15 +55,15 @@ async function embedThrough(proxyUrl: string, baseUrl: string): Promise<void> {
 
 test("a provider with an https URL is reached through the proxy, which sees only the provider's host name and port", async () => {
   const folder = await mkdtemp(join(tmpdir(), "parley-proxy-"));
-  const authority = await createAuthority("Provider");
+  const certificateAuthority = await createAuthority("Provider");
   const certificates = getCACertificates("default");
-  setDefaultCACertificates([...certificates, authority.cert]);
+  setDefaultCACertificates([...certificates, certificateAuthority.cert]);
   onTestFinished(async () => {
     setDefaultCACertificates(certificates);
     await rm(folder, { recursive: true });
   });
   // Only the proxy can resolve this name.
-  const port = await startProvider(await createCertificates(folder, authority, "provider.example"));
+  const port = await startProvider(await createCertificates(folder, certificateAuthority, "provider.example"));
   const proxy = await startProxy();
   await embedThrough(proxy.url, `https://provider.example:${port}/v1`);
   expect(proxy.authorities).toEqual([`provider.example:${port}`]);

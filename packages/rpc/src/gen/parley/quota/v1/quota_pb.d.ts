@@ -844,7 +844,7 @@ export declare type GetReservationsResponse = Message<"parley.quota.v1.GetReserv
 export declare const GetReservationsResponseSchema: GenMessage<GetReservationsResponse>;
 
 /**
- * AdjustTurnsRequest is a batch of outcomes.
+ * AdjustTurnsRequest is a batch of turns and their new outcome.
  *
  * @generated from message parley.quota.v1.AdjustTurnsRequest
  */
@@ -1007,7 +1007,7 @@ export declare type CloseMonthRequest = Message<"parley.quota.v1.CloseMonthReque
   month: string;
 
   /**
-   * The messages counted in all workspaces when they were compared with the turns.
+   * Messages counted in the month in all workspaces, as the caller compared them with the turns.
    *
    * @generated from field: int64 used = 2;
    */
@@ -1168,7 +1168,7 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 export declare const QuotaService: GenService<{
   /**
    * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap.
-   * Only Settle ends a hold; it never expires.
+   * A hold never expires; only Settle ends it.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A call after Settle
@@ -1191,7 +1191,7 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 5 s, for repairs 10 s. The conversation service retries until every settlement is acknowledged.
+   * Deadline: 5 s, for the reconciler's repairs 10 s. The conversation service retries until every settlement is acknowledged.
    * Handled in services/quota/src/usage/settle.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Settle
@@ -1273,7 +1273,7 @@ export declare const QuotaService: GenService<{
     output: typeof ListMonthTurnsResponseSchema;
   },
   /**
-   * ListReservations lists the turns in one state whose last change lies in a window, with keyset pagination. The window
+   * ListReservations lists the turns that are in one state and last changed in a window, with keyset pagination. The window
    * starts at `since` and ends min_age_seconds before now, by the database's clock.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid state, since, min_age_seconds, page_size or page_token.
@@ -1307,7 +1307,7 @@ export declare const QuotaService: GenService<{
    * that the quota service does not know: use Settle for these. It does not change turns of closed months. It does not
    * make turns void if the month's usage would fall below 0. If another transaction locks the usage row of a workspace for too
    * long, the turns of that workspace are not changed either. The response lists the changed turns; a caller may repeat the
-   * call for the others.
+   * call for the other turns.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns, an unspecified outcome or an invalid reason.
    * Idempotent by (workspace_id, turn_id, outcome).
@@ -1335,8 +1335,8 @@ export declare const QuotaService: GenService<{
     output: typeof ListMonthsResponseSchema;
   },
   /**
-   * CloseMonth closes a month for good, after its usage was compared with the turns. From then on, Settle and AdjustTurns
-   * do not change its usage. Closing a closed month again succeeds.
+   * CloseMonth closes a month for good. The caller must first compare the month's usage with the turns. From then on, Settle
+   * and AdjustTurns do not change the usage. Closing a closed month again succeeds.
    *
    * Errors:
    * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month has not ended, or ended less than a day ago. Also if

@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createInstance, type Instance, startInstanceAndWait } from "./system/local-start.ts";
 
-/** A later start creates no database, applies no migration and adds no document. It takes about 0.46 of the time of the first. */
+/** A later start creates no database, applies no migration and adds no document. It takes about 0.46 of the first start's time. */
 const MAX_RATIO = 0.65;
 
-test(`a start after a clean stop takes at most ${MAX_RATIO} of the time of the first`, async () => {
+test(`a start after a clean stop takes at most ${MAX_RATIO} of the first start's time`, async () => {
   const instance = await createInstance();
   onTestFinished(instance.remove);
   const firstMs = await measureStart(instance);
-  // The faster of two, because other work on the machine can only lengthen a start.
+  // The faster of two starts, because other work on the machine can only lengthen a start.
   const laterMs = Math.min(await measureStart(instance), await measureStart(instance));
   expect(laterMs / firstMs, `first ${firstMs} ms, later ${laterMs} ms`).toBeLessThanOrEqual(MAX_RATIO);
 }, 180_000);

@@ -6,7 +6,7 @@ export type Terminal = ReturnType<typeof createTerminal>;
 
 const LABEL_WIDTH = 12;
 const DETAIL_WIDTH = 52;
-/** A repeated notice within this time is suppressed. */
+/** A notice that was shown less than this time ago is not shown again. */
 const REPEAT_INTERVAL_MS = 10_000;
 
 /** Writes the output of a start: steps with durations, notices of processes and the error line of a failure. */

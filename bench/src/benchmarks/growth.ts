@@ -137,7 +137,12 @@ async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {
     await readSweepMark(database);
-    await sweep(database, { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 });
+    await sweep(database, {
+      leaseSeconds: 30,
+      databaseRespondedAt: new Date().toISOString(),
+      graceSeconds: 15,
+      limit: 200,
+    });
   }
   return (performance.now() - started) / SWEEPS_PER_MEASUREMENT;
 }

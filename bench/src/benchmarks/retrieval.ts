@@ -34,7 +34,7 @@ export const retrieval: Benchmark = {
       const hybrid = await measureHybrid(postgres.url, progress);
       const copies = Math.ceil(COPIES * scale);
       const times = await measureSearches(system, copies, rounds);
-      const { hitRateAt5, meanReciprocalRank, answered, refused } = measured.all;
+      const { hitRateAt5, meanReciprocalRank, answersWithQuotation, refused } = measured.all;
       return [
         figureOfShare("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
         figureOfShare(
@@ -44,7 +44,7 @@ export const retrieval: Benchmark = {
           `${formatMrr(hybrid.all.meanReciprocalRank)}; embeddings from hashes, which have no semantic quality`,
         ),
         figureOfShare("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
-        figureOfShare("answer contains a quotation", GOALS.answered, answered, "builtin:extractive"),
+        figureOfShare("answer contains a quotation", GOALS.answersWithQuotation, answersWithQuotation, "builtin:extractive"),
         figureOfShare("refusals", GOALS.refused, refused, "builtin:extractive"),
         atMost(GOALS.searchMs, {
           what: `search, ${CHUNKS_FORMAT.format(copies * CHUNKS_PER_COPY)} chunks, p99`,
@@ -75,9 +75,9 @@ async function measureHybrid(databaseServerUrl: string, progress: (line: string)
 
 function printScores(search: string, measured: RelevanceScores, progress: (line: string) => void): void {
   for (const [part, name] of Object.entries(PARTS) as [Part, string][]) {
-    const { hitRateAt5, meanReciprocalRank, answered, refused, nearMissesRefused } = measured[part];
+    const { hitRateAt5, meanReciprocalRank, answersWithQuotation, refused, nearMissesRefused } = measured[part];
     progress(
-      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answered)}, refusals ${formatPercent(refused)}, refusals of unanswerable questions about subjects that the documents mention ${formatPercent(nearMissesRefused)}`,
+      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answersWithQuotation)}, refusals ${formatPercent(refused)}, refusals of unanswerable questions about subjects that the documents mention ${formatPercent(nearMissesRefused)}`,
     );
   }
 }

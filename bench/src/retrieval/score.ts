@@ -12,17 +12,17 @@ export type Scores = {
   /** Mean over the questions of 1 ÷ the rank of the first passage that contains a quotation; 0 for a question without such a passage. */
   meanReciprocalRank: number;
   /** Share of the model's answers that contain a quotation. */
-  answered: number;
+  answersWithQuotation: number;
 };
 
 export function computeScores(results: readonly { question: Question; result: QuestionResult }[]): Scores {
   const ranks = results.map(({ question, result }) => rankOf(question, result));
-  const answered = results.filter(({ question, result }) => containsQuotation(result.answer, question));
+  const answersWithQuotation = results.filter(({ question, result }) => containsQuotation(result.answer, question));
   const perQuestion = (sum: number) => sum / results.length;
   return {
     hitRateAt5: perQuestion(ranks.filter((rank) => rank <= 5).length),
     meanReciprocalRank: perQuestion(ranks.reduce((sum, rank) => sum + 1 / rank, 0)),
-    answered: perQuestion(answered.length),
+    answersWithQuotation: perQuestion(answersWithQuotation.length),
   };
 }
 

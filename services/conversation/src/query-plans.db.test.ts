@@ -452,7 +452,7 @@ test("listing the workspaces for retention reads only the tables of bots and of 
 
 test("a sweep finds streaming turns by index and scans only the small edges table", async () => {
   const [statement] = await recordStatements(db.database, (database) =>
-    sweep(database, { leaseSeconds: 30, seenAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
+    sweep(database, { leaseSeconds: 30, databaseRespondedAt: "2026-01-01Z", graceSeconds: 15, limit: 200 }),
   );
   if (statement === undefined) throw new Error("no statement");
   expect(new Set(await findSequentialScans(db.admin, statement))).toEqual(new Set(["edges"]));
@@ -507,7 +507,7 @@ test("measuring the outbox uses its index", async () => {
 test("CloseTurn and the sweep close turns by primary key, although the index of open turns was empty at planning time", async () => {
   const { workspaceId, turnId } = await anyTurn();
   const close = await explain((database) => closeTurn(database, newClosing({ workspaceId, turnId })));
-  const sweeping = { leaseSeconds: 30, seenAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };
+  const sweeping = { leaseSeconds: 30, databaseRespondedAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };
   const swept = await explain((database) => sweep(database, sweeping));
   for (const { plan } of [close, swept]) {
     expect(plan).toContain('"Index Name":"turns_pkey"');

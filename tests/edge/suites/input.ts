@@ -29,7 +29,7 @@ export function inputSuite(shared: () => EdgeFixture): void {
     const bodies = fc.sample(body(tenant.publicKey), { numRuns: BODIES, seed });
     // Generating the bodies blocked this process's event loop. The pause lets fetch detect the connections that the edge closed meanwhile.
     await sleep(100);
-    // The service resets this metric when it is read.
+    // The edge resets this metric at each read.
     const readEventLoopLag = () => readMetric(edge, "nodejs_eventloop_lag_p99_seconds");
     const lags: number[] = [];
     const send = async (index: number): Promise<number> => {

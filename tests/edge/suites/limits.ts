@@ -76,7 +76,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     expect(passes.length).toBeGreaterThanOrEqual(60);
   });
 
-  test("each edge limits alone, without delay, while Redis is paused", async () => {
+  test("each edge limits requests alone, without delay, while Redis is paused", async () => {
     fixture.redis.pause();
     try {
       await expectFastDecisions();
@@ -88,7 +88,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
     await expect.poll(() => countPasses(90), { timeout: 5_000 }).toBe(60);
   });
 
-  test("each edge limits alone after Redis is killed, and the edges share the limit again after it restarts", async () => {
+  test("each edge limits requests alone after Redis is killed, and the edges share the limit after it restarts", async () => {
     await fixture.redis.kill();
     await expectFastDecisions();
     expect(await countPasses(300)).toBe(180);

@@ -76,7 +76,7 @@ describe("startProcess", () => {
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  it("leaves nothing running at the end of a test file", async () => {
+  it("starts a process that killLeftovers kills", async () => {
     const child = await runScript(runForever);
     killLeftovers();
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
@@ -86,7 +86,7 @@ describe("startProcess", () => {
     { how: "exits", script: "process.exit();", code: 0 },
     { how: "gets SIGINT", script: "exitOnSignals(); process.kill(process.pid, 'SIGINT');", code: 130 },
     { how: "gets SIGTERM", script: "exitOnSignals(); process.kill(process.pid, 'SIGTERM');", code: 143 },
-  ])("leaves nothing running when the test's own process $how", async ({ script, code }) => {
+  ])("leaves no child process running when its parent $how", async ({ script, code }) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     // The grandchild keeps a connection to this server open until it exits.

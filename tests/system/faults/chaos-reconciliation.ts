@@ -19,14 +19,14 @@ export type ReconcileOptions = {
 
 const MAX_REPAIR_ROUNDS = 6;
 
-/** Waits until every turn is settled. Repairs differences as an operator does, and counts the remaining ones. */
+/** Repairs differences as an operator does, if `hasRestores`. Waits until every turn is settled, and counts the remaining differences. */
 export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
   let repairs = 0;
   let balance: Balance;
   let differences: number;
   if (options.hasRestores) {
     // A restored conversation database may have open turns that their edges have already finished. The sweeper closes such turns when the
-    // leases of their edges expire. Running edges renew their leases, so this stops all edges.
+    // leases of their edges expire. Running edges renew their leases, so all edges must stop.
     await Promise.all(system.edges.map((edge) => edge.stop()));
     await waitUntilClosed(system, options.settleTimeoutMs);
     await ageHolds(system);
@@ -53,7 +53,7 @@ async function waitUntilClosed({ database }: System, timeoutMs: number): Promise
   }
 }
 
-/** Makes all holds 10 minutes older, because a repair voids the hold of an unknown turn only when the hold is 10 minutes old. */
+/** Makes all holds 10 minutes older. If conversation does not know a hold's turn, a repair voids the hold only after 10 minutes. */
 async function ageHolds({ database }: System): Promise<void> {
   await queryFirstRow(
     database,

@@ -9,7 +9,7 @@ up, and OpenTelemetry's histograms gen_ai_…. Some labels are named gen_ai_… 
 The platform's series (kube_…, container_…) have no label `release`: in their expressions, this template replaces `namespace=~".+"` with the
 release's namespace, and the prefix `parley-` of object names with the installation's full name.
 */}}
-{{- define "parley.ownSeries" -}}
+{{- define "parley.installationSeries" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
 {{- $name := include "parley.fullname" .root | replace "." "[.]" -}}
 {{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
@@ -17,7 +17,7 @@ release's namespace, and the prefix `parley-` of object names with the installat
 {{- end -}}
 
 {{/* Limits a dashboard to this installation and gives it a uid, title and tag of its own: (dict "root" $ "json" …). */}}
-{{- define "parley.ownDashboard" -}}
+{{- define "parley.installationDashboard" -}}
 {{- $installation := printf "%s/%s" .root.Release.Namespace .root.Release.Name -}}
 {{- $matchers := include "parley.seriesMatchers" .root | replace `"` `\"` -}}
 {{- $dashboard := .json | replace `namespace=~\"$namespace\"` $matchers | fromJson -}}

@@ -28,7 +28,7 @@ export type PacedRun = {
   localAddress: string;
   isStream: boolean;
   /** The start of the body if `isStream` is false; otherwise empty. */
-  refusal: string;
+  bodyStart: string;
   meta: (Meta & { arrivedMs: number }) | undefined;
   ticks: Tick[];
   /** The number of the first event whose data is not JSON, counted from 1. The events after it are not read. */
@@ -82,7 +82,7 @@ export async function runPaced(
     headers: response.headers,
     localAddress,
     isStream,
-    refusal: "",
+    bodyStart: "",
     meta: undefined,
     ticks: [],
     damagedEvent: undefined,
@@ -91,7 +91,7 @@ export async function runPaced(
   };
   try {
     if (isStream) await readEvents(decompress(response), run, sinceStart);
-    else run.refusal = await readRefusal(decompress(response));
+    else run.bodyStart = await readRefusal(decompress(response));
   } catch {
     // The stream was cut off, or an event is damaged.
   }

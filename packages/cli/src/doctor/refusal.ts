@@ -1,13 +1,12 @@
 import { type Finding, fail } from "./finding.ts";
 import { type EndpointResponse, readHeader } from "./http-request.ts";
 
-/** `refusal` is the start of the body. */
-type Refused = Pick<EndpointResponse, "status" | "headers"> & { refusal: string };
+type Refused = Pick<EndpointResponse, "status" | "headers"> & { bodyStart: string };
 
 /** Explains why the doctor's request for a test stream was refused. Parley refuses with a JSON error code; any other body comes from a proxy. */
 export function explainRefusal(refused: Refused, origin: string): Finding {
   const { status } = refused;
-  const code = errorCode(refused.refusal);
+  const code = errorCode(refused.bodyStart);
   const explain = (message: string, fix: string) => fail("access", message, { fix });
   switch (code) {
     case "invalid_api_key":
@@ -46,7 +45,7 @@ function proxyRefusal(refused: Refused): [message: string, advice: { fix: string
   if (status === 502 || status === 503 || status === 504)
     return [
       `the proxy returned ${status}: it cannot reach the edge`,
-      { fix: "check that the edge is ready (/healthz/ready) and that the proxy's backend is its public port" },
+      { fix: "check that the edge is ready (/healthz/ready) and that the proxy's backend is the edge's public port" },
     ];
   if (status === 404)
     return ["404, but not from Parley", { fix: "route the whole host, or /api/, to the edge's public port" }];

@@ -9,7 +9,7 @@ export type AccessTokenOptions = {
   audience: string;
   /** The name of the claim that holds the workspace id. */
   workspaceClaim: string;
-  /** Unless given, no token has a role. */
+  /** Without this option, no token has a role. */
   roles?: RoleOptions | undefined;
 };
 

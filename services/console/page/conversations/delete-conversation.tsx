@@ -10,7 +10,7 @@ import { Icon } from "../components/icon.tsx";
 
 export function DeleteConversation({ sessionId }: { sessionId: string }) {
   const { workspace_id: workspaceId } = useSession();
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmOpen, setConfirmOpen] = useState(false);
   const announce = useAnnounce();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
@@ -27,7 +27,7 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
   });
   return (
     <>
-      <button type="button" className="button" disabled={deletion.isPending} onClick={() => setAsking(true)}>
+      <button type="button" className="button" disabled={deletion.isPending} onClick={() => setConfirmOpen(true)}>
         <Icon name="trash" />
         Delete
       </button>
@@ -35,8 +35,8 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
         title="Delete the conversation?"
         text="Nobody in this workspace can read or export it any more. The visitor cannot continue it."
         action="Delete"
-        isOpen={isAsking}
-        onOpenChange={setAsking}
+        isOpen={isConfirmOpen}
+        onOpenChange={setConfirmOpen}
         onConfirm={() => deletion.mutate()}
       />
     </>

@@ -9,13 +9,13 @@ import { TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
 
 export function EraseVisitor({ visitorId }: { visitorId: string }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmOpen, setConfirmOpen] = useState(false);
   return (
     <>
-      <button type="button" className="button" onClick={() => setAsking(true)}>
+      <button type="button" className="button" onClick={() => setConfirmOpen(true)}>
         Erase visitor
       </button>
-      {isAsking && <Confirmation visitorId={visitorId} onClose={() => setAsking(false)} />}
+      {isConfirmOpen && <Confirmation visitorId={visitorId} onClose={() => setConfirmOpen(false)} />}
     </>
   );
 }

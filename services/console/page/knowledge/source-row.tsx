@@ -16,7 +16,7 @@ type SourceRowProps = { source: Source; botSlug: string; hasEmbeddings: boolean 
 export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(KnowledgeAdminService.method.removeSource);
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmOpen, setConfirmOpen] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -52,7 +52,7 @@ export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
           className="icon-button"
           aria-label={`Remove ${source.name}`}
           disabled={removal.isPending}
-          onClick={() => setAsking(true)}
+          onClick={() => setConfirmOpen(true)}
         >
           <Icon name="trash" />
         </button>
@@ -61,8 +61,8 @@ export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
         title="Remove the document?"
         text={`The bot will no longer answer from “${source.name}”.`}
         action="Remove"
-        isOpen={isAsking}
-        onOpenChange={setAsking}
+        isOpen={isConfirmOpen}
+        onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}
       />
     </li>

@@ -73,7 +73,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(ModerationAdminService.method.updatePattern);
   const mayRemove = useMayCall(ModerationAdminService.method.removePattern);
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmOpen, setConfirmOpen] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
@@ -116,7 +116,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
           className="icon-button"
           aria-label={`Remove the rule ${pattern.pattern}`}
           disabled={removal.isPending}
-          onClick={() => setAsking(true)}
+          onClick={() => setConfirmOpen(true)}
         >
           <Icon name="trash" />
         </button>
@@ -125,8 +125,8 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         title="Remove the rule?"
         text={`The bot will no longer block “${pattern.pattern}”.`}
         action="Remove"
-        isOpen={isAsking}
-        onOpenChange={setAsking}
+        isOpen={isConfirmOpen}
+        onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}
       />
     </li>

@@ -51,7 +51,7 @@ function ToolList({ botSlug }: { botSlug: string }) {
 function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(ToolAdminService.method.removeTool);
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmOpen, setConfirmOpen] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -85,7 +85,7 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
           className="icon-button"
           aria-label={`Remove ${tool.name}`}
           disabled={removal.isPending}
-          onClick={() => setAsking(true)}
+          onClick={() => setConfirmOpen(true)}
         >
           <Icon name="trash" />
         </button>
@@ -94,8 +94,8 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
         title="Remove the tool?"
         text={`The bot will no longer use “${tool.name}”. Only the operator can add it again.`}
         action="Remove"
-        isOpen={isAsking}
-        onOpenChange={setAsking}
+        isOpen={isConfirmOpen}
+        onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}
       />
     </li>

@@ -72,12 +72,12 @@ export function createCallHook(authenticate: Authenticate, limiter: MemberCallLi
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { authorization, workspaceId } = await authenticate(request);
     request.forwardedAuthorization = authorization;
-    await limiter.enter(workspaceId, bodyOf(request), responseCloseSignal(reply)).catch((error: unknown) => {
+    await limiter.enter(workspaceId, readDeclaredBody(request), responseCloseSignal(reply)).catch((error: unknown) => {
       throw translateServiceError(error);
     });
   };
 }
 
-function bodyOf({ headers }: FastifyRequest): DeclaredBody {
+function readDeclaredBody({ headers }: FastifyRequest): DeclaredBody {
   return { contentLength: headers["content-length"], isCompressed: headers["content-encoding"] !== undefined };
 }

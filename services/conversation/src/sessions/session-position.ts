@@ -1,6 +1,6 @@
 import { invalidArgument, isUuid } from "@parley/service-kit";
 
-/** The end of 9999-12-31, the last time that the API's formats can express, in microseconds since 1970. */
+/** The end of 9999-12-31, the latest time that the API's formats can express, in microseconds since 1970. */
 const MAX_MICROSECONDS = 253_402_300_799_999_999n;
 const TOKEN = /^(\d{1,16})\.([0-9a-f-]{36})(?:\.(\d{1,16}))?$/;
 

@@ -35,23 +35,30 @@ const SWEEP = `
 
 /**
  * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge has no current lease, and turns that are
- * older than 7 minutes. `seenAt` is the time of the database's last response, by the database's clock. If it is more than `graceSeconds` ago,
- * the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before `openedSince` are not read.
+ * older than 7 minutes. `databaseRespondedAt` is the time of the database's last response, by the database's clock. If it is more than
+ * `graceSeconds` ago, the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before
+ * `openedSince` are not read.
  */
 export async function sweep(
   database: Database,
   {
     leaseSeconds,
-    seenAt,
+    databaseRespondedAt,
     graceSeconds,
     limit,
     openedSince = "-infinity",
-  }: { leaseSeconds: number; seenAt: string; graceSeconds: number; limit: number; openedSince?: string | undefined },
+  }: {
+    leaseSeconds: number;
+    databaseRespondedAt: string;
+    graceSeconds: number;
+    limit: number;
+    openedSince?: string | undefined;
+  },
 ): Promise<ClosedTurn[]> {
   const { rows } = await database.query<ClosedTurn>({
     name: "sweep",
     text: SWEEP,
-    values: [leaseSeconds, MAX_TURN_SECONDS, seenAt, graceSeconds, limit, openedSince],
+    values: [leaseSeconds, MAX_TURN_SECONDS, databaseRespondedAt, graceSeconds, limit, openedSince],
   });
   return rows;
 }

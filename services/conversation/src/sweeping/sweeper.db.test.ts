@@ -30,7 +30,7 @@ async function openTurnOf(edgeId: string, ageSeconds: number) {
 
 async function sweepNow(limit = 200) {
   const { now } = await readClock(db.database, undefined);
-  return sweep(db.database, { leaseSeconds: 30, seenAt: now, graceSeconds: 15, limit });
+  return sweep(db.database, { leaseSeconds: 30, databaseRespondedAt: now, graceSeconds: 15, limit });
 }
 
 const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
@@ -87,7 +87,7 @@ test("a sweep does nothing if the database's last response is older than the gra
   await openTurnOf(randomUUID(), 60);
   const { rows } = await db.admin.query("SELECT (now() - interval '16 seconds')::text AS long_ago");
   expect(
-    await sweep(db.database, { leaseSeconds: 30, seenAt: rows[0].long_ago, graceSeconds: 15, limit: 200 }),
+    await sweep(db.database, { leaseSeconds: 30, databaseRespondedAt: rows[0].long_ago, graceSeconds: 15, limit: 200 }),
   ).toEqual([]);
   expect(await sweepNow()).toHaveLength(1);
 });

@@ -21,7 +21,7 @@ export class Sweeper {
   readonly #readerLease: ReaderLease;
   /** No turn that was opened before this mark is still open, so a sweep need not read older index entries. */
   readonly #mark = new QueueMark();
-  /** The database's time at the last run; undefined if that run failed. */
+  /** The database's time at the last run; undefined before the first run, and if the last run could not read it. */
   #lastRunAt: string | undefined;
   /** Seconds since the last gap of more than #graceSeconds between two runs, by the database's clock. */
   #availableSeconds = 0;
@@ -60,14 +60,14 @@ export class Sweeper {
     return this.#readerLease.release();
   }
 
-  async #sweepAll(seenAt: string): Promise<number> {
+  async #sweepAll(databaseRespondedAt: string): Promise<number> {
     let total = 0;
     const openedSince = this.#mark.nextReadStart();
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {
         leaseSeconds: this.#edgeLeaseSeconds,
-        seenAt,
+        databaseRespondedAt,
         graceSeconds: this.#graceSeconds,
         limit: BATCH_TURNS,
         openedSince,

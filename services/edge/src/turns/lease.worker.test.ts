@@ -16,7 +16,7 @@ afterEach(() => {
 
 const log = createLogger("test", "silent");
 
-/** `reachable` sets which services respond. */
+/** The test changes the returned `reachable` to set which services respond. */
 function startLease(initially: { conversation: boolean } = { conversation: true }) {
   const reachable: Record<"conversation" | "others", boolean> = { ...initially, others: true };
   let calls = 0;
@@ -40,7 +40,7 @@ function startLease(initially: { conversation: boolean } = { conversation: true 
   return { lease, lifecycle, reachable, calls: () => calls };
 }
 
-test("an edge that reaches no service retries at least every 2.5 s, and is no longer connected after one lease duration", async () => {
+test("an edge that reaches no service retries the renewal at least every 2.5 s, and is no longer connected after one lease duration", async () => {
   const { lease, lifecycle, reachable, calls } = startLease();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(calls()).toBe(2);

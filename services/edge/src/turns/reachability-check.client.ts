@@ -19,7 +19,7 @@ export class ReachabilityCheck {
   constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
     this.#calls = new Map<string, () => Promise<unknown>>([
       ["quota", () => expectRefusal("workspace_not_found", quota.getWorkspace({}, { timeoutMs: TIMEOUT_MS }))],
-      ["llm-proxy", () => expectRefusal("invalid_argument", firstOf(llm.generate({}, { timeoutMs: TIMEOUT_MS })))],
+      ["llm-proxy", () => expectRefusal("invalid_argument", waitForFirst(llm.generate({}, { timeoutMs: TIMEOUT_MS })))],
     ]);
   }
 
@@ -34,7 +34,7 @@ export class ReachabilityCheck {
     );
   }
 
-  /** Calls each service until it accepts a call, or the process stops. */
+  /** Calls each service until the service accepts this edge's token, or the process stops. */
   async waitForAll(log: Logger, { closingSignal }: Pick<Lifecycle, "closingSignal">): Promise<void> {
     const names = [...this.#calls.keys()];
     await Promise.all(names.map((name) => this.#waitFor(name, log, closingSignal)));
@@ -48,7 +48,7 @@ export class ReachabilityCheck {
         await this.#calls.get(name)?.();
         return;
       } catch (error) {
-        log.warn({ peer: name, error }, "call failed, not ready until the service accepts one");
+        log.warn({ peer: name, error }, "call failed, edge not ready until the service accepts a call");
       }
       await pause(delayMs, closingSignal);
       delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS);
@@ -65,6 +65,6 @@ async function expectRefusal(code: string, call: Promise<unknown>): Promise<void
   }
 }
 
-async function firstOf(stream: AsyncIterable<unknown>): Promise<void> {
+async function waitForFirst(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream) return;
 }

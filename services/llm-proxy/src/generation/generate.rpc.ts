@@ -40,7 +40,7 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
-  /** Builds a response. Adds the waits so far to the stream's first response. */
+  /** Builds a response. The stream's first response also reports the generation's waiting times so far. */
   const toResponse = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
     isFirst = false;

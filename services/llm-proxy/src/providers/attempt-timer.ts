@@ -1,7 +1,7 @@
 import type { Timeouts } from "../settings/index.ts";
 import { ProviderFailure } from "./failure.ts";
 
-/** How long token counts may delay the end of a finished completion. */
+/** How long an attempt waits for token counts after the model has finished. */
 const USAGE_TIMEOUT_MS = 2_000;
 
 /**

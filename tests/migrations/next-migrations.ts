@@ -44,7 +44,10 @@ function addTableMigration(schema: string): Migration {
   };
 }
 
-/** Returns a migration that contracts the schema (as in expand and contract). A version before `oldestVersion` cannot use the result. */
+/**
+ * Returns a migration that contracts the schema (as in expand and contract). A version before `oldestVersion` cannot use the contracted
+ * schema.
+ */
 export function contractionMigration(schema: string, { oldestVersion }: { oldestVersion: string }): Migration {
   return {
     name: "9002_contraction",

@@ -112,7 +112,7 @@ describe("network policies", () => {
       providerProxy: ["llm-proxy"],
     },
   ])(
-    "open the proxies' ports, and the internet only to components that call it without a proxy, with $set",
+    "open each proxy's port only for components that use the proxy, and the internet only for those that call it directly, with $set",
     async (expected) => {
       const { manifests } = await renderChart("minimal", [expected.set]);
       const components = [...podsOf(manifests).keys()];
@@ -128,7 +128,7 @@ describe("network policies", () => {
     },
   );
 
-  it("open the proxies' ports only to the peers of networkPolicy.proxies, if it is set", async () => {
+  it("open the proxies' ports only at the peers in networkPolicy.proxies, if it is set", async () => {
     const peer = "networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32";
     const { manifests } = await renderChart("minimal", [EGRESS_PROXY, peer]);
     for (const component of ["conversation", "llm-proxy"])
@@ -138,7 +138,7 @@ describe("network policies", () => {
       });
   });
 
-  it("name the protocol of every port and have no empty list, so that kubectl apply finds no difference", async () => {
+  it("name the protocol of every port and have no empty ingress list, so that kubectl apply finds no difference", async () => {
     for (const values of ["production", "console", "trial", "gateway-api"]) {
       const { manifests } = await renderChart(values);
       for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {

@@ -28,7 +28,7 @@ const screensOf = (sessionId: string) => [
   `/playground?bot=${BOT}`,
   "/usage",
   "/audit-log",
-  // Screens of one bot, without a bot in the URL. localStorage is empty, so no earlier choice is stored either.
+  // Screens of one bot, without a bot in the URL. localStorage is empty, so it stores no bot choice either.
   "/knowledge",
   "/questions",
   "/evaluation",
@@ -39,7 +39,7 @@ const screensOf = (sessionId: string) => [
 const BACKEND = /^\/(?:api|auth)\//;
 const LOADS_PER_ROUND = 10;
 const MAX_REQUESTS_PER_SCREEN = 2;
-/** Limit for the p95 of the request durations of the slowest screen. */
+/** Limit for the p95 request duration of each screen. */
 const MAX_REQUEST_P95_MS = 100;
 
 /** Opens each screen of the console in a browser, and measures its requests. */
@@ -76,7 +76,8 @@ export async function measureScreens(
     const times = new Map<string, number[]>(screens.map((path) => [path, []]));
     let mostRequests = 0;
     const loads = Math.ceil(rounds * LOADS_PER_ROUND * scale);
-    // The first load of each screen is not measured: the browser compiles the page's scripts, and PostgreSQL parses the SQL statements.
+    // Ignores the request durations of each screen's first load: the browser compiles the page's scripts, and PostgreSQL parses the SQL
+    // statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
         // Removes the stored bot choice.
@@ -103,7 +104,7 @@ export async function measureScreens(
         what: "requests of a screen",
         value: mostRequests,
         unit: "",
-        detail: "the highest number",
+        detail: "the load with the most requests",
       }),
     ];
   } finally {

@@ -134,7 +134,8 @@ export async function start(
     {
       reserve: (request, { signal }) =>
         handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
-      // Settle, SetWorkspaceDeleted and AdjustTurns use the pool itself, so their statements complete even if the caller has left.
+      // Settle, SetWorkspaceDeleted and AdjustTurns use `database` instead of `calls`, so their statements complete even if the caller
+      // has left.
       settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
       getUsage: (request, { signal }) => handleGetUsage(calls.databaseFor(signal), request),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),

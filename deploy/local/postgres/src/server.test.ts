@@ -24,18 +24,18 @@ async function failureMessageOf(script: string): Promise<string> {
 }
 
 /** PostgreSQL logs this line for each connection that it refuses during recovery. */
-const REFUSED_PROBE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
+const REFUSED_CONNECTION_LINE = "2026-01-01 12:00:00.000 UTC [70] FATAL:  the database system is starting up";
 
 it("reports why PostgreSQL exited, even after thousands of log lines about refused connections", async () => {
   const message = await failureMessageOf(`
-    yes '${REFUSED_PROBE}' | head -n 5000
+    yes '${REFUSED_CONNECTION_LINE}' | head -n 5000
     echo '2026-01-01 12:02:00.000 UTC [60] PANIC:  could not write to file: No space left on device'
     echo '2026-01-01 12:02:00.000 UTC [71] FATAL:  the database system is shutting down'`);
   expect(message).toContain("PostgreSQL did not start: could not write to file: No space left on device; see ");
 });
 
 it("reports that the server is starting up if the log has no other reason", async () => {
-  expect(await failureMessageOf(`echo '${REFUSED_PROBE}'`)).toContain(
+  expect(await failureMessageOf(`echo '${REFUSED_CONNECTION_LINE}'`)).toContain(
     "did not start: the database system is starting up; see ",
   );
 });

@@ -29,7 +29,7 @@ const MAX_PAGE_BYTES = MAX_PAGE_MIB * 1024 * 1024;
 class PageError extends Error {}
 
 /**
- * Reads `/metrics` of every replica. If a host name resolves to several addresses, such as the name of a headless Service, each address is one
+ * Reads `/metrics` of every replica. If a host name resolves to several addresses, as the name of a headless Service does, each address is one
  * replica. A replica whose metrics cannot be read does not fail the call.
  */
 export async function scrapeReplicas(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {

@@ -3,11 +3,11 @@ import { fetchWithSession, readJson } from "./session-fetch.ts";
 
 /** A Connect call of an admin method, or the query string of the edge's GET /api/conversations/. */
 type BatchCall = { method: string; message: unknown } | { conversations: string };
-type BatchResponse = { status: number; code?: string; body: unknown };
+type CallResponse = { status: number; code?: string; body: unknown };
 
 type QueuedCall = {
   call: BatchCall;
-  resolve: (response: BatchResponse) => void;
+  resolve: (response: CallResponse) => void;
   reject: (error: unknown) => void;
 };
 
@@ -21,7 +21,7 @@ let queue: QueuedCall[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Sends a call in one request with other calls that are made at about the same time. */
-export function sendInBatch(call: BatchCall): Promise<BatchResponse> {
+export function sendInBatch(call: BatchCall): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
     queue.push({ call, resolve, reject });
     if (queue.length === 1) timer = setTimeout(() => void sendQueue(), BATCH_WINDOW_MS);
@@ -47,7 +47,7 @@ async function sendQueue(): Promise<void> {
       body: JSON.stringify({ calls: batch.map(({ call }) => call) }),
     });
     if (!response.ok) throw await toConnectError(response);
-    const { responses } = (await readJson(response)) as { responses: BatchResponse[] };
+    const { responses } = (await readJson(response)) as { responses: CallResponse[] };
     for (const [index, { resolve, reject }] of batch.entries()) {
       const callResponse = responses[index];
       if (callResponse === undefined) reject(new Error("a response is missing"));
@@ -58,7 +58,7 @@ async function sendQueue(): Promise<void> {
   }
 }
 
-function toResponse({ status, code, body }: BatchResponse): Response {
+function toResponse({ status, code, body }: CallResponse): Response {
   const headers = { "Content-Type": "application/json", ...(code !== undefined && { "parley-code": code }) };
   return new Response(JSON.stringify(body), { status, headers });
 }

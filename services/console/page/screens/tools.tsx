@@ -15,7 +15,7 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 
 export function Tools() {
   const { workspace_id: workspaceId } = useSession();
-  // Starts before the list of bots is loaded, so that both calls are in one batch.
+  // Loads the tools without waiting for the list of bots, so that both calls are in one batch.
   useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen

@@ -11,9 +11,9 @@ const TIMEOUT_MS = 200;
 
 /** Starts the routes and a fake edge. The edge delays its response if the path contains `slow`. */
 async function startRoutes(limiter = new MemberCallLimiter()) {
-  const paths: string[] = [];
+  const edgePaths: string[] = [];
   const edge = createServer((request, response) => {
-    paths.push(request.url ?? "");
+    edgePaths.push(request.url ?? "");
     setTimeout(() => response.end("{}"), request.url?.includes("slow") ? 3 * TIMEOUT_MS : 0);
   });
   await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
@@ -23,10 +23,10 @@ async function startRoutes(limiter = new MemberCallLimiter()) {
     await app.close();
     edge.close();
   });
-  const counted: [string, number][] = [];
+  const countedResponses: [string, number][] = [];
   const callEdge = createCallEdge(`http://127.0.0.1:${(edge.address() as AddressInfo).port}`);
   const authenticate = (async () => ({ authorization: "Bearer t", workspaceId: "w" })) as unknown as Authenticate;
-  const onResponse = (method: string, status: number) => counted.push([method, status]);
+  const onResponse = (method: string, status: number) => countedResponses.push([method, status]);
   ownerApiRoutes(app, { authenticate, limiter, callEdge, onResponse }, TIMEOUT_MS);
   const failures: Error[] = [];
   app.setErrorHandler((error: Error & { status?: number }, _, reply) => {
@@ -34,34 +34,34 @@ async function startRoutes(limiter = new MemberCallLimiter()) {
     return reply.code(error.status ?? 500).send();
   });
   const get = (url: string) => app.inject({ method: "GET", url });
-  return { app, get, paths, counted, failures };
+  return { app, get, edgePaths, countedResponses, failures };
 }
 
 test("fails with 499 if the browser leaves before the edge responds", async () => {
-  const { app, paths, counted, failures } = await startRoutes();
+  const { app, edgePaths, countedResponses, failures } = await startRoutes();
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/conversations/export.csv?slow`;
   const leaving = new AbortController();
   const response = fetch(url, { signal: leaving.signal });
-  await expect.poll(() => paths).toHaveLength(1);
+  await expect.poll(() => edgePaths).toHaveLength(1);
   leaving.abort();
   await expect(response).rejects.toThrow("abort");
   await expect.poll(() => failures).toMatchObject([{ status: 499, code: "client_gone" }]);
-  expect(counted).toEqual([]);
+  expect(countedResponses).toEqual([]);
 });
 
 test("forwards a query with a second question mark", async () => {
-  const { get, paths } = await startRoutes();
+  const { get, edgePaths } = await startRoutes();
   await get("/api/conversations/?search=why?&limit=1");
   await get("/api/conversations/");
-  expect(paths).toEqual(["/api/conversations/?search=why?&limit=1", "/api/conversations/"]);
+  expect(edgePaths).toEqual(["/api/conversations/?search=why?&limit=1", "/api/conversations/"]);
 });
 
-test("limits how long it waits for the edge, except for exports, and counts a timeout as 503", async () => {
-  const { get, counted } = await startRoutes();
+test("limits the wait for the edge, except for exports, and counts a timeout as 503", async () => {
+  const { get, countedResponses } = await startRoutes();
   const statuses = [await get("/api/conversations/?slow"), await get("/api/conversations/export.csv?slow")];
   expect(statuses.map(({ statusCode }) => statusCode)).toEqual([503, 200]);
-  expect(counted).toEqual([
+  expect(countedResponses).toEqual([
     ["GET /api/conversations/", 503],
     ["GET /api/conversations/export.csv", 200],
   ]);
@@ -72,13 +72,14 @@ test.each([
   ["a large uncompressed", "x".repeat(256 * 1024 + 1), {}],
 ])("refuses %s body with 429 if another upload of the workspace takes too long", async (_, payload, headers) => {
   // The limiter treats a body as an upload if it has an unknown length, is compressed, or has more than 256 KiB.
-  const limiter = new MemberCallLimiter(10);
-  const { app, failures, paths } = await startRoutes(limiter);
+  const maxUploadWaitMs = 10;
+  const limiter = new MemberCallLimiter(maxUploadWaitMs);
+  const { app, failures, edgePaths } = await startRoutes(limiter);
   await limiter.enter("w", { contentLength: undefined, isCompressed: false }, new AbortController().signal);
   const { statusCode } = await app.inject({ method: "POST", url: "/api/conversations/erase/", headers, payload });
   expect(statusCode).toBe(429);
   expect(failures).toMatchObject([
     { code: "too_many_documents", headers: { "retry-after": "5", "parley-code": "too_many_documents" } },
   ]);
-  expect(paths).toEqual([]);
+  expect(edgePaths).toEqual([]);
 });

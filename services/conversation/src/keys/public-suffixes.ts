@@ -24,7 +24,7 @@ export function isPublicSuffix(host: string): boolean {
 }
 
 /**
- * Lists the rules of the Public Suffix List that are not the end of a longer rule: `co.uk` and `*.ck`, but not `uk`. Omits exceptions from
+ * Lists the rules of the Public Suffix List that are not the end of a longer rule: `co.uk` and `*.ck`, but not `uk`. Omits exception
  * rules, such as `!www.ck`.
  */
 export function listSuffixRules(): string[] {

@@ -4,7 +4,10 @@ import { OUTCOMES } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
 import type { StoredTurn } from "./keyed-turns.store.ts";
 
-/** Throws idempotency_key_reused if the turn has a key and was opened with another message. A turn without a key has no hash. */
+/**
+ * Throws idempotency_key_reused if a turn with an idempotency key was opened with another message. `requestHash` is null for a turn without a
+ * key.
+ */
 export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8Array): void {
   if (requestHash !== null && Buffer.compare(requestHash, expected) !== 0)
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");

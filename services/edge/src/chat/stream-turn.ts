@@ -15,7 +15,7 @@ export type HttpContext = {
   stopwatch: Stopwatch;
 };
 
-/** Runs a turn and streams it as the response. Throws an HttpError if it fails before the stream is open. */
+/** Runs a turn and streams it as the response. Throws an HttpError if the turn is refused or fails before the stream is open. */
 export async function streamTurn(
   deps: StreamDeps,
   turn: TurnRequest,

@@ -42,7 +42,7 @@ test.each([
   const subjects = ["a", "b", "c"];
   for (const subject of subjects) for (let i = 0; i < 3; i++) await limiter.take(policy, subject);
   const isLimited = async (subject: string) => !(await limiter.take(policy, subject)).isAllowed;
-  // Latest first, because each check marks its subject as recently used.
+  // Checks the evicted subject last, because the check adds that subject again and evicts another one.
   const limited = [await isLimited("c"), await isLimited("b"), await isLimited("a")];
   expect(limited.filter(Boolean)).toHaveLength(keptSubjects);
   expect(limited[2]).toBe(false);

@@ -81,7 +81,7 @@ test("adjustments keep usage exact while turns are reserved and settled, and cou
     index % 8 === 0 ? adjust(index === 0 ? -5 : 1) : reserveAndSettle(),
   );
   const done = (await Promise.all(work)).reduce((sum, each) => sum + each, 0);
-  // Four adjustments add 1, and one removes 5.
+  // Four adjustments add 1 each, and one removes 5.
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([
     { used: 5 + done - 1, ledger: 5 + done - 1, held: 0, adjusted: -1 },
   ]);

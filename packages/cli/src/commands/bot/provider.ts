@@ -20,7 +20,7 @@ export function addProviderCommands(program: CommandUnknownOpts, context: Contex
 
   group
     .command("list")
-    .description("List the configured providers without their keys.")
+    .description("List the configured providers.")
     .action(() => context.report(listProviders(context.callAdmin)));
 
   group

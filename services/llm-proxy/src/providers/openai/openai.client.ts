@@ -81,7 +81,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
   }
 }
 
-/** Returns undefined at the end. Throws ProviderFailure if the body was cut off. */
+/** Returns undefined at the end of the body. Throws ProviderFailure if the body was cut off. */
 async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   try {
     return (await body.next()).value;
@@ -98,8 +98,8 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
 }
 
 /**
- * Must be called after `onText` took the text that arrived with the finish reason: a completion whose text was refused has not finished. Must
- * be called before waiting for room in the sink: a timeout during that wait must not fail a finished completion.
+ * Must be called after `onText` accepted the text that arrived with the finish reason: if `onText` throws, the completion has not finished.
+ * Must be called before waiting for room in the sink: a timeout during that wait must not fail a finished completion.
  */
 function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void {
   if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
@@ -108,7 +108,7 @@ function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void 
 /** Content types of responses that are not event streams despite their status 200, such as error pages. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Throws ProviderFailure. */
+/** Throws ProviderFailure if the request fails or the response's content type matches NOT_A_STREAM. */
 async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<ResponseBody> {
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,

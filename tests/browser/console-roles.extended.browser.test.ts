@@ -152,7 +152,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
 /** Waits until the overview counts replies without a passage. */
 async function waitForReplyCounts({ admin, system }: Service): Promise<void> {
   const countUngrounded = async () => {
-    // A worker counts the replies every minute. This makes its next run due.
+    // A worker counts the replies every minute. The UPDATE makes the worker's next run due.
     await queryRows(
       system.databaseUrl,
       "UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'",

@@ -55,7 +55,7 @@ describeInBrowser("loading", (fixture) => {
     await eventually(() => violations.length).toBeGreaterThan(0);
   });
 
-  it("does not run a panel whose checksum differs", async () => {
+  it("does not run a panel that does not match its checksum", async () => {
     const widget = await fixture.visit({
       prepare: (page) =>
         page.route("**/widget/panel.*", async (route) => {
@@ -69,7 +69,7 @@ describeInBrowser("loading", (fixture) => {
     expect(await widget.panel.count()).toBe(0);
   });
 
-  it("opens on the next click if the panel could not be fetched", async () => {
+  it("opens the panel on the next click after a fetch of the panel failed", async () => {
     const widget = await fixture.visit({ attributes: { "data-lang": "fr" } });
     await widget.launcher.waitFor();
     await widget.page.context().setOffline(true);

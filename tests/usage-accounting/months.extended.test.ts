@@ -53,7 +53,7 @@ const countRows = () =>
             (SELECT count(*) FROM quota.reservations WHERE month = '2024-03-01')::integer AS reservations`,
   );
 
-async function expectAudited(): Promise<void> {
+async function expectAuditPasses(): Promise<void> {
   expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
@@ -89,14 +89,14 @@ test("an old month is closed once its turns are settled and its usage equals its
   await expect
     .poll(readMonth, { timeout: CLOSE_TIMEOUT_MS })
     .toMatchObject({ state: "closed", used: TURNS, pruned: 0, pruned_at: "" });
-  await expectAudited();
+  await expectAuditPasses();
 }, 90_000);
 
 test("a settlement that comes after the close counts nothing, and is deleted from the outbox", async () => {
   await enqueueUnknownTurn();
   await expect.poll(async () => (await balance()).outbox, { timeout: 20_000 }).toBe(0);
   expect(await balance()).toMatchObject(BALANCED);
-  await expectAudited();
+  await expectAuditPasses();
 });
 
 const TABLES = {
@@ -134,11 +134,11 @@ test("the rows of the closed month are pruned into totals that the audit compare
   await prune();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "pruned", used: TURNS, pruned: TURNS });
   expect(await balance()).toMatchObject(BALANCED);
-  await expectAudited();
+  await expectAuditPasses();
   expect(await repairAll()).toEqual([]);
 }, 90_000);
 
-test("after a restore of either database to a time before its prune, the reconciler repairs nothing", async () => {
+test("after a restore of either database to a time before its prune, audit --repair repairs nothing", async () => {
   await restore.quota();
   expect(await countRows()).toEqual({ turns: 0, ledger: TURNS, reservations: TURNS });
   expect(await repairAll()).toEqual([]);
@@ -150,7 +150,7 @@ test("after a restore of either database to a time before its prune, the reconci
 
   await prune();
   await restore.conversation();
-  await expectAudited();
+  await expectAuditPasses();
   expect(await repairAll()).toEqual([]);
   expect(await balance()).toMatchObject(BALANCED);
   expect(await countRows()).toEqual({ turns: TURNS, ledger: 0, reservations: 0 });

@@ -50,18 +50,18 @@ describe("an upgrade with autoscaling on", () => {
     ["fixed", 3],
     ["fixed by Helm 3", 3],
     ["autoscaled by Helm 3", 5],
-  ])("sends the live replica count to a Deployment that is %s", async (state, replicas) => {
+  ])("sends the live replica count for a Deployment that is %s", async (state, replicas) => {
     expect(await upgrade([deployment(state)], autoscalingOn)).toMatchObject({ replicas });
   });
 
   it.each(["autoscaled", "autoscaled from the start"])(
-    "sends no replica count to a Deployment that is %s",
+    "sends no replica count for a Deployment that is %s",
     async (state) => {
       expect(await upgrade([deployment(state), HPA], autoscalingOn)).toMatchObject({ replicas: undefined });
     },
   );
 
-  it("sends the live replica count even if minReplicas is larger, because the autoscaler corrects it", async () => {
+  it("sends the live replica count even if minReplicas is larger, because the autoscaler corrects the count", async () => {
     const atLeastFour = [...autoscalingOn, "edge.autoscaling.minReplicas=4"];
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
@@ -79,21 +79,21 @@ describe("an upgrade with autoscaling off", () => {
   const autoscalingOff = ["edge.replicas=7"];
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the live replica count to a Deployment that is %s while its autoscaler exists",
+    "sends the live replica count for a Deployment that is %s while its autoscaler exists",
     async (state) => {
       expect(await upgrade([deployment(state), HPA], autoscalingOff)).toMatchObject({ replicas: 5 });
     },
   );
 
   it.each(["autoscaled", "autoscaled from the start", "autoscaled by Helm 3"])(
-    "sends the values' replica count to a Deployment that is %s after its autoscaler was deleted",
+    "sends the values' replica count for a Deployment that is %s after its autoscaler was deleted",
     async (state) => {
       expect(await upgrade([deployment(state)], autoscalingOff)).toMatchObject({ replicas: 7 });
     },
   );
 
   it.each(["fixed", "fixed by Helm 3", "stopped"])(
-    "sends the values' replica count to a Deployment that is %s without reading autoscalers",
+    "sends the values' replica count for a Deployment that is %s without reading autoscalers",
     async (state) => {
       const { replicas, requestedPaths } = await upgrade([deployment(state), HPA], autoscalingOff);
       expect(replicas).toBe(7);

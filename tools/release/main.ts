@@ -37,7 +37,7 @@ async function check(tag: string): Promise<void> {
 async function notes(tag: string): Promise<void> {
   const { changelog } = await readReleaseFiles();
   const section = changelogSection(changelog.text, tag.replace(/^v/, ""));
-  if (section === undefined) throw new Error(`CHANGELOG.md has no section for ${tag}`);
+  if (section === undefined) throw new Error(`the section of ${tag} in CHANGELOG.md is missing or empty`);
   console.log(section);
 }
 

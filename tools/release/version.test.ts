@@ -22,7 +22,7 @@ test("releaseProblems names each file that has another version", () => {
     "package.json has version 1.2.0, but the tag has 1.3.0",
     "charts/parley/Chart.yaml has version 1.2.0, but the tag has 1.3.0",
     "charts/parley/Chart.yaml has appVersion 1.2.0, but the tag has 1.3.0",
-    'CHANGELOG.md has no section "## [1.3.0]": rename "## [Unreleased]"',
+    'the section "## [1.3.0]" of CHANGELOG.md is missing or empty: rename "## [Unreleased]"',
   ]);
 });
 

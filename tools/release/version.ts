@@ -17,7 +17,7 @@ export function releaseProblems(tag: string, { manifest, chart, changelog }: Rel
     if (chartVersion !== version) problems.push(`${chart.path} has ${key} ${chartVersion}, but the tag has ${version}`);
   }
   if (changelogSection(changelog.text, version) === undefined)
-    problems.push(`${changelog.path} has no section "## [${version}]": rename "## [Unreleased]"`);
+    problems.push(`the section "## [${version}]" of ${changelog.path} is missing or empty: rename "## [Unreleased]"`);
   return problems;
 }
 

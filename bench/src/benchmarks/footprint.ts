@@ -31,7 +31,8 @@ type Round = Record<"databaseCpuMs" | "walKb" | "redisCpuMs" | "redisKb", number
 /** All resources of a turn except the services' CPU, which turn-cost measures. */
 export const footprint: Benchmark = {
   name: "footprint",
-  description: "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service under load",
+  description:
+    "PostgreSQL's and Redis' resources for one 100-token turn, and the memory of each service after the load",
   hintIfMissed: "a turn needs more than docs/install/sizing.md states: update the page",
   async run({ rounds, scale }, progress) {
     const testbed = await startTestbed("tokens-100", { env: POD_HEAPS });
@@ -142,7 +143,7 @@ function mapSchemas(compute: (schema: keyof BySchema) => number): BySchema {
   return Object.fromEntries(SCHEMAS.map((schema) => [schema, compute(schema)])) as BySchema;
 }
 
-/** Returns the bytes of each schema's tables and indexes. Runs VACUUM first, as autovacuum does. */
+/** Returns the bytes of each schema's tables and indexes. Runs VACUUM first, as autovacuum would in an installation. */
 async function readStoredBytes(url: string): Promise<BySchema> {
   await queryRows(url, "VACUUM");
   const stored = await queryRows<{ schema: keyof BySchema; bytes: number }>(

@@ -44,7 +44,12 @@ export const retrieval: Benchmark = {
           `${formatMrr(hybrid.all.meanReciprocalRank)}; embeddings from hashes, which have no semantic quality`,
         ),
         figureOfShare("refusals, hybrid", GOALS.refused, hybrid.all.refused, "builtin:extractive"),
-        figureOfShare("answer contains a quotation", GOALS.answersWithQuotation, answersWithQuotation, "builtin:extractive"),
+        figureOfShare(
+          "answer contains a quotation",
+          GOALS.answersWithQuotation,
+          answersWithQuotation,
+          "builtin:extractive",
+        ),
         figureOfShare("refusals", GOALS.refused, refused, "builtin:extractive"),
         atMost(GOALS.searchMs, {
           what: `search, ${CHUNKS_FORMAT.format(copies * CHUNKS_PER_COPY)} chunks, p99`,

@@ -8,7 +8,7 @@ import { RetryBudget } from "./retry-budget.ts";
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** How often the streams are replaced, so that a new replica soon gets its share of calls and a stopping replica soon loses its streams. */
 const RENEW_AFTER_MS = 500;
-/** How long the client opens no streams after a peer has responded to one with UNIMPLEMENTED. */
+/** How long the client opens no streams after a peer has responded with UNIMPLEMENTED. */
 const UNIMPLEMENTED_RETRY_MS = 60_000;
 
 export type MultiplexOptions = {
@@ -24,9 +24,9 @@ export type MultiplexOptions = {
 
 /**
  * Sends many calls on one gRPC stream per replica, because a multiplexed call costs a fraction of a gRPC call. If no stream is open, or if a
- * call cannot be multiplexed, `fallback` sends the call. If the stream of a unary call is lost or its peer is unavailable, the client retries
- * the call once through `fallback`, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls, except for
- * the methods in `alwaysRetried`.
+ * call cannot be multiplexed, `fallback` sends the call. If the stream of a unary call is lost or the stream's peer is unavailable, the client
+ * retries the call once through `fallback`, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls,
+ * except for the methods in `alwaysRetried`.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;

@@ -167,19 +167,19 @@ export function outagesSuite(shared: () => ContractSystem): void {
       quota: "usage",
       "llm-proxy": "calls",
     };
-    const schemaOf = (owner: ServiceWithDatabase) => (owner === "llm-proxy" ? "llm" : owner);
-    const owners = Object.keys(tables) as ServiceWithDatabase[];
+    const schemaOf = (service: ServiceWithDatabase) => (service === "llm-proxy" ? "llm" : service);
+    const services = Object.keys(tables) as ServiceWithDatabase[];
 
     test("a service's database role has no access to the other services' schemas [H/10]", async () => {
-      for (const owner of owners) {
-        const client = new Client({ connectionString: serviceDatabaseUrl(system.database.url, owner) });
+      for (const service of services) {
+        const client = new Client({ connectionString: serviceDatabaseUrl(system.database.url, service) });
         await client.connect();
-        for (const other of owners) {
+        for (const other of services) {
           const table = `${schemaOf(other)}.${tables[other]}`;
           const read = client.query(`SELECT 1 FROM ${table} LIMIT 1`);
-          if (other === owner) await expect(read, `${owner} on ${table}`).resolves.toBeDefined();
+          if (other === service) await expect(read, `${service} on ${table}`).resolves.toBeDefined();
           else {
-            await expect(read, `${owner} on ${table}`).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
+            await expect(read, `${service} on ${table}`).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
             for (const sql of [`DELETE FROM ${table}`, `CREATE TABLE ${schemaOf(other)}.mine ()`])
               await expect(client.query(sql), sql).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE });
           }

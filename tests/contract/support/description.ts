@@ -70,7 +70,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
       const type = (headers.get("content-type") ?? "").split(";")[0] ?? "";
       const content = described.content === undefined ? undefined : `${response}/content/${escapePointer(type)}`;
       if (content !== undefined && resolvePointer(document, content) === undefined)
-        throw new Error(`${label} has content type "${type}"`);
+        throw new Error(`${label} has the undescribed content type "${type}"`);
       for (const { event, data } of events ?? []) {
         const schema = `${content}/x-events/${event}`;
         if (resolvePointer(document, schema) === undefined)
@@ -78,7 +78,7 @@ export async function loadDescription(baseUrl: string): Promise<Description> {
         validate(schema, data, `${label}, event ${event}`);
       }
       if (text !== undefined && method !== "HEAD") {
-        if (content === undefined && text !== "") throw new Error(`${label} has a body`);
+        if (content === undefined && text !== "") throw new Error(`${label} has an undescribed body`);
         if (content !== undefined)
           for (const value of parseBody(type, text))
             validate(`${content}/schema`, value, `${label}, body ${text.slice(0, 500)}`);

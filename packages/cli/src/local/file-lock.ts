@@ -5,7 +5,7 @@ const SQLITE_BUSY = 5;
 export type FileLock = { release: () => void };
 
 /**
- * Locks a file until `release` or the end of this process, even by SIGKILL. Returns undefined if the file is already locked. Node has no
+ * Locks a file until `release` is called or this process ends, even by SIGKILL. Returns undefined if the file is already locked. Node has no
  * file locks, so this uses an SQLite transaction.
  */
 export function tryLockFile(path: string): FileLock | undefined {

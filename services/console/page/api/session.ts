@@ -14,7 +14,7 @@ export const SESSION_QUERY = {
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/** Returns undefined if the page contains no session, because the session or its access token had expired. The query then fetches the session. */
+/** Returns undefined if the backend served the page without a valid session. The query then fetches the session. */
 function readSessionFromPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");
   return (JSON.parse(meta?.content ?? "null") as Session | null) ?? undefined;
@@ -26,7 +26,7 @@ async function fetchSession(): Promise<Session> {
   return (await readJson(response)) as Session;
 }
 
-/** The router loads the session before it shows a screen. */
+/** Returns the session, which the router loads before it shows a screen. */
 export function useSession(): Session {
   const { data } = useQuery(SESSION_QUERY);
   if (data === undefined) throw new SignedOutError();

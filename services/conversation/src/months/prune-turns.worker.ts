@@ -5,8 +5,8 @@ import {
   deleteUncountedTurns,
   findMonthToPrune,
   findWorkspaceToPrune,
-  finishMonth,
   hasUncountedTurns,
+  markMonthPruned,
   pruneTurns,
 } from "./prune.store.ts";
 
@@ -54,7 +54,7 @@ export function createPruneTurnsTask(deps: PruneTurnsDeps): (signal: AbortSignal
       if (turns > 0) continue;
       // Other transactions have locked the remaining turns. The next run prunes them.
       if (workspaceId !== undefined || (await hasUncountedTurns(database, month))) break;
-      await finishMonth(database, month);
+      await markMonthPruned(database, month);
       log.info({ month }, "turns of month pruned");
     }
     await finishTask(database, lease);

@@ -40,7 +40,7 @@ export async function pruneTurns(
   return rows[0]?.pruned ?? 0;
 }
 
-/** The turns `t` that do not count, were closed before the end of the month `$1` and have no row in the outbox. */
+/** The turns `t` that do not count as usage, were closed before the end of the month `$1` and have no row in the outbox. */
 const UNCOUNTED_TURNS = `
   conversation.turns t
   WHERE t.status NOT IN ('streaming', 'done')
@@ -69,7 +69,7 @@ export async function hasUncountedTurns(database: Database, month: string): Prom
   return rowCount === 1;
 }
 
-export async function finishMonth(database: Database, month: string): Promise<void> {
+export async function markMonthPruned(database: Database, month: string): Promise<void> {
   await database.query("UPDATE conversation.closed_months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [
     month,
   ]);

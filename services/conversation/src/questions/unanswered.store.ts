@@ -12,7 +12,7 @@ export type UnansweredFilters = {
   days: number;
   /** PostgreSQL's text search configurations of the bot's knowledge, such as "english". */
   languages: readonly string[];
-  /** If false, replies without a passage are not listed. */
+  /** If false, only rated-down replies are read. */
   hasKnowledge: boolean;
   /** Words that do not distinguish questions, such as "please". */
   questionWords: readonly string[];
@@ -49,8 +49,8 @@ export type UnansweredQuestions = {
 //   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low
 //   estimates made the planner read all sessions of the bot, and all messages of each session.
 // - `language`: the bot's languages, each with the stems of `questionWords`. A question gets the lexemes of the language that leaves the
-//   fewest: the question contains stop words of that language, so it is probably written in it. OFFSET 0 keeps the planner from parsing each
-//   question twice.
+//   fewest lexemes. The question is probably in that language, because it contains the language's stop words. OFFSET 0 keeps the planner from
+//   parsing each question twice.
 const READ_UNANSWERED = `
   WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at
@@ -113,7 +113,7 @@ const READ_UNANSWERED = `
            WHERE is_ungrounded OR is_rated
          ), '[]') AS questions`;
 
-/** Reads a bot's latest unanswered questions of visitors. */
+/** Reads the latest unanswered questions that visitors asked a bot. */
 export async function readUnanswered(database: Database, filters: UnansweredFilters): Promise<UnansweredQuestions> {
   const { workspaceId, botId, days, hasKnowledge, languages, questionWords } = filters;
   const values = [workspaceId, botId, days, hasKnowledge, languages, questionWords.join(" ")];

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 const options = { timeoutMs: 5_000 };
-/** The poll of the outbox skips turns younger than 2 s. Within this time, only the process that closed a turn settles it. */
+/** The poll of the outbox skips a turn in the first 2 s after its close. In this time, only the process that closed the turn settles it. */
 const WITHOUT_POLL_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>
@@ -85,18 +85,18 @@ describe("a turn", () => {
     const turn = openRequest(bot);
     const { databaseTimeMicroseconds = 0n } = await open(turn);
     const { workspaceId, turnId } = turn;
-    const done = (deadlineMicroseconds: bigint) =>
+    const closeAsDone = (deadlineMicroseconds: bigint) =>
       system.conversation.closeTurn(
         { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11", deadlineMicroseconds },
         options,
       );
-    await expect(done(databaseTimeMicroseconds)).rejects.toMatchObject({
+    await expect(closeAsDone(databaseTimeMicroseconds)).rejects.toMatchObject({
       status: status.FAILED_PRECONDITION,
       code: "deadline_passed",
     });
     expect(await close(turn, TurnOutcome.ERROR, "")).toMatchObject({ outcome: TurnOutcome.ERROR });
     // Once the turn is closed, CloseTurn returns its outcome even after the deadline.
-    expect(await done(databaseTimeMicroseconds)).toMatchObject({ outcome: TurnOutcome.ERROR });
+    expect(await closeAsDone(databaseTimeMicroseconds)).toMatchObject({ outcome: TurnOutcome.ERROR });
   });
 
   test("closes as done before its deadline", async () => {
@@ -123,7 +123,7 @@ describe("a turn", () => {
     expect(rows).toEqual([{ content: "a\uFFFDb" }]);
   });
 
-  test("stores the passages of its prompt, and returns the same ones when it is repeated", async () => {
+  test("stores the passages of its prompt, and returns the same passages when it is opened again", async () => {
     const botWithKnowledge = await createBot(system.database);
     await system.ops(KnowledgeAdminService).addSource({
       ...botFields(botWithKnowledge),
@@ -146,7 +146,7 @@ describe("a turn", () => {
 });
 
 describe("a blocked message", () => {
-  test("gets the pattern's verdict and no prompt, also when it is repeated, and is not settled", async () => {
+  test("gets the pattern's verdict and no prompt, also when it is repeated, and its turn is not settled", async () => {
     const guarded = await createBot(system.database);
     const fields = botFields(guarded);
     const moderation = system.ops(ModerationAdminService);

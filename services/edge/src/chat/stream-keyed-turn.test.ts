@@ -18,7 +18,7 @@ async function openResponse(): Promise<ServerResponse> {
   return opened.promise;
 }
 
-test("a request immediately stops waiting for the end of a lost edge's turn when its stream's endSignal is aborted", async () => {
+test("a request that waits for a turn of a lost edge ends immediately when the endSignal of the request's stream aborts", async () => {
   const raw = await openResponse();
   const ending = new AbortController();
   const findTurn = vi.fn(async () => ({ turn: { turnId: "t", messageId: 7n, edgeId: "other edge" } }));

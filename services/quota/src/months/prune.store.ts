@@ -56,6 +56,6 @@ export async function findNextWorkspace(database: Database, month: string, after
 }
 
 /** Marks a month as pruned, which means that it has no rows left. */
-export async function finishMonth(database: Database, month: string): Promise<void> {
+export async function markMonthPruned(database: Database, month: string): Promise<void> {
   await database.query("UPDATE quota.months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
 }

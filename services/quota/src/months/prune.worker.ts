@@ -1,6 +1,12 @@
 import type { Counter, Database, Logger } from "@parley/service-kit";
 import { addMonths } from "./months.store.ts";
-import { findMonthToPrune, findNextWorkspace, finishMonth, pruneLedger, pruneVoidReservations } from "./prune.store.ts";
+import {
+  findMonthToPrune,
+  findNextWorkspace,
+  markMonthPruned,
+  pruneLedger,
+  pruneVoidReservations,
+} from "./prune.store.ts";
 
 /** Void reservations are deleted this many days after they were settled. By then, no call reserves or settles their turns any more. */
 const VOID_DAYS = 7;
@@ -47,7 +53,7 @@ export async function pruneUsage(deps: PruneDeps, signal: AbortSignal): Promise<
       if (!(await pruneAll("ledger", () => pruneLedger(database, batch)))) return;
       workspaceId = await findNextWorkspace(database, month, workspaceId);
     }
-    await finishMonth(database, month);
+    await markMonthPruned(database, month);
     log.info({ month }, "usage ledger of month pruned");
   }
 }

@@ -38,7 +38,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
 
   group
     .command("unanswered")
-    .description("List questions answered without passages or rated down.")
+    .description("List questions with ungrounded or rated-down replies.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--days <days>", "Set the period in days.", wholeNumberParser(1, 90), 30)
@@ -102,7 +102,7 @@ function formatRun(run: EvaluationRun, previous: EvaluationRun | undefined, case
     return [formatRank(rank), formatRank(previousRanks.get(caseId)), document, question];
   });
   const notes = [
-    `Found ${formatRecall(run)}${previous ? `, before ${formatRecall(previous)}` : ""}.`,
+    `The expected document was found for ${formatRecall(run)}${previous ? `, previously for ${formatRecall(previous)}` : ""}.`,
     run.searched < run.cases &&
       `${formatCount(run.cases - run.searched, "question was", "questions were")} not searched: the time limit was reached.`,
     run.semanticFailures > 0 && `Semantic search failed for ${formatCount(run.semanticFailures, "question")}.`,
@@ -117,5 +117,5 @@ function formatRank(rank: number | undefined): string {
 }
 
 function formatRecall({ found, searched }: EvaluationRun): string {
-  return `${found} of ${searched}`;
+  return `${found} of ${formatCount(searched, "question")}`;
 }

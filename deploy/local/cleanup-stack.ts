@@ -3,7 +3,7 @@ export class CleanupStack {
   readonly #cleanups: (() => Promise<void> | void)[] = [];
   readonly #immediateCleanups: (() => void)[] = [];
 
-  /** `cleanupNow` does the same without waiting, for an immediate exit. It may be called before, during or after `cleanup`. */
+  /** `closeNow` calls `cleanupNow` before an immediate exit. `cleanupNow` must not wait, and must also work during and after `cleanup`. */
   add(cleanup: () => Promise<void> | void, cleanupNow?: () => void): void {
     this.#cleanups.push(cleanup);
     if (cleanupNow) this.#immediateCleanups.push(cleanupNow);

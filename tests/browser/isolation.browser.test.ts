@@ -65,7 +65,7 @@ describeInBrowser("isolation", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("is not printed", async () => {
+  it("hides the launcher when the page is printed", async () => {
     const widget = await fixture.visit();
     await widget.launcher.waitFor();
     await widget.page.emulateMedia({ media: "print" });

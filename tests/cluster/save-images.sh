@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the images that the tests run and saves them as one archive: the chart's, PostgreSQL, PgBouncer, Redis and Node.js. Needs a Docker daemon.
+# Builds or pulls the images that the tests run and saves them as one archive: edge, conversation, quota, llm-proxy, cli, PostgreSQL, PgBouncer,
+# Redis and Node.js. Needs a Docker daemon.
 #
 #   tests/cluster/save-images.sh ARCHIVE
 set -euo pipefail

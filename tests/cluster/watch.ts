@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 /**
- * Watches objects in Parley's namespace during an operation. Returns the line that the Go template gives for each object at the start and
- * after each change, oldest first.
+ * Watches objects in Parley's namespace during an operation. Returns the lines that the Go template gives: one for each object at the start,
+ * and one after each change, oldest first.
  */
 export async function watchDuring(
   resources: string[],

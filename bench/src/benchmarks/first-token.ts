@@ -19,7 +19,7 @@ const GOAL = 2;
 export const firstToken: Benchmark = {
   name: "first-token",
   description:
-    "time to the first token through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
+    "time to the first token: through Parley ÷ through the bare relay; the provider sends a token every 50 ms",
   hintIfMissed:
     "rate limit, OpenTurn and Reserve run one after the other before the model is called: a Redis script and two SQL writes",
   async run(runOptions, progress) {

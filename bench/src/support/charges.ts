@@ -7,8 +7,8 @@ const CHARGES = `
   WHERE workspace_id = $1`;
 
 /**
- * Compares the charges of a workspace with its replies. Each reply must be in a session of its own. Returns the number of replies without a
- * charge and the number of charges beyond one per reply.
+ * Compares the charges of a workspace with its replies. The caller must run each reply in its own session. Returns the number of replies
+ * without a charge and the number of charges beyond one per reply.
  */
 export async function compareCharges(
   database: { url: string },

@@ -4,7 +4,7 @@ import { createClient, GrpcTransport, openChannel } from "@parley/rpc";
 import { LlmService, PromptSchema, Role } from "@parley/rpc/llm";
 import { createDatabase, type FakeProvider, startFakeProvider, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { environment, run, TOKEN } from "./testing/process.ts";
+import { environment, startScript, TOKEN } from "./testing/process.ts";
 
 let database: TestDatabase;
 let provider: FakeProvider;
@@ -19,10 +19,10 @@ afterAll(async () => {
 describe("migrate", () => {
   test("creates the role and the schema, and prints only the migrations that it applied", async () => {
     const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test" };
-    const first = await run("migrate.ts", env);
+    const first = await startScript("migrate.ts", env);
     expect((await first.exited).code).toBe(0);
     expect(first.stdout()).toContain("0001_calls");
-    const second = await run("migrate.ts", env);
+    const second = await startScript("migrate.ts", env);
     expect((await second.exited).code).toBe(0);
     expect(second.stdout()).not.toContain("0001_calls");
   });
@@ -43,7 +43,7 @@ describe("the service's log", () => {
       OPENAI_API_KEY: secrets.key,
       LOG_LEVEL: level,
     };
-    const service = await run("main.ts", { ...env, DEFAULT_MODEL: "openai:default" }, /"started"/);
+    const service = await startScript("main.ts", { ...env, DEFAULT_MODEL: "openai:default" }, /"started"/);
     await service.waitReady();
     const errorBody = (code: unknown) => JSON.stringify({ error: { message: secrets.error, code, type: secrets.key } });
     provider.script([
@@ -82,7 +82,7 @@ describe("the service's log", () => {
 
 describe("a start", () => {
   test("with a missing token prints the problems and exits 1", async () => {
-    const service = await run("main.ts", { ...(await environment(database)), INTERNAL_TOKEN: "" });
+    const service = await startScript("main.ts", { ...(await environment(database)), INTERNAL_TOKEN: "" });
     expect((await service.exited).code).toBe(1);
     expect(service.output()).toMatch(/INTERNAL_TOKEN is not set/);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { environment, run } from "./testing/process.ts";
+import { environment, startScript } from "./testing/process.ts";
 
 let database: TestDatabase;
 let folder: string;
@@ -43,7 +43,7 @@ describe("a start", () => {
       /ENOENT: no such file or directory, open '\/nowhere\/OPENAI_API_KEY'/,
     ],
   ])("with %s prints the problems and exits 1", async (_, overrides, message) => {
-    const service = await run("main.ts", { ...(await environment(database)), ...(await overrides()) });
+    const service = await startScript("main.ts", { ...(await environment(database)), ...(await overrides()) });
     expect((await service.exited).code).toBe(1);
     expect(service.output()).toMatch(message);
   });

@@ -1,4 +1,4 @@
-/** The options of the sample shop's settings form. The first of each is the default. "bot" means the bot's own configuration. */
+/** The options of the sample shop's settings form. The first option of each setting is the default. "bot" means the bot's own configuration. */
 export const OPTIONS = {
   theme: ["bot", "light", "dark", "system"],
   position: ["bot", "bottom-right", "bottom-left"],

@@ -11,7 +11,7 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .description("Watch live activity; press q to quit.")
     .option("--once", "Print one snapshot and exit.")
     .addOption(
-      new Option("--workspaces <count>", "Show this many of the workspaces nearest their cap.")
+      new Option("--workspaces <count>", "Show this many workspaces nearest their cap.")
         .argParser(wholeNumberParser(1, 100))
         .default(10),
     )
@@ -22,10 +22,10 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
     .addHelpText(
       "after",
       `
-If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. If none of
-the three is set, the URLs are those of the installation on this machine. If PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL
-or PARLEY_LLM_REPLICAS_URL is set too, this command reads that service's metrics at this URL instead. The options take precedence
-over all of these.
+If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. If
+PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL or PARLEY_LLM_REPLICAS_URL is set too, it replaces the URL of its service.
+If none of the first three is set, the URLs are those of the installation on this machine. The options take precedence over all of
+these URLs.
 If a host name has several addresses, each address is one replica.
 NO_COLOR turns colours off.`,
     )

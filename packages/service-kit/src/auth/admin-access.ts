@@ -35,7 +35,7 @@ const callerKey = createContextKey<AdminCaller | undefined>(undefined, { descrip
 
 export function adminCallerOf({ values }: Pick<HandlerContext, "values">): AdminCaller {
   const caller = values.get(callerKey);
-  if (caller === undefined) throw new Error("the call was not authorized");
+  if (caller === undefined) throw new Error("authorize has not run for this call");
   return caller;
 }
 

@@ -5,7 +5,7 @@ import { toChunks } from "./chunking.ts";
 describe("toChunks", () => {
   const block = (text: string, ...headings: string[]) => ({ headings, text });
 
-  test("combines blocks with the same headings and no others", () => {
+  test("combines only blocks with the same headings", () => {
     expect(toChunks([block("a", "H"), block("b", "H"), block("c", "H", "I"), block("d")])).toEqual([
       { heading: "H", text: "a\nb" },
       { heading: "H > I", text: "c" },
@@ -60,7 +60,7 @@ describe("toChunks", () => {
     expect(texts.flatMap((text) => text.split("\n").slice(1, -1)).join("\n")).toBe(lines.join("\n"));
   });
 
-  test("limits the chunks of a code block of 5,000 backticks or emoji to 1,400 characters", () => {
+  test("splits a code block of 5,000 backticks or emoji into chunks of at most 1,400 characters", () => {
     for (const unit of ["`", "😀"])
       for (const { text } of toChunks([block(fenceCode(unit.repeat(5_000)))]))
         expect(text.length).toBeLessThanOrEqual(1_400);

@@ -32,7 +32,10 @@ export class VisitorEraser {
     this.#deps = deps;
   }
 
-  /** Starts a run, after the active one if there is one: that run may have listed the requests before the new request was stored. */
+  /**
+   * Starts a run. If another run is active, starts after it, because the active run may have listed the requests before the caller stored a new
+   * request.
+   */
   start(): void {
     void Promise.resolve(this.#running)
       .catch(() => undefined)

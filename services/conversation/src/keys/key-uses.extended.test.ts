@@ -92,13 +92,13 @@ test("store stores the day of the use, not the day of the call, unless a later d
   uses.add(key);
   nowMs = 24 * HOUR_MS;
   uses.add(key);
-  const olderUses = new KeyUses(system.database, () => nowMs);
-  olderUses.add(key);
+  const delayedUses = new KeyUses(system.database, () => nowMs);
+  delayedUses.add(key);
   nowMs = 48 * HOUR_MS;
   await uses.store();
   expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
   nowMs = 96 * HOUR_MS;
-  await olderUses.store();
+  await delayedUses.store();
   expect(await lastUses(workspaceId)).toEqual([daysAgo(1)]);
 });
 

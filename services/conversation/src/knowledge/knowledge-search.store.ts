@@ -51,7 +51,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
 // - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on.
 // - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES).
-// - `pair`: builds the queries for neighbouring query words.
+// - `pair`: builds the queries for neighbouring query words: consecutive words of the query, in the same order and at most two positions apart
+//   in the chunk.
 // - `candidate`: ranks the selected chunks by ts_rank of each lexeme times its weight. The rank grows with the share of the query that a
 //   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks. Concatenating '' to
 //   workspace_id rules out the index knowledge_chunks_source, which would read all chunks of the workspace.

@@ -103,7 +103,7 @@ test("SearchSessions applies every filter, alone and together", async () => {
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other-bot" });
   const ids = await insertSessions(system.admin, own, { sessions: 8 });
-  const [ofOther = ""] = await insertSessions(system.admin, other, { sessions: 1 });
+  const [otherSessionId = ""] = await insertSessions(system.admin, other, { sessions: 1 });
   const set = (columns: string, ...indexes: number[]) =>
     system.admin.query(`UPDATE conversation.sessions SET ${columns} WHERE session_id = ANY ($1)`, [
       indexes.map((index) => ids[index]),
@@ -115,23 +115,23 @@ test("SearchSessions applies every filter, alone and together", async () => {
   await set(`visitor_id = '${"ü".repeat(1_024)}'`, 7);
   await set("deleted_at = now()", 6);
   const found = async (filters: Filters) => (await searchAll({ workspaceId, ...filters })).ids;
-  const of = (...indexes: number[]) => indexes.map((index) => ids[index]);
-  expect(await found({ source: "playground" })).toEqual(of(1, 3));
-  expect(await found({ source: "widget", botSlug: own.slug })).toEqual(of(0, 2, 4, 5, 7));
-  expect(await found({ rating: "up" })).toEqual(of(2, 3));
-  expect(await found({ rating: "down" })).toEqual(of(4));
-  expect(await found({ visitorId: "v" })).toEqual(of(3, 5));
-  expect(await found({ visitorId: "ü".repeat(1_024) })).toEqual(of(7));
+  const idsAt = (...indexes: number[]) => indexes.map((index) => ids[index]);
+  expect(await found({ source: "playground" })).toEqual(idsAt(1, 3));
+  expect(await found({ source: "widget", botSlug: own.slug })).toEqual(idsAt(0, 2, 4, 5, 7));
+  expect(await found({ rating: "up" })).toEqual(idsAt(2, 3));
+  expect(await found({ rating: "down" })).toEqual(idsAt(4));
+  expect(await found({ visitorId: "v" })).toEqual(idsAt(3, 5));
+  expect(await found({ visitorId: "ü".repeat(1_024) })).toEqual(idsAt(7));
   expect(await found({ visitorId: "V" })).toEqual([]);
-  expect(await found({ visitorId: "v", source: "playground", rating: "up", botSlug: own.slug })).toEqual(of(3));
-  expect(await found({ botSlug: "other-bot" })).toEqual([ofOther]);
+  expect(await found({ visitorId: "v", source: "playground", rating: "up", botSlug: own.slug })).toEqual(idsAt(3));
+  expect(await found({ botSlug: "other-bot" })).toEqual([otherSessionId]);
   expect(await found({ botSlug: "no-such-bot" })).toEqual([]);
   const { rows } = await system.admin.query(
     "SELECT (extract(epoch FROM last_activity_at) * 1000000)::bigint AS at FROM conversation.sessions WHERE session_id = ANY ($1) ORDER BY 1 DESC",
-    [of(2, 4)],
+    [idsAt(2, 4)],
   );
   const [until, since] = rows.map((row) => BigInt(row.at));
-  expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(of(3, 4));
+  expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(idsAt(3, 4));
 });
 
 test("a search with filters that few sessions match reads at most 2,000 sessions per page", async () => {

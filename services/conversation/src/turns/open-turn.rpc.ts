@@ -26,11 +26,11 @@ type Response = MessageInitShape<typeof OpenTurnResponseSchema>;
 const MAX_ATTEMPTS = 2;
 
 /**
- * Opens a turn and returns its prompt, or the verdict of the moderation pattern that blocked the message. Looks for an existing turn only
- * if the statement that opens the turn stored nothing, which keeps a new turn cheap.
+ * Opens a turn. Returns its prompt, the verdict of the moderation pattern that blocked the message, or the existing turn with the idempotency
+ * key. Looks for an existing turn only if the statement that opens the turn stored nothing, which keeps a new turn cheap.
  *
  * A repeated call returns the message id, model, message, passages and history of the first call. The rest of the prompt comes from the bot's
- * current configuration.
+ * current configuration and documents.
  */
 export async function handleOpenTurn(
   { database, botConfigs, patternThreads, semanticSearch, counter }: OpenTurnDeps,

@@ -243,7 +243,7 @@ async function waitForEnd({ deps, turn, stream }: Exchange, reader: ReplyReader,
   reader.disconnect();
 }
 
-/** Throws an HttpError. */
+/** If FindTurn fails, throws an HttpError. */
 async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<StoredTurn> {
   const { workspaceId, botId, sessionId, source, keyHash, requestHash } = turn;
   try {

@@ -24,7 +24,7 @@ const TOKENS_PER_MESSAGE = 4;
 
 /**
  * Returns the usage of each round of a generation: the usage of the round's last sent attempt. Uses the provider's counts, else
- * `countTokens`, else an estimate. An attempt without counts that failed before its first text has 0 tokens.
+ * `countTokens`, else an estimate. If the provider sent no counts and the attempt failed before its first text, the usage is 0 tokens.
  */
 export function meterRounds(
   attempts: readonly AttemptResult[],

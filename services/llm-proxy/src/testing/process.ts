@@ -4,7 +4,7 @@ import { freePorts, nodeFlags, startProcess, type TestDatabase } from "@parley/t
 export const TOKEN = "test-token";
 
 /** Starts a script of the service in a child process. `file` is relative to `src`. */
-export function run(file: string, env: Record<string, string>, ready?: RegExp) {
+export function startScript(file: string, env: Record<string, string>, ready?: RegExp) {
   const args = [...nodeFlags, fileURLToPath(new URL(`../${file}`, import.meta.url))];
   return startProcess({ name: file, command: process.execPath, args, env, ...(ready && { ready }) });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { estimateTokens } from "./estimate-tokens.ts";
 
-// Texts with their counts by the o200k_base vocabulary.
+// Texts with their token counts by the o200k_base vocabulary.
 const COUNTED: [name: string, tokens: number, text: string][] = [
   [
     "english",
@@ -91,7 +91,7 @@ describe("estimateTokens", () => {
     }
   });
 
-  test("estimates a long text from samples in milliseconds, within 15 % of the sum of its parts' estimates", () => {
+  test("estimates a long text in milliseconds, within 15 % of the sum of its parts' estimates", () => {
     for (const [, , text] of COUNTED) {
       const times = Math.ceil(200_000 / text.length);
       const sum = estimateTokens(text) * times;

@@ -62,7 +62,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
   addQuestionCommands(group, context);
 }
 
-/** Returns a line about semantic search, or an empty text if it is not configured. */
+/** Returns a line about semantic search, or an empty text if its state is off or unknown. */
 function describeEmbeddings(state: string, model: string, sources: readonly Source[]): string {
   const total = (count: (source: Source) => number) => sources.reduce((sum, each) => sum + count(each), 0);
   if (state === "on")

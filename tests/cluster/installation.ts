@@ -66,7 +66,7 @@ export type Installation = {
   inCliPod(...command: string[]): Promise<string>;
   /** Runs the first `sh` block before the first section of a page of docs/install. Does not write values.yaml. */
   runDocumentedWithoutValues(page: string): Promise<void>;
-  /** Runs the SQL of a section of docs/install as the migrations' administrator. */
+  /** Runs the SQL of a section of docs/install as the database user `parley_admin`. */
   runDocumentedSql(page: string, heading: string): Promise<void>;
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
   query(sql: string): Promise<string>;
@@ -97,7 +97,7 @@ export async function install(values?: Values): Promise<{ installation: Installa
   return { installation, tenant: await installation.createTenant() };
 }
 
-/** Installs nothing itself. Throws if the cluster already has one of NAMESPACES, because `remove` deletes them. */
+/** Returns an Installation without installing Parley. Throws if the cluster already has one of NAMESPACES, because `remove` deletes them. */
 export async function createInstallation(): Promise<Installation> {
   const existing = await run("kubectl", ["get", "namespace", ...NAMESPACES, "--ignore-not-found", "--output=name"]);
   if (existing !== "") throw new Error(`the cluster already has ${existing.trim().replaceAll("\n", ", ")}`);

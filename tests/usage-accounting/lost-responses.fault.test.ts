@@ -88,11 +88,11 @@ test(`each of ${TURNS} turns is stored and counted once when every tenth respons
   }
 }, 1_800_000);
 
-test("if the quota service refuses every Reserve, it receives only slightly more Reserve calls than there are messages", async () => {
+test("if every Reserve fails, the quota service receives only slightly more Reserve calls than there are messages", async () => {
   await system.quota.stop();
   await system.quota.start({ PARLEY_FAILPOINTS: "quota.Reserve.before=lose%100" });
   const countCalls = () => countLostResponses(system.quota, "Reserve");
-  // Sends messages until the edge has connected again.
+  // Sends a message, and checks whether the edge has connected again.
   const isConnected = async () => {
     await visit(system.url(), tenant);
     return (await countCalls()) > 0;

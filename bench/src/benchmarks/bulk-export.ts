@@ -19,8 +19,8 @@ const LINE_FEED = 10;
 export const PAUSE_BETWEEN_EXPORTS_MS = 6_000;
 
 /**
- * Measures an export of every conversation of the owner's workspace, compared with psql. Also counts the lines that are lost or doubled when an
- * export is cut and continued.
+ * Measures an export of every conversation of the owner's workspace, and compares it with a copy of the same messages by psql. Also counts the
+ * lines that are lost or doubled when an export is cut and continued.
  */
 export async function measureBulkExport(
   bench: OwnersTestbed,

@@ -8,7 +8,7 @@ export type Context = {
   config: Config;
   /** Calls the admin services of `target`. */
   callAdmin: CallAdmin;
-  /** Returns the installation whose URLs the environment sets. If it sets none, returns the installation on this machine. */
+  /** Returns the installation whose URLs the environment sets. If the environment sets none, returns the installation on this machine. */
   target: () => Promise<AdminTarget>;
   /** Writes the command's result as text or JSON. */
   report: (result: Promise<Result>) => Promise<void>;

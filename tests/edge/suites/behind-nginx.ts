@@ -17,7 +17,7 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
   });
   afterAll(() => nginx.stop());
 
-  test("each origin of a key gets its own CORS headers, cached or not, and an unlisted origin gets 403", async () => {
+  test("each allowed origin gets its own CORS headers, even in a cached response, and an unlisted origin gets 403", async () => {
     const { workspaceId, botSlug } = await createTenant(fixture.system.admin);
     const origins = ["https://one.example", "https://two.example"];
     const domains = origins.map((origin) => new URL(origin).host);

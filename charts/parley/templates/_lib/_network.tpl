@@ -120,8 +120,8 @@ spec:
 {{- end -}}
 
 {{/*
-Egress to the internet: (dict "root" … "proxies" …). "proxies" is a list. For each kind of connection that the component opens, it has the URL of the
-proxy, or "" if there is none.
+Egress to the internet: (dict "root" … "proxies" …). "proxies" is a list of proxy URLs, one for each kind of connection that the component
+opens. A kind without a proxy has "".
 */}}
 {{- define "parley.toInternet" -}}
 {{- if has "" .proxies -}}

@@ -123,7 +123,7 @@ describe("the check for fields that the schema does not describe", () => {
       { id: "1", admin: 1 },
       "admin",
     ],
-  ])("refuses such a field: %s", (_, parameters, values, name) =>
+  ])("refuses an undescribed field: %s", (_, parameters, values, name) =>
     expect(problem(parameters, values)).toContain(`: ${name}`),
   );
 
@@ -162,15 +162,19 @@ describe("the check for fields that the schema does not describe", () => {
       { properties: { o: { patternProperties: { "^x": {} }, if: { required: ["name"] }, else: address } } },
       { o: { x1: 1, id: "1" } },
     ],
-    ["arguments that the schema permits", { properties: { id: text }, additionalProperties: true }, { id: "1", x: 1 }],
+    [
+      "undescribed arguments if additionalProperties is true",
+      { properties: { id: text }, additionalProperties: true },
+      { id: "1", x: 1 },
+    ],
   ])("accepts %s", (_, parameters, values) => expect(problem(parameters, values)).toBeUndefined());
 });
 
 describe("a schema with references", () => {
   const parse = (parameters: object) => parseParameters(JSON.stringify({ type: "object", ...parameters }));
-  const both = (reference: string) => ({ allOf: [{ $ref: reference }, { $ref: reference }] });
+  const referTwice = (reference: string) => ({ allOf: [{ $ref: reference }, { $ref: reference }] });
 
-  test("checks the parts to which it refers", () => {
+  test("applies the parts to which it refers", () => {
     const address = { type: "object", properties: { "a/b": { type: "integer" } } };
     const size = { $ref: "#/$defs/address/properties/a~1b" };
     const { findProblem } = parse({
@@ -184,7 +188,7 @@ describe("a schema with references", () => {
   });
 
   test("is refused if checking it would take exponential time", () => {
-    const levels = Array.from({ length: 40 }, (_, level) => [`l${level + 1}`, both(`#/$defs/l${level}`)]);
+    const levels = Array.from({ length: 40 }, (_, level) => [`l${level + 1}`, referTwice(`#/$defs/l${level}`)]);
     const $defs = { l0: { type: "string" }, ...Object.fromEntries(levels) };
     expect(() => parse({ $defs, properties: { x: { $ref: "#/$defs/l40" } } })).toThrow("too large when its references");
   });
@@ -201,7 +205,7 @@ describe("a schema with references", () => {
     ["itself", { $ref: "#" }],
     [
       "a part that contains the reference",
-      { $defs: { a: { items: both("#/$defs/a") } }, properties: { x: both("#/$defs/a") } },
+      { $defs: { a: { items: referTwice("#/$defs/a") } }, properties: { x: referTwice("#/$defs/a") } },
     ],
   ])("is refused if it refers to %s", (_, parameters) => expect(() => parse(parameters)).toThrow("recursive"));
 
@@ -243,7 +247,7 @@ describe("a schema with references", () => {
   });
 });
 
-describe("a schema that is costly to check", () => {
+describe("uniqueItems and patterns", () => {
   const parse = (x: object) => parseParameters(JSON.stringify({ type: "object", properties: { x } }));
 
   test("checks uniqueItems in linear time", () => {
@@ -266,12 +270,12 @@ describe("a schema that is costly to check", () => {
       "duplicate",
     ],
     [false, [1, 1], undefined],
-  ])("with uniqueItems %j, the problem of the items %j is %j", (uniqueItems, x, problem) => {
+  ])("with uniqueItems %j, findProblem reports for the items %j: %j", (uniqueItems, x, problem) => {
     if (problem === undefined) expect(parse({ uniqueItems }).findProblem({ x })).toBeUndefined();
     else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
   });
 
-  test("is refused if its patterns together are too large", () => {
+  test("refuses a schema whose patterns together are too large", () => {
     const patterns = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ pattern: `^(a|b){${index},300}` }));
     expect(() => parse({ allOf: patterns(1) })).not.toThrow();

@@ -24,7 +24,7 @@ export function drawWaterfall(phases: readonly Phase[], columns: number): string
     .join("");
 }
 
-/** Formats a labelled duration below the waterfall. */
+/** Formats a line that is shown below the waterfall: a duration with its name and a note. */
 export function formatTimeLine(name: string, ms: number | undefined, note = ""): string {
   return `${name.padEnd(NAME_WIDTH)}${ms === undefined ? "–" : formatMs(ms)}${note && `  ${note}`}\n`;
 }

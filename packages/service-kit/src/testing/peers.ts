@@ -94,13 +94,13 @@ export class TestPeers {
 
   async close(): Promise<void> {
     await this.clientLifecycle.close();
-    // Ends the client's last stream. Otherwise the server would wait up to a second for it.
+    // Ends the stream of the last connected client. Otherwise the server would wait up to a second for the stream.
     await this.#proxy?.close();
     await this.serverLifecycle.close();
   }
 }
 
-/** Creates peers before each test and closes them after it. The result returns the running test's peers. */
+/** Creates peers before each test and closes them after it. Returns a function that returns the running test's peers. */
 export function useTestPeers(): () => TestPeers {
   let peers: TestPeers;
   beforeEach(() => {
@@ -112,7 +112,7 @@ export function useTestPeers(): () => TestPeers {
 
 export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 export const echo: UnaryHandler = async ({ workspaceId }) => ({ used: Number(workspaceId) });
-/** Never answers, except to the calls that `startClient` makes until its stream is open. */
+/** Never answers, except to the calls that `startClient` makes itself (workspace `0`). */
 export const neverAnswer: UnaryHandler = (request, context) =>
   request.workspaceId === "0" ? echo(request, context) : new Promise(() => undefined);
 

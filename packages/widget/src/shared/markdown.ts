@@ -15,8 +15,8 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 
 /**
- * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. Exception: if a text ends with a list, an
- * empty line and a number, the number is a block of its own. When `.` or `)` is appended, it becomes part of the list.
+ * Splits a text into blocks. Appending text changes only the last block and adds blocks after it. Exception: if a text ends with a numbered
+ * list, an empty line and a number, the number is a block of its own. When `.` or `)` is appended, the number can become part of the list.
  */
 export function splitBlocks(source: string): string[] {
   const blocks: string[] = [];
@@ -146,8 +146,8 @@ export function parseInline(source: string): (Tree | string)[] {
     nodes.push(mark);
   };
   /**
-   * Forgets the last opening mark of this kind and the opening marks after it. With a tag, also replaces the mark and all nodes after it
-   * with an element that contains these nodes. Returns a truthy value if it made an element.
+   * Forgets the last opening mark of this kind and the opening marks after it. With a tag, also moves all nodes after the mark
+   * into an element, which replaces the mark. Returns a truthy value if it made an element.
    */
   const close = (mark: string, tag: Tag | false, ...value: [] | [string]) => {
     const at = opened.findLastIndex(([kind]) => kind === mark);
@@ -162,8 +162,8 @@ export function parseInline(source: string): (Tree | string)[] {
     at += token.length;
     const after = source[at] ?? "";
     if (ticks) {
-      // A run that no later run closes is longer than all later runs. So these runs differ in length, and n characters have at most √(2n) of
-      // them.
+      // A run that no later run closes is longer than all later runs. So unclosed runs differ in length, and n characters have at most
+      // √(2n) of them.
       const end = source.indexOf(ticks, at);
       nodes.push(end < 0 ? ticks : ["code", [source.slice(at, end).replace(/^ (.*) $/s, "$1")]]);
       at = end < 0 ? at : end + ticks.length;

@@ -64,7 +64,7 @@ const pageSql = (comparison: ">" | ">=") => `
   WHERE s.messages_so_far <= ${MAX_PAGE_MESSAGES}
   ORDER BY s.started_at, s.session_id`;
 
-const PAGES = {
+const PAGE_STATEMENTS = {
   export_sessions_from: pageSql(">="),
   export_sessions_after: pageSql(">"),
 };
@@ -87,7 +87,7 @@ export async function readSessions(database: Database, page: ExportPage): Promis
   const { botSlug, source, visitorId, rating, review } = page.filters;
   const position = [page.workspaceId, page.startedAt, page.sessionId, page.until, page.limit];
   const values = [...position, botSlug, source, visitorId, rating, review];
-  const { rows } = await database.query<ExportedSession>({ name, text: PAGES[name], values });
+  const { rows } = await database.query<ExportedSession>({ name, text: PAGE_STATEMENTS[name], values });
   return rows;
 }
 

@@ -56,8 +56,8 @@ test("sums usage by plan, and reports the used ratio of each workspace at 80 % o
   expect(value("parley_quota_workspaces", 'plan="scale"')).toBe("0");
   expect(value("parley_quota_used_messages", 'plan="scale"')).toBe("0");
   expect(value("parley_quota_workspaces_at_cap", 'plan="none"')).toBe("0");
-  const named = metrics.split("\n").filter((line) => line.startsWith("parley_quota_workspace_used_ratio{"));
-  expect(named).toEqual([
+  const ratios = metrics.split("\n").filter((line) => line.startsWith("parley_quota_workspace_used_ratio{"));
+  expect(ratios).toEqual([
     'parley_quota_workspace_used_ratio{workspace="full",plan="ten"} 1',
     'parley_quota_workspace_used_ratio{workspace="near",plan="ten"} 0.8',
   ]);

@@ -151,7 +151,7 @@ const LIST_TURNS = `
   UNION ALL
   SELECT turn_id, false FROM quota.reservations WHERE workspace_id = $1 AND month = to_date($2, 'YYYY-MM') AND state = 'held'`;
 
-/** Returns the turns counted and held in a workspace's month, from one snapshot. */
+/** Returns the counted turns and the held turns of a workspace's month, from one snapshot. */
 export async function listTurns(
   database: Database,
   workspaceId: string,

@@ -5,8 +5,8 @@ import { ResponseBody, readText, StreamedResponse } from "./response-body.ts";
 const MAX_ERROR_BODY_BYTES = 16 * 1024;
 
 /**
- * Returns a fetch that streams the body of a successful response and reads only the beginning of an error response. It follows no redirect,
- * because the redirected request would contain the key.
+ * Returns a fetch that streams the body of a successful response and reads only the beginning of an error response. The fetch follows no
+ * redirect, because the redirected request would contain the provider's API key.
  */
 export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
   return async (url, { method = "GET", headers, body, signal } = {}) => {

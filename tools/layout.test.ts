@@ -7,7 +7,7 @@ const problemsOf = (path: string, specifier: string, statement = "import { x }")
 const conversation = "services/conversation/src";
 
 describe("layoutProblems", () => {
-  it("refuses a file of a package that MAY_IMPORT does not list", () => {
+  it("refuses a file if MAY_IMPORT does not list its package", () => {
     const path = "services/billing/src/main.ts";
     expect(problemsOf(path, "node:fs")).toEqual([`${path}: add its package to MAY_IMPORT`]);
   });
@@ -60,7 +60,7 @@ describe("layoutProblems", () => {
     expect(problemsOf(path, specifier)).toEqual([]);
   });
 
-  it("accepts type-only imports from a file of any role in the same feature, and a function without I/O from a Node module for I/O", () => {
+  it("accepts type-only imports from a file of any role in the same feature, and isIP from node:net", () => {
     const path = `${conversation}/turns/prompt.ts`;
     expect(problemsOf(path, "./history.store.ts", "import type { Row }")).toEqual([]);
     expect(problemsOf(path, "./history.store.ts", "import { type Row }")).toEqual([]);
@@ -80,7 +80,7 @@ describe("layoutProblems", () => {
     expect(layoutProblems([index, importer("isSlug, readBot")])).toHaveLength(1);
   });
 
-  it("refuses an unknown suffix", () => {
+  it("refuses a file name with an unknown role suffix", () => {
     expect(layoutProblems([{ path: `${conversation}/turns/open-turn.dao.ts`, text: "" }])).toHaveLength(1);
   });
 

@@ -6,8 +6,8 @@ const GOAL_MS = 1_000;
 
 export const start: Benchmark = {
   name: "start",
-  description: "time from start to ready of each service, started one after the other",
-  hintIfMissed: "Node loads modules for most of the time",
+  description: "time from each service's start until it is ready; the services start one at a time",
+  hintIfMissed: "Node spends most of this time on loading modules",
   async run({ rounds }, progress) {
     // This benchmark sends no chats, so the model is not used.
     const testbed = await startTestbed("tokens-100");

@@ -12,7 +12,10 @@ import { startTestQuota } from "./testing/quota.ts";
 import { createBot } from "./testing/turns.ts";
 
 const TURNS = quickOrFull(30_000, 500_000);
-/** A read from the start of the index would scan the entries of all deleted rows. A QueueMark lets the settler and the sweeper start after them. */
+/**
+ * A read from the start of the index would scan the entries of all settled or closed turns. A QueueMark lets the settler and the sweeper start
+ * after these entries.
+ */
 const MAX_BUFFERS = 50;
 
 const log = createLogger("test", "silent");
@@ -75,7 +78,7 @@ test("a read of the outbox uses few buffers while a long snapshot keeps the rows
     const settler = new Settler(database, client, new Registry(), log);
     settler.start();
     await expect.poll(countFirstRow, { timeout: 25_000 + TURNS / 2, interval: 200 }).toBe(0);
-    // Leaves time for at least two further polls.
+    // Leaves the settler time for at least two further polls.
     await sleep(3_500);
     await settler.stop();
   });

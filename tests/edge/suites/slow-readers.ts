@@ -25,7 +25,7 @@ const GIVE_UP_MS = quickOrFull(120_000, 300_000);
  */
 const MAX_TIMED_OUT = quickOrFull(0, READERS / 100);
 
-export type SlowReaders = {
+export type SlowReadersResult = {
   /** The most bytes that the edge buffered for all readers together. */
   bufferedBytes: number;
   /** Growth of the edge's memory after all buffers were full. */
@@ -41,7 +41,7 @@ export type SlowReaders = {
 };
 
 /** Opens streams from a model that writes as fast as possible, and never reads them. Waits until the edge has cut every stream. */
-export async function runSlowReaders(system: System): Promise<SlowReaders> {
+export async function runSlowReaders(system: System): Promise<SlowReadersResult> {
   const [edge, tenant] = await Promise.all([
     system.startEdge({ MAX_STREAMS_PER_CLIENT: "1000" }),
     createTenant(system.admin, { plan: "scale", model: "openai:flood" }),
@@ -123,10 +123,10 @@ async function waitForFullBuffers(sentTokens: () => number[]): Promise<void> {
   }
 }
 
-export function slowReadersSuite(started: () => Promise<SlowReaders>): void {
+export function slowReadersSuite(getResult: () => Promise<SlowReadersResult>): void {
   test(`${READERS} clients that do not read: the provider waits, memory stays bounded, and the edge cuts each after 30 s`, async () => {
     const { bufferedBytes, grownBytes, mostTokens, cutAfterMs, cutAfterTokenMs, stalled, openStreams } =
-      await started();
+      await getResult();
     expect(openStreams).toBe(0);
     expect(cutAfterMs.length).toBeGreaterThanOrEqual(READERS - MAX_TIMED_OUT);
     expect(mostTokens).toBeLessThan(FLOOD_TOKENS);

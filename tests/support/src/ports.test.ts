@@ -15,7 +15,7 @@ it("freePorts returns consecutive free ports below the ephemeral range", async (
   }
 });
 
-it("freePort returns one port of the range", async () => {
+it("freePort returns a port above 10080 and below the ephemeral range", async () => {
   const port = await freePort();
   expect(port).toBeGreaterThan(10_080);
   expect(port).toBeLessThan(32_768);

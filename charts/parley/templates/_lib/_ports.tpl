@@ -1,7 +1,7 @@
 {{/*
 The port numbers of a component, as JSON:
 - `http`: the public port
-- `grpc`: the data plane
+- `grpc`: the data plane (gRPC calls from other services)
 - `rpc`: the calls between edges
 - `ops`: metrics, health and the admin services
 */}}

@@ -10,7 +10,7 @@ test("requireAcceptable's time limit does not count the time in which the thread
     return nowMs;
   });
   try {
-    expect(() => requireAcceptable({ pattern: "rude", isForReplies: false, others: ["kind"] })).not.toThrow();
+    expect(() => requireAcceptable({ pattern: "rude", isForReplies: false, otherPatterns: ["kind"] })).not.toThrow();
   } finally {
     clock.mockRestore();
   }
@@ -33,7 +33,7 @@ test.each(["x?", "\\b", "", "(a|)", "^$"])(
 );
 
 describe("a character that normalising removes or replaces", () => {
-  const accept = (pattern: string) => requireAcceptable({ pattern, isForReplies: false, others: [] });
+  const accept = (pattern: string) => requireAcceptable({ pattern, isForReplies: false, otherPatterns: [] });
 
   test.each([
     ["a heart with its variation selector", "❤\ufe0f", "the invisible character U+FE0F"],

@@ -14,15 +14,15 @@ export const MAX_TOTAL_PATTERN_SIZE = 2_000;
  */
 const MAX_COMPILE_MS = 1_000;
 
-export type PatternCandidate = { pattern: string; isForReplies: boolean; others: readonly string[] };
+export type PatternCandidate = { pattern: string; isForReplies: boolean; otherPatterns: readonly string[] };
 
 /** Throws PatternRefusedError unless the pattern may be saved beside the bot's other patterns. */
-export function requireAcceptable({ pattern, isForReplies, others }: PatternCandidate): void {
+export function requireAcceptable({ pattern, isForReplies, otherPatterns }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
   requireNormalCharacters(pattern);
   if (isForReplies) requireReplyPattern(matcher);
   const startedAtMs = readThreadCpuTimeMs();
-  const { size } = new PatternSet([...others, pattern]);
+  const { size } = new PatternSet([...otherPatterns, pattern]);
   if (size > MAX_TOTAL_PATTERN_SIZE)
     throw new PatternRefusedError(
       "patterns_too_large",

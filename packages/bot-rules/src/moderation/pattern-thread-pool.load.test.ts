@@ -173,12 +173,12 @@ test("match accepts stored patterns beyond the size limit, and logs the excess o
 const SLOW_CLASS = "[a-z\\x{100}-\\x{1ffff}]";
 
 describe("a pattern to save", { timeout: 30_000 }, () => {
-  const check = (pattern: string, others: readonly string[] = [], isForReplies = false) =>
-    startThreads().threads.check("ws_a", { pattern, others, isForReplies });
+  const check = (pattern: string, otherPatterns: readonly string[] = [], isForReplies = false) =>
+    startThreads().threads.check("ws_a", { pattern, otherPatterns, isForReplies });
 
   test("is accepted together with 99 phrases", async () => {
-    const others = Array.from({ length: 99 }, (_, number) => `\\bphrase ${number} word\\b`);
-    expect(await check("secret", others, true)).toBeUndefined();
+    const otherPatterns = Array.from({ length: 99 }, (_, number) => `\\bphrase ${number} word\\b`);
+    expect(await check("secret", otherPatterns, true)).toBeUndefined();
   });
 
   test.each([
@@ -198,8 +198,8 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
       "patterns_too_large",
       "take too long to compile",
     ],
-  ])("is refused when it %s", async (_, pattern, others, code, message) => {
-    await expect(check(pattern, others)).rejects.toMatchObject({
+  ])("is refused when it %s", async (_, pattern, otherPatterns, code, message) => {
+    await expect(check(pattern, otherPatterns)).rejects.toMatchObject({
       code,
       message: message instanceof RegExp ? expect.stringMatching(message) : expect.stringContaining(message),
     });
@@ -207,8 +207,8 @@ describe("a pattern to save", { timeout: 30_000 }, () => {
 
   test("is refused when the check exceeds the time limit of a job", async () => {
     const { threads, countOf } = startThreads({ maxJobMs: 300 });
-    const others = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
-    await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, others })).rejects.toMatchObject({
+    const otherPatterns = Array.from({ length: 40 }, (_, number) => `${SLOW_CLASS.repeat(20)}${number}`);
+    await expect(threads.check("ws_a", { pattern: "rude", isForReplies: false, otherPatterns })).rejects.toMatchObject({
       code: "patterns_too_large",
     });
     expect(await countOf("match_timeout", "check")).toBe(1);

@@ -13,7 +13,7 @@ test("waits for a second before it replaces a thread that failed to start", asyn
     { maxWaitMs: 20_000, threadUrl: new URL("data:text/javascript,throw new Error('on purpose')") },
   );
   const startedAtMs = performance.now();
-  threads.check("ws_a", { pattern: "rude", isForReplies: false, others: [] }).catch(() => undefined);
+  threads.check("ws_a", { pattern: "rude", isForReplies: false, otherPatterns: [] }).catch(() => undefined);
   const failures = () => logError.mock.calls.length;
   // Two threads fail, and after a second two more.
   await expect.poll(failures, { interval: 20 }).toBeGreaterThanOrEqual(3);
@@ -29,7 +29,7 @@ test("once closed, refuses a job and starts no thread", async () => {
   const onWorker = vi.fn();
   process.on("worker", onWorker);
   onTestFinished(() => void process.off("worker", onWorker));
-  const check = threads.check("ws_a", { pattern: "rude", isForReplies: false, others: [] });
+  const check = threads.check("ws_a", { pattern: "rude", isForReplies: false, otherPatterns: [] });
   await expect(check).rejects.toMatchObject({ code: "moderation_overloaded" });
   expect(onWorker).not.toHaveBeenCalled();
 });

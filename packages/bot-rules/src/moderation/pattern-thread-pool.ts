@@ -249,7 +249,7 @@ export class PatternThreadPool {
 }
 
 function countCharacters(job: Job): number {
-  return job.kind === "check" ? [job.pattern, ...job.others].join("").length : job.text.length;
+  return job.kind === "check" ? [job.pattern, ...job.otherPatterns].join("").length : job.text.length;
 }
 
 function describeAnswer(answer: Answer): string {

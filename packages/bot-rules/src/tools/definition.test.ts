@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { requireHttpTool, requireMcpServer, requireNames } from "./definition.ts";
+import { requireHttpTool, requireMcpServer, requireValidNames } from "./definition.ts";
 
 const schema = (properties: object, required: string[] = Object.keys(properties)) =>
   JSON.stringify({ type: "object", properties, required, additionalProperties: false });
@@ -77,6 +77,6 @@ describe("refuses a tool", () => {
   ])("%s", (_, fields, message) => expect(() => requireHttpTool({ ...tool, ...fields })).toThrow(message));
 
   test.each(["", "1a", "a b", "a__b", "a.b", "x".repeat(33)])("with the name %j", (name) =>
-    expect(() => requireNames({ name, secret: "" })).toThrow("name must be"),
+    expect(() => requireValidNames({ name, secret: "" })).toThrow("name must be"),
   );
 });

@@ -20,7 +20,7 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 // The functions below throw an Error if the definition is invalid. The tool's author sees the message of the Error.
 
 /** Checks the names of a tool and of its secret. */
-export function requireNames({ name, secret }: { name: string; secret: string }): void {
+export function requireValidNames({ name, secret }: { name: string; secret: string }): void {
   if (!NAME.test(name) || name.includes(MCP_SERVER_SEPARATOR))
     throw new Error("name must be 1 to 32 characters of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
   if (secret !== "" && !SECRET.test(secret))

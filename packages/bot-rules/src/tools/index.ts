@@ -4,7 +4,7 @@ export {
   type McpServerDefinition,
   requireHttpTool,
   requireMcpServer,
-  requireNames,
+  requireValidNames,
 } from "./definition.ts";
 export { parseParameters, type ToolParameters } from "./parameters.ts";
 export { expandUrl } from "./url-template.ts";

@@ -8,7 +8,10 @@ import { runPeriodically } from "../process/periodic.ts";
 /** Where a secret is: in the variable `name`, or in a file that the variable `<name>_FILE` names. */
 export type SecretSource<T> = ({ text: string } | { file: string }) & {
   name: string;
-  /** Throws an error whose message continues the secret's name, such as "is empty", and does not contain the secret. */
+  /**
+   * Throws an error if the text is invalid. The error's message, such as "is empty", follows the variable's name or the file's path. It must not
+   * contain the secret.
+   */
   parse: (text: string) => T;
 };
 
@@ -71,7 +74,7 @@ export function openSecret<T>(
       if (nextText === text) return;
       value = parseSecret(source, nextText);
       text = nextText;
-      // `accepted` is the number of entries of a list, such as tokens.
+      // If the secret is a list, for example of tokens, `accepted` is the number of its entries.
       log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
     } catch (error) {
       reportRefusal(error);

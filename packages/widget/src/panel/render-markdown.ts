@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** The content that each rendered node shows: Markdown, a tag with its value, or text. */
+/** Maps each rendered node to its content: Markdown for a box, the tag and value for an element, `undefined` and the text for a text node. */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */

@@ -50,8 +50,8 @@ export type DifferenceKind =
 export type Difference = { kind: DifferenceKind; turnId: string };
 
 /**
- * Whether the quota service has counted exactly the done turns, apart from adjustments, and holds none. Compares digests too, because different
- * turns can have equal counts.
+ * Whether the quota service has counted exactly the done turns, apart from adjustments, and has no holds. Compares digests too, because
+ * different sets of turns can have equal counts.
  */
 export function isReconciled(turns: Omit<DoneTurnTotals, "pruned">, usage: Omit<MonthUsage, "pruned">): boolean {
   const { used, ledger, held, ledgerDigest, adjusted } = usage;

@@ -30,7 +30,7 @@ export function createModerationAdmin(
   ): Promise<void> {
     const others = otherPatterns.map((each) => each.pattern);
     await patternThreads
-      .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", others })
+      .check(workspaceId, { pattern, isForReplies: appliesTo !== "message", otherPatterns: others })
       .catch(rethrowRefusal);
   }
 

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { requireHttpTool, requireMcpServer, requireNames } from "@parley/bot-rules/tools";
+import { requireHttpTool, requireMcpServer, requireValidNames } from "@parley/bot-rules/tools";
 import type { ToolAdminService } from "@parley/rpc/conversation";
 import type { Tool } from "@parley/rpc/llm";
 import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
@@ -38,7 +38,7 @@ export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdmi
 function requireTool(tool: Tool | undefined): Tool {
   if (tool === undefined) throw invalidArgument("tool is missing");
   try {
-    requireNames(tool);
+    requireValidNames(tool);
     switch (tool.kind.case) {
       case "http":
         requireHttpTool(tool.kind.value);

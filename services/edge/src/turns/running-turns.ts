@@ -13,15 +13,15 @@ export type RunningTurn = {
 
 type TurnIds = { workspaceId: string; turnId: string };
 
-/** Identifies an idempotency key. Includes the bot, so that a request to another bot does not get this bot's reply. */
-export type KeyName = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
+/** An idempotency key of a session. Includes the bot, so that a request to another bot does not get this bot's reply. */
+export type IdempotencyKey = { workspaceId: string; botId: string; sessionId: string; keyHash: Uint8Array };
 
 /** Per process. */
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
 /**
- * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn and its retries, which may take
- * longer, and a margin.
+ * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn, and a margin. CloseTurn's
+ * retries may take longer.
  */
 export const STOP_TIMEOUT_MS = 12_000;
 
@@ -48,25 +48,25 @@ export class RunningTurns {
   }
 
   /** Returns false if too many keyed turns of the session are running here. */
-  addReply(key: KeyName, reply: KeyedReply): boolean {
+  addReply(key: IdempotencyKey, reply: KeyedReply): boolean {
     const session = sessionOf(key);
     const count = this.#countBySession.get(session) ?? 0;
     if (count >= MAX_KEYED_TURNS_OF_SESSION) return false;
     this.#countBySession.set(session, count + 1);
-    this.#replies.set(nameOf(key), reply);
+    this.#replies.set(toMapKey(key), reply);
     return true;
   }
 
-  removeReply(key: KeyName): void {
-    if (!this.#replies.delete(nameOf(key))) return;
+  removeReply(key: IdempotencyKey): void {
+    if (!this.#replies.delete(toMapKey(key))) return;
     const session = sessionOf(key);
     const count = (this.#countBySession.get(session) ?? 1) - 1;
     if (count === 0) this.#countBySession.delete(session);
     else this.#countBySession.set(session, count);
   }
 
-  findReply(key: KeyName): KeyedReply | undefined {
-    return this.#replies.get(nameOf(key));
+  findReply(key: IdempotencyKey): KeyedReply | undefined {
+    return this.#replies.get(toMapKey(key));
   }
 
   /** Called when the process stops. A keyed turn whose reply is not complete gets the outcome `error`. */
@@ -92,6 +92,6 @@ export class RunningTurns {
   }
 }
 
-const sessionOf = ({ workspaceId, sessionId }: KeyName): string => `${workspaceId} ${sessionId}`;
-const nameOf = (key: KeyName): string =>
+const sessionOf = ({ workspaceId, sessionId }: IdempotencyKey): string => `${workspaceId} ${sessionId}`;
+const toMapKey = (key: IdempotencyKey): string =>
   `${sessionOf(key)} ${key.botId} ${Buffer.from(key.keyHash).toString("base64")}`;

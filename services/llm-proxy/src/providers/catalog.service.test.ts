@@ -12,7 +12,7 @@ const catalogOf = (text: string) => new ProviderCatalog(settings(text), () => 0)
 const models = (catalog: ProviderCatalog, requested: string) =>
   catalog.findCandidates(requested)?.map(({ model, name }) => [model, name]);
 
-test("the candidates are the model, the route's models in order, or the default model for an empty name", () => {
+test("findCandidates returns a model itself, a route's models in order, and the candidates of default_model for an empty name", () => {
   const catalog = catalogOf(FILE);
   const route = [
     ["one:a", "a"],

@@ -27,15 +27,15 @@ function createFactory() {
     },
     lifecycle,
   );
-  const listOfferedNames = async (tools: readonly string[], turn = TURN) => {
+  const listOfferedNames = async (names: readonly string[], turn = TURN) => {
     const http = {
       description: "Finds.",
       method: "GET",
       url: "https://tools.example",
       parameters: '{"type":"object"}',
     };
-    const messages = tools.map((name) => create(ToolSchema, { name, kind: { case: "http", value: http } }));
-    const toolbox = await factory.openToolbox(messages, turn, new AbortController().signal);
+    const tools = names.map((name) => create(ToolSchema, { name, kind: { case: "http", value: http } }));
+    const toolbox = await factory.openToolbox(tools, turn, new AbortController().signal);
     return toolbox.functions.map(({ name }) => name);
   };
   return { factory, listOfferedNames, warn };

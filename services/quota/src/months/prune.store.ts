@@ -5,7 +5,8 @@ import type { Database } from "@parley/service-kit";
 
 /**
  * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
- * deletes the turns' reservations that are no longer held, and those of the month's adjusted turns. Returns the number of deleted ledger rows.
+ * deletes the month's reservations that are no longer held, if their turn's row was deleted or their turn has an adjustment in the month. Returns
+ * the number of deleted ledger rows.
  */
 export async function pruneLedger(
   database: Database,
@@ -45,7 +46,7 @@ export async function findMonthToPrune(database: Database, months: number): Prom
   return rows[0]?.month;
 }
 
-/** Returns the id of the first workspace after the id `after` with usage in a month; undefined if there is none. */
+/** Returns the first workspace id above `after` that has usage in the month; undefined if there is none. */
 export async function findNextWorkspace(database: Database, month: string, after: string): Promise<string | undefined> {
   const { rows } = await database.query<{ workspaceId: string }>(
     `SELECT workspace_id AS "workspaceId" FROM quota.usage
@@ -55,7 +56,7 @@ export async function findNextWorkspace(database: Database, month: string, after
   return rows[0]?.workspaceId;
 }
 
-/** Marks a month as pruned, which means that it has no rows left. */
+/** Marks a month as pruned: none of its rows are left in the usage ledger. */
 export async function markMonthPruned(database: Database, month: string): Promise<void> {
   await database.query("UPDATE quota.months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
 }

@@ -164,7 +164,7 @@ describe("a closed connection", () => {
     expect(provider.requests[0]?.endedAt).toBeUndefined();
   });
 
-  it("is not recorded as closed by the client if the script closes it", async () => {
+  it("is not recorded as closed by the client if the fake provider closes it", async () => {
     await read(await post("cut-after-3"));
     expect(provider.requests[0]?.endedAt).toEqual(expect.any(Number));
     expect(provider.closedByClient()).toEqual([]);
@@ -172,7 +172,7 @@ describe("a closed connection", () => {
 });
 
 describe("a script", () => {
-  it("sends its replies in order, then replies by model name", async () => {
+  it("sends its replies in order; later requests get the reply of their model name", async () => {
     provider.script([{ status: 500 }, { tokens: ["second"] }]);
     expect((await post("echo")).status).toBe(500);
     expect((await read(await post("echo"))).tokens).toEqual(["second"]);

@@ -23,7 +23,10 @@ function removeAccents(word: string): string {
 
 const MIN_MISSPELT_LENGTH = 5;
 
-/** Whether one letter is added, missing, wrong, or swapped with the next. False if both words are short. */
+/**
+ * Whether two words are equal, or differ by one letter that is added, missing, wrong, or swapped with the next. False if both are shorter than
+ * MIN_MISSPELT_LENGTH.
+ */
 export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (long.length < MIN_MISSPELT_LENGTH || long.length - short.length > 1) return false;

@@ -28,16 +28,16 @@ export type TurnRecords = { phaseCount: number; settledAt: string; callCount: nu
 export const isSettled = ({ settledAt }: TurnRecords) => settledAt !== "";
 export const isSettledAndLogged = (records: TurnRecords) => isSettled(records) && records.callCount > 0;
 
-export function createExplainer(get: () => { system: System; env: Record<string, string> }) {
+export function createExplainer(shared: () => { system: System; env: Record<string, string> }) {
   const explain = (messageId: unknown, { workspaceId }: Tenant) =>
-    runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], get().env);
+    runCliJson<Explanation>(["explain", String(messageId), "--workspace", workspaceId], shared().env);
 
   async function readRecords({ workspaceId }: Tenant, messageId: unknown): Promise<TurnRecords> {
-    const { turn } = await get().system.admin.turns.getTurn({ workspaceId, messageId: BigInt(Number(messageId)) });
+    const { turn } = await shared().system.admin.turns.getTurn({ workspaceId, messageId: BigInt(Number(messageId)) });
     const turnKey = { workspaceId, turnId: turn?.turnId ?? "" };
     const [{ entry }, { calls }] = await Promise.all([
-      get().system.admin.usageAccounting.getTurnEntry(turnKey),
-      get().system.admin.callLog.listCalls(turnKey),
+      shared().system.admin.usageAccounting.getTurnEntry(turnKey),
+      shared().system.admin.callLog.listCalls(turnKey),
     ]);
     return { phaseCount: turn?.phases.length ?? 0, settledAt: entry?.settledAt ?? "", callCount: calls.length };
   }
@@ -58,7 +58,7 @@ export function createExplainer(get: () => { system: System; env: Record<string,
     { fields = {}, until = isSettled }: { fields?: ChatFields; until?: typeof isSettled } = {},
   ) {
     const startedAt = performance.now();
-    const result = await chat(get().system.url(), tenant, fields);
+    const result = await chat(shared().system.url(), tenant, fields);
     const elapsedMs = performance.now() - startedAt;
     const explanation = await explainTurn(tenant, result.meta?.message_id, until);
     expect(explanation.wall_ms).toBe(result.done?.latency_ms);

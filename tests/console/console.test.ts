@@ -14,7 +14,7 @@ import {
 import { readMetric } from "../system/metrics.ts";
 import type { System } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
-import { call, type Owner, signIn } from "./owner.ts";
+import { call, type SignedInClient, signIn } from "./owner.ts";
 import { forwardingSuite } from "./suites/forwarding.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
@@ -24,7 +24,7 @@ let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
 let consoleProcess: ConsoleProcess;
-let owner: Owner;
+let owner: SignedInClient;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();

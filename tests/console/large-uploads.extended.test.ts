@@ -5,7 +5,7 @@ import { CONSOLE_WORKSPACE, type ConsoleProcess, type DevelopmentSso, requestOwn
 import { readMetric } from "../system/metrics.ts";
 import type { System } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
-import { type Owner, signIn } from "./owner.ts";
+import { type SignedInClient, signIn } from "./owner.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
 
@@ -13,7 +13,7 @@ let installation: ConsoleSystem;
 let sso: DevelopmentSso;
 let system: System;
 let consoleProcess: ConsoleProcess;
-let owner: Owner;
+let owner: SignedInClient;
 
 beforeAll(async () => {
   installation = await startConsoleSystem();

@@ -1,17 +1,17 @@
 import { createCookieClient } from "./cookie-jar.ts";
 
-/** An HTTP client with the cookies of a signed-in owner. */
-export type Owner = {
+/** An HTTP client with the cookies of a signed-in member. */
+export type SignedInClient = {
   send: (path: string, init?: RequestInit) => Promise<Response>;
   /** Posts JSON. The default `headers` are those that the console's page sends. */
   post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
   receivedSetCookieHeaders: () => readonly string[];
   /** Returns a client with a copy of the cookies. */
-  copy: () => Owner;
+  copy: () => SignedInClient;
 };
 
-/** Signs in through the redirects of the development sign-in. The default account is the workspace's owner. */
-export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<Owner> {
+/** Signs in through the redirects of the development sign-in. Without `account`, signs in the demo workspace's owner. */
+export async function signIn(consoleUrl: string, returnTo = "/", account?: string): Promise<SignedInClient> {
   const client = createCookieClient();
   const { send } = client;
   const target = consoleUrl + returnTo;
@@ -25,18 +25,18 @@ export async function signIn(consoleUrl: string, returnTo = "/", account?: strin
     url = next.href;
   }
   if (url !== target) throw new Error(`the sign-in ended at ${url}`);
-  return createOwner(consoleUrl, client);
+  return createSignedInClient(consoleUrl, client);
 }
 
-function createOwner(consoleUrl: string, client: ReturnType<typeof createCookieClient>): Owner {
+function createSignedInClient(consoleUrl: string, client: ReturnType<typeof createCookieClient>): SignedInClient {
   const pageHeaders = { origin: consoleUrl, "x-parley-console": "1", "content-type": "application/json" };
-  const send: Owner["send"] = (path, init = {}) => client.send(consoleUrl + path, init);
+  const send: SignedInClient["send"] = (path, init = {}) => client.send(consoleUrl + path, init);
   return {
     send,
     post: (path, body = {}, headers = pageHeaders) =>
       send(path, { method: "POST", headers, body: JSON.stringify(body) }),
     receivedSetCookieHeaders: client.receivedSetCookieHeaders,
-    copy: () => createOwner(consoleUrl, createCookieClient(client.jars)),
+    copy: () => createSignedInClient(consoleUrl, createCookieClient(client.jars)),
   };
 }
 

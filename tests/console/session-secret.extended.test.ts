@@ -5,7 +5,7 @@ import { replaceFile } from "@parley/test-support";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ConsoleProcess, type DevelopmentSso, startConsole, startDevelopmentSso } from "../system/console.ts";
 import { readMetric } from "../system/metrics.ts";
-import { type Owner, signIn } from "./owner.ts";
+import { type SignedInClient, signIn } from "./owner.ts";
 
 const [OLD, NEW] = ["old-session-secret-of-the-tests-32", "new-session-secret-of-the-tests-32"];
 const TIMEOUT = { timeout: 30_000 };
@@ -42,7 +42,7 @@ async function changeSecrets(...secrets: string[]): Promise<void> {
   await expect.poll(countReloads, TIMEOUT).toBe(before + 1);
 }
 
-const statusOf = async (owner: Owner) => (await owner.send("/auth/session")).status;
+const statusOf = async (owner: SignedInClient) => (await owner.send("/auth/session")).status;
 
 it("the session secret rotates without signing an owner out, and the console keeps its secrets when the file is unusable", async () => {
   const early = await signIn(consoleProcess.url);

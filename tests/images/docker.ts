@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from "../system/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FILES = ["--file", "docker-compose.yml", "--file", "tests/images/compose.yml"];
-/** A little less than the tests' `hookTimeout`, so that the error names the command. */
+/** A little less than the tests' `hookTimeout`, because the error of a hook timeout does not name the command. */
 const COMPOSE_TIMEOUT_MS = 850_000;
 /** Longer than the `stop_grace_period` of docker-compose.yml, after which `docker stop` kills a container. */
 const DOCKER_TIMEOUT_MS = 90_000;
@@ -59,7 +59,7 @@ export async function defineComposition(): Promise<Composition> {
     PORT: String(edge),
     SSO_PORT: String(sso),
     CONSOLE_PORT: String(edge + 8),
-    // Two ports, because each service has two replicas.
+    // Two ports, because each of these services has two replicas.
     CONVERSATION_OPS_PORT: `${conversation}-${conversation + 1}`,
     QUOTA_OPS_PORT: `${quota}-${quota + 1}`,
     LLM_OPS_PORT: `${llm}-${llm + 1}`,

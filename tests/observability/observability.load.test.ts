@@ -6,10 +6,10 @@ import { faultsSuite } from "./suites/faults.ts";
 import { labelsSuite } from "./suites/labels.ts";
 import { rulesSuite, runAlertCases } from "./suites/rules.ts";
 
-// The suites `expressions`, `labels` and `faults` share one system and one Prometheus. `faults` runs after the other two. `alerts` needs only
-// promtool.
+// The suites `expressions`, `labels` and `faults` share one system and one Prometheus. `faults` runs after `expressions` and
+// `labels`. `alerts` needs only promtool.
 describeWith("prometheus", "Prometheus with a running system", () => {
-  // Starts promtool first, so that it runs the cases while the system starts.
+  // Starts promtool first, so that it runs the alerts' test cases while the system starts.
   let caseResult: ReturnType<typeof runAlertCases>;
   beforeAll(() => {
     caseResult = runAlertCases();

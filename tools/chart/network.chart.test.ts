@@ -13,7 +13,7 @@ import { listValuesNames, renderChart } from "./render.ts";
 
 const names = await listValuesNames();
 
-/** Returns the variables of a component's containers. */
+/** Returns the environment variables of a component's containers. */
 function environmentOf(manifests: readonly Manifest[], component: string): Record<string, string | undefined> {
   const pods = workloads(manifests).filter(({ labels }) => componentOf(labels) === component);
   const entries = pods.flatMap(({ pod }) => pod.containers.flatMap(({ env = [] }) => env));
@@ -31,7 +31,7 @@ it.each(names.filter((name) => name !== "everything-off"))(
   },
 );
 
-it("allows each component egress only to the external ports that it needs", async () => {
+it("allows egress from each component only to the external ports that it needs", async () => {
   const { manifests } = await renderChart("gateway-api");
   expect(externalEgressPorts(manifests, "edge")).toEqual(new Set([6379, 8443]));
   expect(externalEgressPorts(manifests, "conversation")).toEqual(new Set([443, 5432]));

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { CHART, renderChart, valuesFile } from "./render.ts";
 
-it("does not cache a failure of helm", async () => {
+it("renderChart does not cache a failure of helm", async () => {
   const folder = await mkdtemp(join(tmpdir(), "parley-values-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const name = join(relative(join(CHART, "ci"), folder), "late");

@@ -9,7 +9,7 @@ import { median } from "../support/statistics.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
 
-/** Each turn has two messages, so the tables of turns, reservations, ledger entries and logged calls have 5 million rows each. */
+/** Two messages per turn. The tables of turns, reservations, ledger entries and logged calls have one row per turn: 5 million each. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
 /** Goal for a turn's CPU time with the large database ÷ with the small one. */
@@ -17,7 +17,7 @@ const CPU_GOAL = 1.1;
 /** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
 const DURATION_GOAL = 1.5;
 const WARM_UP_TURNS = 2_000;
-/** Per round. */
+/** How often each round measures the CPU time per turn of each testbed. */
 const ALTERNATIONS = 4;
 const AUDITED_TURNS = 5_000;
 /** Per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
@@ -28,7 +28,7 @@ type Side = { testbed: Testbed; auditedWorkspaceId: string; database: Database }
 
 export const growth: Benchmark = {
   name: "growth",
-  description: `a turn, an audit and a sweep with ${MESSAGES.toLocaleString("en")} stored messages ÷ the same with 10,000`,
+  description: `CPU time of a turn, durations of an audit and a sweep: with ${MESSAGES.toLocaleString("en")} stored messages ÷ with 10,000`,
   hintIfMissed: "probably a statement that reads more rows when more are stored; check the query plans",
   async run({ rounds, scale }, progress) {
     const sides: Side[] = [];
@@ -39,7 +39,7 @@ export const growth: Benchmark = {
       sides.push(large);
       const seconds = await fill(large.testbed, scale, progress);
       const turnCost = await compareTurns(small.testbed, large.testbed, { rounds, scale }, progress);
-      turnCost.detail += `; stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
+      turnCost.detail += `; messages stored in ${seconds.toFixed(0)} s over ${WORKSPACES} workspaces`;
       return [
         turnCost,
         await compareDurations("audit of a workspace's month", { small, large }, rounds, measureAudit, progress),
@@ -132,7 +132,7 @@ async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<numb
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds per sweep, with the query that the sweeper runs before it. Passes no `openedSince`, so old turns are not skipped. */
+/** Returns the mean milliseconds of readSweepMark plus sweep. Passes no `openedSince`, so these queries skip no old turns. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {

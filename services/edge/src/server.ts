@@ -44,17 +44,16 @@ import { createTurnCloser } from "./turns/turn-closer.ts";
 import { TurnStartLimiter } from "./turns/turn-start-limiter.ts";
 
 /**
- * During shutdown: how long the edge waits until the streams that it ends have stored their outcomes and sent their last events. In one case,
- * that takes longer: if a complete reply cannot be stored, its stream gets `error` and `done` only after 14 s (see TurnCloser.close). The wait of
- * CLOSE_DRAIN_MS is long enough for this case.
+ * During shutdown: how long the edge waits for the streams that it ends. Each stores its turn's outcome and sends its last events. If a complete
+ * reply cannot be stored, its stream sends `error` and `done` only after 14 s (see TurnCloser.close), that is, during the wait of CLOSE_DRAIN_MS.
  */
 const STREAM_END_MS = 12_000;
-/** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurns. */
+/** During shutdown, after STREAM_END_MS: how long the edge waits for the last CloseTurn calls. */
 const CLOSE_DRAIN_MS = 10_000;
-/** During shutdown: how long calls of other edges may take after the last turn has ended. */
+/** During shutdown: how long calls from other edges may take after the HTTP server has closed. */
 const EDGE_CALLS_DRAIN_MS = 1_000;
 
-/** Starts the edge. Shutdown runs in the reverse order: it closes the connections with their streams first, then their dependencies. */
+/** Starts the edge. Shutdown runs in the reverse order: it ends the streams first, then closes the components that they use. */
 export async function start(
   config: Config,
   log: Logger,
@@ -169,7 +168,7 @@ export async function start(
       streams.resetStreamsFromOtherEdges();
       listener.stop();
       await connections.drain(config.drainMs);
-      // Replies without a reader may still be running.
+      // A reply with an idempotency key may still be running without a reader.
       await streams.drain(graceEndsAtMs - monotonicMs(), STREAM_END_MS, () => runningTurns.endKeyedTurns());
     },
     config.drainMs + STREAM_END_MS + 1_000,

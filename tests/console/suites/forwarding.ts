@@ -18,16 +18,16 @@ import { queryFirstRow } from "../../system/database.ts";
 import { startDeviceSso } from "../../system/servers/device-sso.ts";
 import type { System, Tenant } from "../../system/system.ts";
 import type { ConsoleSystem } from "../console-system.ts";
-import { call, type Owner } from "../owner.ts";
+import { call, type SignedInClient } from "../owner.ts";
 
 const CONVERSATIONS = "/api/conversations/";
 
 /** Tests the calls and downloads that the console forwards to the services. These tests run first, because later tests stop the console. */
-export function forwardingSuite(shared: () => ConsoleSystem & { owner: Owner }): void {
+export function forwardingSuite(shared: () => ConsoleSystem & { owner: SignedInClient }): void {
   let sso: DevelopmentSso;
   let system: System;
   let consoleProcess: ConsoleProcess;
-  let owner: Owner;
+  let owner: SignedInClient;
   let bot: Pick<Tenant, "publicKey" | "origin">;
 
   beforeAll(async () => {

@@ -17,7 +17,7 @@ test.each([
   await expect(readInputFile(path)).rejects.toThrow(`${path} ${problem}`);
 });
 
-test("readInputFile reports only the error's code if it knows no fix", async () => {
+test("readInputFile reports the path and the code of an error for which it has no advice", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-read-input-file-"));
   onTestFinished(() => rm(dir, { recursive: true }));
   const path = join(dir, "loop");

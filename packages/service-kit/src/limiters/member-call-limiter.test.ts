@@ -63,7 +63,7 @@ test("a call that is cancelled while it waits does not run", async () => {
   next.end();
 });
 
-test("a call that ends while it waits is rejected at once", async () => {
+test("a call with a small body that is cancelled while it waits is rejected at once", async () => {
   const { enter } = createLimiter();
   for (let count = 0; count < 4; count++) enter("a");
   const waiting = enter("a");
@@ -72,7 +72,7 @@ test("a call that ends while it waits is rejected at once", async () => {
 });
 
 test.each([
-  ["ends", (waiting: { end: () => void }) => waiting.end()],
+  ["is cancelled", (waiting: { end: () => void }) => waiting.end()],
   ["is refused", () => undefined],
 ])("an upload that %s while it waits no longer delays its workspace's next upload", async (_, leave) => {
   const { entered, enter } = createLimiter(50);

@@ -12,7 +12,7 @@ export const UPLOAD_OPTIONS = { ...PROTOCOLS, readMaxBytes: 24 * 1024 * 1024 };
 const MAX_JSON_VALUES = 100_000;
 const [BRACKET, BRACE, COMMA] = Buffer.from("[{,");
 
-/** Options of all admin services. They bound the memory and time of parsing a body. UPLOAD_OPTIONS overrides only the size limit. */
+/** Options of all admin services. They bound the memory and time of parsing a body. For a service with UPLOAD_OPTIONS, only the size limit differs. */
 export const BODY_OPTIONS = {
   ...PROTOCOLS,
   readMaxBytes: MAX_BODY_BYTES,

@@ -29,7 +29,7 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
     expect(() => read(invalid)).toThrow(problem);
 });
 
-test("an integer above 1,000,000,000 is refused, because the delay of a timer is limited", () => {
+test("an integer above 1,000,000,000 is refused", () => {
   const read = (value: string) => {
     const environment = new Environment({ DRAIN_MS: value });
     return environment.finish({ drainMs: environment.integer("DRAIN_MS", 25_000) }).drainMs;

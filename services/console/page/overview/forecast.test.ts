@@ -6,7 +6,7 @@ const quota = (used: number, cap: number) => ({ used, held: 0, cap, resetsAt: "2
 /** 10 replies on each of the seven days before today, and 500 today. */
 const week = new Map(lastDays(8, NOON).map((day, index) => [day, index === 7 ? 500 : 10]));
 
-test("extends the average of the seven days before today", () => {
+test("the total is the usage plus the average of the seven days before today for each remaining day", () => {
   expect(forecast(quota(100, 1_000), week, NOON)).toEqual({ total: 195, exhaustedAt: undefined });
 });
 

@@ -2,7 +2,7 @@ export const NONCE_PLACEHOLDER = "{{nonce}}";
 const EDGE_URL_PLACEHOLDER = "{{edge url}}";
 const SESSION_PLACEHOLDER = "{{session}}";
 
-/** `session` is the body of GET /auth/session, which the page then need not request. */
+/** `session` is the body of GET /auth/session. If the page contains it, the browser need not send that request. */
 export type PageValues = { nonce: string; edgeUrl: string; session: object | undefined };
 
 export function fillPage(html: string, { nonce, edgeUrl, session }: PageValues): string {

@@ -6,8 +6,8 @@ import { decodeJwt } from "jose";
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
 
 /**
- * The part of a session that the page may read. `role` is absent if the access token gives none. The console does not verify a session's
- * access token: the services do.
+ * The part of a session that the page may read. `role` is absent if the access token gives no role, or if no roles are configured. The console
+ * does not verify a session's access token: the services do.
  */
 export type SessionInfo = { user: string; workspace_id: string; role?: Role; expires_at: string };
 
@@ -59,7 +59,7 @@ const BASE = "http://console.invalid";
 /** A sign-in stores the path in an encrypted cookie. With a longer path, the cookie would exceed the 4,096 bytes that browsers accept. */
 const MAX_RETURN_PATH_LENGTH = 2_000;
 
-/** Returns the path if it is a path of this console and not too long to store. Otherwise returns "/". */
+/** Returns the path without its fragment if it is a path of this console and not too long to store. Otherwise returns "/". */
 export function safeReturnPath(path: unknown): string {
   if (typeof path !== "string" || !URL.canParse(path, BASE)) return "/";
   const { origin, pathname, search } = new URL(path, BASE);

@@ -30,7 +30,7 @@ test("an export continues after PostgreSQL has closed the export's idle connecti
   expect(JSON.parse(Buffer.from(first.value.json) + rest.text).messages).toHaveLength(20_000);
 });
 
-test("ExportSession exports a session with small and very large replies", async () => {
+test("ExportSession sends small and very large replies completely, in pieces of at most 256 KiB", async () => {
   const sessionId = await createSession(200, "x");
   const { rowCount: largeReplies } = await system.admin.query(
     `UPDATE conversation.messages SET content = repeat('ü', 1000000)

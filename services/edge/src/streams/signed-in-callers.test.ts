@@ -41,7 +41,7 @@ test.each([
   ["an export of one session", { method: "GET", url: `/api/conversations/${ID}/export.json` } as const, {}],
   ["an export of many sessions", { method: "GET", url: "/api/conversations/export.ndjson" } as const, {}],
 ])(
-  "counts the stream of %s for its user, because all users of the console share one address",
+  "counts the stream of %s for the signed-in user, because all users of the console share one address",
   async (_, target, headers) => {
     buckets.length = 0;
     for (const user of ["a", "b"]) {

@@ -1,6 +1,6 @@
 import { replaceUnstorable } from "../text.ts";
 
-/** Makes a text that arrives in pieces well-formed. Replaces lone surrogates and NUL with U+FFFD, because PostgreSQL refuses them. */
+/** Makes streamed text well-formed: replaces lone surrogates and NUL with U+FFFD, because PostgreSQL refuses them. */
 export class WellFormedTextBuffer {
   #pendingSurrogate = "";
 

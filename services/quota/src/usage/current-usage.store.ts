@@ -16,7 +16,6 @@ export type PlanUsage = {
 /** A workspace near its cap. `ratio` is its usage divided by its cap. */
 export type NearWorkspace = { workspaceId: string; plan: string; ratio: number };
 
-// A plan with a cap of 0 disables a workspace, so `near` and `full` leave it out.
 const CURRENT_USAGE = `
   WITH current_usage AS (
     SELECT w.workspace_id, p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held
@@ -25,6 +24,7 @@ const CURRENT_USAGE = `
     LEFT JOIN quota.usage u ON u.workspace_id = w.workspace_id AND u.month = date_trunc('month', now() AT TIME ZONE 'UTC')::date
   )`;
 
+// `near`, `full` and NEAR leave out the workspaces of a plan with a cap of 0, because this cap disables a workspace.
 const BY_PLAN = `${CURRENT_USAGE}
   SELECT plan, count(workspace_id)::integer AS workspaces,
          coalesce(sum(cap) FILTER (WHERE workspace_id IS NOT NULL), 0)::bigint AS cap,
@@ -38,7 +38,7 @@ const NEAR = `${CURRENT_USAGE}
   FROM current_usage WHERE cap > 0 AND used >= cap * $1::float8 AND workspace_id IS NOT NULL
   ORDER BY ratio DESC, workspace_id LIMIT $2`;
 
-/** Returns the usage of every plan, and up to `limit` workspaces that have used at least `share` of their cap, highest first. */
+/** Returns the usage of every plan, and up to `limit` workspaces that have used at least `share` of their cap, highest ratio first. */
 export async function readCurrentUsage(
   database: Database,
   { share, limit }: { share: number; limit: number },

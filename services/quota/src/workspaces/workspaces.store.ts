@@ -46,7 +46,7 @@ export async function isDeleted(database: Database, id: string): Promise<boolean
   return rowCount === 1;
 }
 
-/** Marks a workspace as deleted or not deleted. An already deleted workspace keeps its time of deletion. Returns false if it is unknown. */
+/** Marks a workspace as deleted or not deleted. Deleting it again does not change `deleted_at`. Returns false if the workspace is unknown. */
 export async function updateDeleted(database: Database, id: string, deleted: boolean): Promise<boolean> {
   const { rowCount } = await database.query(
     "UPDATE quota.workspaces SET deleted_at = CASE WHEN $2 THEN coalesce(deleted_at, now()) END WHERE workspace_id = $1",

@@ -40,7 +40,7 @@ export async function copyTranscript(
   output.write("\n");
 }
 
-/** Returns the export document, including reviews, in two forms: as JSON, and as text for a terminal with this number of columns. */
+/** Returns the export document with reviews, as JSON and as text for a terminal that is `columns` wide. */
 export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
   const document = await callAdmin(SessionAdminService, async (service) => {
     const parts: Uint8Array[] = [];

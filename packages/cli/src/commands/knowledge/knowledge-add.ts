@@ -27,11 +27,11 @@ type Item = { name: string; read: () => Promise<Document | { url: string }> };
  * Adds documents one after the other. Prints the error of a document that fails, and stops if the next documents would fail too. Returns the
  * results of the documents tried.
  */
-export async function addDocuments(context: Context, documents: AddDocumentsOptions): Promise<Result> {
+export async function addDocuments(context: Context, options: AddDocumentsOptions): Promise<Result> {
   const { progress, printError } = context;
-  const items = listItems(context, documents);
+  const items = listItems(context, options);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
-  refuseEqualNames(context, documents.files);
+  refuseEqualNames(context, options.files);
   const sources: Source[] = [];
   const outcomes: JsonValue[] = [];
   for (const [index, { name, read }] of items.entries()) {
@@ -43,7 +43,7 @@ export async function addDocuments(context: Context, documents: AddDocumentsOpti
       outcomes.push({ name, error: content.message });
       continue;
     }
-    const source = await addDocument(context, documents, content).catch(returnCliError);
+    const source = await addDocument(context, options, content).catch(returnCliError);
     if (source instanceof CliError) {
       printError(`${name}: ${source.message}`);
       outcomes.push({ name, error: source.message });
@@ -95,7 +95,7 @@ function returnCliError(error: unknown): CliError {
   throw error;
 }
 
-/** Returns whether the next documents may succeed although this one failed: it was invalid, or the service's document queue was full. */
+/** Returns true if the failed document was invalid or the service's document queue was full: the next documents may then succeed. */
 function mayNextSucceed(error: CliError): boolean {
   return error instanceof AdminError && (error.isInvalid || error.code === "too_many_documents");
 }

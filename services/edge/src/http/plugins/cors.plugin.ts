@@ -4,7 +4,7 @@ import { HttpError } from "../http-error.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Allows every origin, so that the widget can read refusals too. The key's allowed domains control access. */
+    /** Allows every origin except `null`, so that the widget can read refusals too. The public key's allowed domains control access. */
     cors?: boolean;
   }
 }

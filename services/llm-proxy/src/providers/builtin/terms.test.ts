@@ -16,11 +16,11 @@ test("the language is detected by its stop words", () => {
   expect(terms("¿Cómo puedo cancelar los pedidos?")).toContain("ped");
 });
 
-test("case, width and accents do not matter", () => {
+test("words that differ only in case, width or accents are the same term", () => {
   expect(terms("ＣＡＦÉ Crème")).toEqual(terms("café creme"));
 });
 
-test("two words that differ by one added, missing, wrong or swapped letter are a misspelling if the longer one has five letters or more", () => {
+test("a word is a misspelling of another if one letter is added, missing, wrong or swapped with the next, and the longer word has five letters or more", () => {
   for (const [one, other] of [
     ["refund", "refnud"],
     ["refund", "refun"],

@@ -6,7 +6,7 @@ const manifest = (path: string, content: object) => ({ path, text: JSON.stringif
 describe("dependencyProblems", () => {
   const document = "# Dependencies\n\n- `pg`: the database's driver.\n- `linux`, `mac`: its binaries.\n";
 
-  it("accepts a reason for every production dependency", () => {
+  it("reports nothing if every production dependency has a reason", () => {
     const manifests = [
       manifest("a/package.json", {
         dependencies: { pg: "1", "@parley/rpc": "workspace:*" },

@@ -19,7 +19,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("wraps long lines of HTML in the dialog, so that it needs no scrolling, and shows that the HTML was copied", async () => {
+  it("wraps long lines of the HTML to embed, so that the HTML needs no scrolling, and shows that the HTML was copied", async () => {
     await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -15,7 +15,7 @@ const repeat = (text: string, bytes: number) => text.repeat(bytes / Buffer.byteL
 
 const longKey = (key: number, bytes: number) => `"${String(key).padStart(bytes - 5, "x")}":0`;
 
-const COSTLY = [
+const BODY_BUILDERS = [
   (bytes: number) => requestWithList(`${repeat("[", bytes / 2)}${repeat("]", bytes / 2)}`),
   (bytes: number) => requestWithList(`${repeat("[],", bytes)}0`),
   (bytes: number) => requestWithList(`${repeat('{"a":0},', bytes)}0`),
@@ -30,7 +30,7 @@ const COSTLY = [
   (bytes: number) => `${FIELDS}"${repeat("\\ud83d\\ude00", bytes)}"}`,
   (bytes: number) => repeat("[", bytes),
 ];
-const BODIES = COSTLY.flatMap((body) => SIZES.map((bytes) => Buffer.from(body(bytes))));
+const BODIES = BODY_BUILDERS.flatMap((buildBody) => SIZES.map((bytes) => Buffer.from(buildBody(bytes))));
 
 const [port, addresses] = process.argv.slice(2);
 let sent = 0;

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { type Manifest, workloads } from "./manifest.ts";
 import { renderChart, runHelmTemplate, valuesFile } from "./render.ts";
 
-/** Returns a variable's value in each container that has it, for example "Deployment quota off". */
+/** Lists the containers that have a variable, each with its workload's kind and the variable's value, for example "Deployment quota off". */
 function variableByContainer(manifests: readonly Manifest[], variable: string): string[] {
   return workloads(manifests).flatMap(({ manifest, pod }) =>
     pod.containers.flatMap(({ name: container, env = [] }) =>

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { storeTurns } from "./messages.ts";
 import { createWorkspaceDatabase } from "./testing/workspace-database.ts";
 
-it("gives each workspace the same numbers of ratings, reviews and ungrounded replies", async () => {
+it("storeTurns gives each workspace the same numbers of ratings, reviews and ungrounded replies", async () => {
   const workspaceId = "first";
   const url = await createWorkspaceDatabase(workspaceId);
-  // A multiple of 20, 40 and 3, the periods of the ratings, the reviews and the ungrounded replies.
+  // Ratings repeat every 20 turns, reviews every 40, and ungrounded replies every 3. 120 is a multiple of all three numbers.
   const workspaces = 120;
   await storeTurns(url, { workspaceId, turns: workspaces * 40, workspaces });
   const rows = await queryRows(

@@ -56,7 +56,7 @@ export function createProvider(config: Config, key: JWK): Provider {
     issueRefreshToken: async () => true,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
-    // Shows no consent page: the owner has already clicked "Sign in" in the console.
+    // Shows no consent page: the user has already clicked "Sign in" in the console.
     async loadExistingGrant(ctx) {
       const { session, client } = ctx.oidc;
       if (session?.accountId === undefined || client === undefined) return undefined;

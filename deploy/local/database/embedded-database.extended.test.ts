@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { StartError } from "../errors.ts";
 import { type EmbeddedDatabaseOptions, startEmbeddedDatabase } from "./embedded-database.ts";
 
-/** Returns the options of a new database and the list to which its notices are added. The end of the test removes the data. */
+/** Returns the options of a new database and the list to which its notices are added. Removes the data when the test ends. */
 async function createOptions(): Promise<{ options: EmbeddedDatabaseOptions; notices: string[] }> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
   onTestFinished(async () => {

@@ -67,7 +67,7 @@ class MultiplexedStreamHandler {
     stream.on("cancelled", () => {
       for (const callId of this.#pendingCalls.keys()) this.#abort(callId);
     });
-    // Handled by "cancelled", which follows every error.
+    // Ignored, because "cancelled" follows every error and aborts the calls.
     stream.on("error", () => undefined);
   }
 

@@ -3,7 +3,7 @@ import { isUuid, isWorkspaceId } from "./ids.ts";
 
 const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$/;
 
-/** A position in a list of turns by time. `at` is RFC 3339 in UTC. */
+/** A position in a list of turns that is ordered by time. `at` is RFC 3339 in UTC. */
 export type PagePosition = { at: string; workspaceId: string; turnId: string };
 
 /** Returns the position as a page token. */

@@ -50,7 +50,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
   type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
 
-  /** Returns how many streams the edge has refused because a session, a reply, an address or a user had too many. */
+  /** Returns how many streams the edge has refused because a session, an address or a user had too many streams, or a reply too many readers. */
   function countClientRefusals(): Promise<number> {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("the system has no edge");
@@ -154,7 +154,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(system.provider.requests).toHaveLength(1);
     });
 
-    test("thirty concurrent requests open one turn, and at most eight read it [D33/3] [D36/2]", async () => {
+    test("thirty concurrent requests open one turn, and at most eight of them read its reply [D33/3] [D36/2]", async () => {
       const message = newMessage();
       const before = await countClientRefusals();
       const responses = await Promise.all(
@@ -387,7 +387,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(answers.map(formatRefusal)).toEqual(answers.map(() => formatError(404, "message_not_found")));
     });
 
-    test("refuses a malformed or too large request [D35/4] [D5/1]", async () => {
+    test("refuses a malformed or too large request, a GET, an invalid public key, and an origin that is not allowed [D35/4] [D5/1]", async () => {
       const session_id = randomUUID();
       const bad: [Record<string, unknown>, string][] = [
         [{ session_id }, "invalid_message"],
@@ -413,7 +413,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
     });
   });
 
-  test("the playground replays and stops replies of the caller's own sessions by key, and its errors are {detail} [D37/1]", async () => {
+  test("the playground replays and stops replies of the caller's own sessions by key, and sends errors as {detail} [D37/1]", async () => {
     const token = await createMemberToken(system, tenant);
     const session_id = randomUUID();
     const headers = { ...bearer(token), "idempotency-key": randomUUID() };

@@ -64,7 +64,7 @@ function withoutQuery(url: string): string {
   return url.slice(0, url.search(/\?|$/));
 }
 
-/** Decoding passes: one for our own encoding, two for encodings that proxies and a server may decode, one that finds nothing to decode. */
+/** Decoding passes: one for our own encoding, two for encodings within an argument, and one that finds nothing to decode. */
 const MAX_DECODINGS = 4;
 const UNSAFE_CHARACTERS = /[\p{Cc}\uFFFD]/u;
 /** Segments that some servers treat as empty, "." or "..": Java servers cut a segment at its semicolon, Windows trims dots and spaces. */
@@ -73,7 +73,7 @@ const DOT_SEGMENT = /^[.\s]*(;|$)/;
 /**
  * Returns whether the arguments leave the path's structure unchanged, even if a server decodes the path more than once. For example, nginx
  * decodes a path before routing: it routes /orders/..%2Fadmin like /admin. Also returns false for control characters and invalid UTF-8.
- * `reference` is the template's path with "x" for each argument.
+ * Both URLs come without their query. `reference` has "x" in place of each argument.
  */
 function keepsPathStructure(reference: string, expanded: string): boolean {
   const [expected, segments] = [decodeSegments(reference), decodeSegments(expanded)];

@@ -19,7 +19,7 @@ describe("refuses by default", () => {
       "non-public IPv4 addresses written as IPv6",
       ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1"],
     ],
-    ["addresses of translators and tunnels", ["64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1"]],
+    ["NAT64, 6to4 and Teredo addresses", ["64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1"]],
     ["ISATAP addresses", ["2001:470::5efe:a9fe:a9fe", "2600::200:5efe:10.0.0.1", "fe80::5efe:10.0.0.1"]],
     [
       "IPv6 addresses outside 2000::/3",

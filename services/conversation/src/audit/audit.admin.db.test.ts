@@ -16,27 +16,29 @@ describe("audit", () => {
     for (const turn of turns) await runTurn(system.database, turn);
     await runTurn(system.database, newTurn(bot), { outcome: "error" });
     await runTurn(system.database, newTurn(bot), { month: "2026-10" });
-    const month = { workspaceId, month: "2026-11" };
-    expect(await audit.audit(month)).toMatchObject({
+    const november = { workspaceId, month: "2026-11" };
+    expect(await audit.audit(november)).toMatchObject({
       balanced: true,
       workspaces: [{ id: workspaceId, doneMessages: 3, used: 0, ledger: 0, waiting: 3, differences: [] }],
     });
     system.quota.isSettleUnavailable = false;
     const settled = { id: workspaceId, doneMessages: 3, used: 3, ledger: 3, waiting: 0, differences: [] };
-    await expect.poll(async () => (await audit.audit(month)).workspaces, { timeout: 20_000 }).toMatchObject([settled]);
-    // The settlement of the other month's turn may come later.
-    const october = async () => {
+    await expect
+      .poll(async () => (await audit.audit(november)).workspaces, { timeout: 20_000 })
+      .toMatchObject([settled]);
+    // The turn of October may be settled later.
+    const readOctober = async () => {
       const { workspaces } = await audit.audit({ workspaceId: "", month: "2026-10" });
       return workspaces.find((each) => each.id === workspaceId);
     };
-    await expect.poll(october, { timeout: 20_000 }).toMatchObject({ doneMessages: 1, used: 1, ledger: 1 });
-    // The audit reports a turn that is in the outbox as waiting, not as lost. The settler deletes its row only after quota has counted the turn.
-    const inOutbox = async () =>
+    await expect.poll(readOctober, { timeout: 20_000 }).toMatchObject({ doneMessages: 1, used: 1, ledger: 1 });
+    // The audit reports a turn that is in the outbox as waiting, not as lost. The settler deletes an outbox row only after quota settled its turn.
+    const countOutboxRows = async () =>
       (await system.admin.query("SELECT FROM conversation.outbox WHERE workspace_id = $1", [workspaceId])).rowCount;
-    await expect.poll(inOutbox, { timeout: 20_000 }).toBe(0);
+    await expect.poll(countOutboxRows, { timeout: 20_000 }).toBe(0);
     const [lost] = turns;
     system.quota.forget(lost?.turnId ?? "");
-    expect(await audit.audit(month)).toMatchObject({
+    expect(await audit.audit(november)).toMatchObject({
       balanced: false,
       workspaces: [{ id: workspaceId, differences: [{ kind: "reply_not_counted", turnId: lost?.turnId }] }],
     });

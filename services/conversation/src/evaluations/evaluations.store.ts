@@ -55,7 +55,7 @@ export async function insertCase(
   });
 }
 
-/** Oldest first. */
+/** Lists a bot's cases, oldest first. */
 export async function listCases(database: Database, { workspaceId, botId }: BotRef): Promise<EvaluationCase[]> {
   const { rows } = await database.query<EvaluationCase>(
     `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
@@ -97,7 +97,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotR
   return stored;
 }
 
-/** Latest first. Only the first two have results. */
+/** Lists a bot's runs, latest first. Only the latest two runs have results. */
 export async function listRuns(database: Database, { workspaceId, botId }: BotRef): Promise<StoredRun[]> {
   const { rows } = await database.query<StoredRun>(
     `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results

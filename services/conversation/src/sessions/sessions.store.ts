@@ -15,7 +15,7 @@ export type SessionSummary = {
   review: string;
 };
 
-/** The most recently active first, without deleted and erased sessions. */
+/** Lists a workspace's sessions, most recently active first. Leaves out deleted and erased sessions. */
 export async function listSessions(database: Database, workspaceId: string, limit: number): Promise<SessionSummary[]> {
   const { rows } = await database.query<SessionSummary>(
     `SELECT s.session_id AS id, b.slug AS "botSlug", s.source, s.started_at AS "startedAt", s.last_activity_at AS "lastActivityAt",

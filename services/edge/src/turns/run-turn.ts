@@ -99,7 +99,7 @@ export async function runTurn(
       throw error;
     });
     const completed = await completeTurn(deps, turn, opened, { ...context, releaseStart });
-    // For RunningTurns.cancel(), which reads the stored outcome when the turn is removed.
+    // RunningTurns.cancel() returns this ending after the turn is removed.
     running.ending = completed.ending;
     return completed.report;
   } finally {

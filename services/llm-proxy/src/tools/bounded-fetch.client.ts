@@ -3,7 +3,7 @@ import { type Dispatcher, fetch } from "undici";
 import { createToolFailure } from "./failures.ts";
 
 /**
- * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request would send the tool's secret to
+ * Returns a fetch that connects through `dispatcher`. It follows no redirect, because the redirected request could send the tool's secret to
  * another server. Reading a response's body fails with ToolFailure `too_large` after `maxBytes`.
  */
 export function createBoundedFetch(dispatcher: Dispatcher, maxBytes: number): FetchLike {

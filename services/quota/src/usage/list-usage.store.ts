@@ -12,8 +12,8 @@ export type WorkspaceUsage = {
   adjusted: number;
 };
 
-const columns = (month: string) => `w.workspace_id AS "workspaceId", w.name, p.plan, p.monthly_cap AS cap,
-         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, ${adjustedInMonth(month)} AS adjusted`;
+const columns = (monthSql: string) => `w.workspace_id AS "workspaceId", w.name, p.plan, p.monthly_cap AS cap,
+         coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held, ${adjustedInMonth(monthSql)} AS adjusted`;
 
 const PAGE = `
   SELECT ${columns("to_date($1, 'YYYY-MM')")}

@@ -65,7 +65,7 @@ function collectVariable(text: string, previous: Record<string, string> | undefi
   return { ...previous, [name]: value };
 }
 
-/** Refuses an empty value, which clears a list, before or after other values. An empty `previous` is the result of an empty value. */
+/** Refuses an empty value, which clears the list or map, before or after other values. An empty `previous` is the result of an empty value. */
 function refuseEmptyBesideOthers(text: string, previous: readonly string[] | undefined): void {
   if (previous !== undefined && (text === "" || previous.length === 0))
     throw new InvalidArgumentError("An empty value must be the only one.");

@@ -84,7 +84,7 @@ export async function expectScreenshot(name: string, actual: Buffer): Promise<vo
     const relativePath = (file: string) => relative(process.cwd(), file);
     throw new Error(
       [
-        `"${name}" differs from its reference: ${problems.join("; ")}.`,
+        `"${name}" does not match its reference: ${problems.join("; ")}.`,
         `  reference   ${relativePath(referencePath)}`,
         `  actual      ${relativePath(actualPath)}`,
         `  difference  ${relativePath(differencePath)}, in red`,

@@ -8,7 +8,7 @@ import { describeWith, freePort, startDebianPostgres } from "@parley/test-suppor
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { migrateAsProcess, root, type ServiceWithDatabase } from "../system/processes.ts";
-import { versionsOf } from "./next-version.ts";
+import { listMigrations } from "./next-version.ts";
 
 // These tests run the SQL of docs/install/database.md. Each suite starts its own server, because roles belong to the whole server.
 
@@ -172,7 +172,7 @@ function defineTests(start: () => Promise<Server>): void {
       expect(`${stdout}${stderr}`).toMatch(/^\w+: up to date\n$/);
     }
     for (const [, schema] of SERVICES) {
-      const { currentMigrations, nextMigrations } = await versionsOf({ url: superuserUrl() }, schema);
+      const { currentMigrations, nextMigrations } = await listMigrations({ url: superuserUrl() }, schema);
       const target = {
         url: urlOf("parley_admin"),
         schema,

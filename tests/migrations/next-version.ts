@@ -11,7 +11,7 @@ export type Versions = {
 };
 
 /** Reads this version's migrations from a migrated database, and generates those of a next version. */
-export async function versionsOf(database: Pick<TestDatabase, "url">, schema: string): Promise<Versions> {
+export async function listMigrations(database: Pick<TestDatabase, "url">, schema: string): Promise<Versions> {
   const { applied, tables } = await queryFirstRow<{ applied: string[]; tables: string[] }>(
     database,
     `SELECT (SELECT array_agg(name ORDER BY id) FROM ${schema}.migrations) AS applied,

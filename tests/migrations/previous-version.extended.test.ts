@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runCliProcess } from "../system/cli.ts";
 import { migrateAsProcess, SERVICE_ROLE_PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
 import { contractionMigration } from "./next-migrations.ts";
-import { versionsOf } from "./next-version.ts";
+import { listMigrations } from "./next-version.ts";
 
 // The current code plays the previous version: the tests apply invented migrations of a next version (next-migrations.ts), then run the
 // current migrate commands on that schema.
@@ -28,20 +28,20 @@ describe.each([
   const runServiceMigrations = () => migrateAsProcess(service, database.url, SERVICE_ROLE_PASSWORD);
 
   test("exits 0 on a newer schema that this version can use", async () => {
-    const { currentMigrations, nextMigrations } = await versionsOf(database, schema);
+    const { currentMigrations, nextMigrations } = await listMigrations(database, schema);
     await migrate(target([...currentMigrations, ...nextMigrations]));
-    const newerSchema = (newest: string) => ({
+    const newerSchemaResult = (newest: string) => ({
       code: 0,
       stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
       stderr: "",
     });
-    expect(await runServiceMigrations()).toEqual(newerSchema("9001_next_things"));
+    expect(await runServiceMigrations()).toEqual(newerSchemaResult("9001_next_things"));
     await migrate(
       target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
     );
-    expect(await runServiceMigrations()).toEqual(newerSchema("9002_contraction"));
+    expect(await runServiceMigrations()).toEqual(newerSchemaResult("9002_contraction"));
     const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
-    expect([cli.code, cli.stdout]).toEqual([0, newerSchema("9002_contraction").stdout.replace(schema, service)]);
+    expect([cli.code, cli.stdout]).toEqual([0, newerSchemaResult("9002_contraction").stdout.replace(schema, service)]);
     await revertMigrations(
       target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
       1 + nextMigrations.length,
@@ -50,7 +50,7 @@ describe.each([
   });
 
   test("exits 1 on a schema that requires a newer version, until the schema is rolled back", async () => {
-    const { currentMigrations, nextMigrations } = await versionsOf(database, schema);
+    const { currentMigrations, nextMigrations } = await listMigrations(database, schema);
     const contracted = target([
       ...currentMigrations,
       ...nextMigrations,

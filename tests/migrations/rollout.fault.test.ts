@@ -8,7 +8,7 @@ import { queryFirstRow, readBalance } from "../system/database.ts";
 import { holdLocks } from "../system/hold-locks.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
-import { type Versions, versionsOf } from "./next-version.ts";
+import { listMigrations, type Versions } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 type Schema = (typeof SCHEMAS)[number];
@@ -30,9 +30,9 @@ beforeAll(async () => {
   await queryFirstRow(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
   versions = {
-    conversation: await versionsOf(system.database, "conversation"),
-    quota: await versionsOf(system.database, "quota"),
-    llm: await versionsOf(system.database, "llm"),
+    conversation: await listMigrations(system.database, "conversation"),
+    quota: await listMigrations(system.database, "quota"),
+    llm: await listMigrations(system.database, "llm"),
   };
 });
 afterAll(() => system?.stop());

@@ -114,7 +114,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: SignedInC
     expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);
   });
 
-  test("the console forwards the edge's owner API unchanged, with the owner's cookies and with an access token", async () => {
+  test("the console forwards requests to the edge's owner API, both with the owner's cookies and with an access token", async () => {
     const authorization = `Bearer ${await requestOwnersToken(sso)}`;
     const visitor_id = `visitor-${randomUUID()}`;
     const [first, second] = [await sendMessage({ visitor_id }), await sendMessage({ visitor_id })];

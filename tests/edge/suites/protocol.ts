@@ -16,7 +16,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
     port = fixture.system.edges[0]?.port ?? 0;
   });
 
-  async function refusalOf(bytes: string): Promise<string> {
+  async function sendRefusedRequest(bytes: string): Promise<string> {
     const client = openConnection(port);
     client.socket.write(bytes);
     const answer = await client.closed;
@@ -79,7 +79,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
       '417 {"error":"expectation_failed"}',
     ],
     ...["gzip", "GZIP", "br", "deflate", "identity, gzip", "x"].map((encoding): [string, string, string] => [
-      `a JSON body that is labelled ${encoding}`,
+      `a JSON body with Content-Encoding: ${encoding}`,
       `POST /api/chat/ HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-encoding: ${encoding}\r\ncontent-length: 2\r\n\r\n{}`,
       '400 {"error":"invalid_json"}',
     ]),
@@ -89,7 +89,7 @@ export function protocolSuite(shared: () => EdgeFixture): void {
     const { error: code } = JSON.parse(refusal.slice(4)) as { error: string };
     const refused = () => readMetric(edge, "parley_requests_refused_total", { code });
     const before = await refused();
-    expect(await refusalOf(bytes)).toBe(refusal);
+    expect(await sendRefusedRequest(bytes)).toBe(refusal);
     expect(await refused()).toBe(before + 1);
   });
 

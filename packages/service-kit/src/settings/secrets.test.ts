@@ -76,10 +76,10 @@ describe("a secret in a file", () => {
   });
 
   it.each([
-    ["empty content", () => write(" \n"), "is empty"],
-    ["content that the parser refuses", () => write("marker-of-a-wrong-file"), "has an unknown format"],
-    ["a missing file", () => rm(path()), "ENOENT"],
-  ])("keeps its content after %s, and logs and counts the refusal without the secret", async (_, damage, reason) => {
+    ["the file is empty", () => write(" \n"), "is empty"],
+    ["the parser refuses the file's content", () => write("marker-of-a-wrong-file"), "has an unknown format"],
+    ["the file is missing", () => rm(path()), "ENOENT"],
+  ])("keeps its old content if %s, and logs and counts the refusal without the secret", async (_, damage, reason) => {
     await write("sk-old");
     const { secret, changes, countRefusals } = open();
     await damage();
@@ -93,7 +93,7 @@ describe("a secret in a file", () => {
     expect(lines.join("")).not.toMatch(/sk-old|sk-new|marker-of/);
   });
 
-  it("cannot be opened if the content cannot be used", async () => {
+  it("cannot be opened if its file is missing or empty", async () => {
     expect(open).toThrow("ENOENT");
     await write("");
     expect(open).toThrow(`${path()} is empty`);

@@ -66,7 +66,7 @@ const turnAt = (port: number, edgeToken = TOKEN) =>
 const clients = (tlsDir?: string, tlsServerName?: string) =>
   createEdgeClients({ tlsDir, tlsServerName, onFailure: () => undefined });
 
-test("calls an edge by its address and verifies the name in its certificate", async () => {
+test("cancel connects to the edge's address and verifies the name in the edge's certificate", async () => {
   const ca = await createAuthority("Parley");
   const port = await startServer(await createCertificates(folder, ca, SERVER_NAME));
   const own = await createCertificates(folder, ca, SERVER_NAME);
@@ -103,7 +103,7 @@ test("attach ends the call if the reader leaves before the first response or wit
   await expect.poll(() => attached).toBe(0);
 });
 
-test("returns undefined for an edge without an address", async () => {
+test("attach and cancel return undefined if the edge has no address", async () => {
   const turn = create(StoredTurnSchema, { turnId: "t", edgeId: "e" });
   expect(await clients().attach("ws", turn, 0, new AbortController().signal)).toBeUndefined();
   expect(await clients().cancel("ws", turn)).toBeUndefined();

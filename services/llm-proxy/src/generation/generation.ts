@@ -164,8 +164,8 @@ export class Generation {
   }
 
   /**
-   * Returns when the next attempt must have ended. Once a tool was called, the total timeout bounds the whole generation instead of one
-   * attempt. MAX_GENERATION_MS always bounds the generation.
+   * Returns the time by which the next attempt must have ended. Once a tool was called, the total timeout bounds the whole generation instead
+   * of one attempt. MAX_GENERATION_MS always bounds the generation.
    */
   #computeDeadline({ totalMs }: Timeouts): number {
     const limitMs = this.#toolRounds.length === 0 ? MAX_GENERATION_MS : Math.min(totalMs, MAX_GENERATION_MS);

@@ -93,7 +93,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     expect(await runCliProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
-  test("restore a dump over newer data, and into a new database after the database and its roles are lost, without superuser rights", async () => {
+  test("restore a dump without superuser rights: over newer data, and into a new database after the database and its roles are lost", async () => {
     await expectReplyAndBalancedUsage(1);
     const before = await dumpSchema();
     await run(await findBlock("backup.md", "sh", "pg_dump"));
@@ -121,7 +121,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   }, 180_000);
 });
 
-/** Returns the only code block of a page of docs/install that contains `text`. */
+/** Returns the code block that contains `text` in a page of docs/install. Throws unless exactly one block does. */
 async function findBlock(page: string, language: string, text: string): Promise<string> {
   const markdown = await readFile(join(root, "docs/install", page), "utf8");
   const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))];

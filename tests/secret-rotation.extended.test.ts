@@ -76,10 +76,10 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
         writeSecret("REDIS_URL", redisUrl("wrong-password")),
       ]);
       await expect.poll(lastKey, TIMEOUT).toBe("Bearer sk-new");
-      const refused = (service: { opsPort: number }, file: string) => () =>
+      const refusalCounter = (service: { opsPort: number }, file: string) => () =>
         readMetric(service, "parley_reloads_refused_total", { file });
       // Redis refuses the password, and the edge keeps its connection.
-      await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBe(1);
+      await expect.poll(refusalCounter(edge(), "REDIS_URL"), TIMEOUT).toBe(1);
 
       await admin.acl("SETUSER", "default", ">new-password");
       await writeSecret("REDIS_URL", redisUrl("new-password"));
@@ -87,8 +87,8 @@ describeWith("redis-server", "a rotation of secrets in files", () => {
       await admin.acl("SETUSER", "default", "<old-password");
 
       await Promise.all([writeSecret("OPENAI_API_KEY", ""), writeSecret("REDIS_URL", "http://marker")]);
-      await expect.poll(refused(system.llm, "OPENAI_API_KEY"), TIMEOUT).toBeGreaterThan(0);
-      await expect.poll(refused(edge(), "REDIS_URL"), TIMEOUT).toBeGreaterThan(1);
+      await expect.poll(refusalCounter(system.llm, "OPENAI_API_KEY"), TIMEOUT).toBeGreaterThan(0);
+      await expect.poll(refusalCounter(edge(), "REDIS_URL"), TIMEOUT).toBeGreaterThan(1);
       const requestsBefore = system.provider.requests.length;
       await expect.poll(() => system.provider.requests.length, TIMEOUT).toBeGreaterThan(requestsBefore + VISITORS);
       expect(lastKey()).toBe("Bearer sk-new");

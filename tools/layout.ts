@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  * Folders of other packages that a package may import with relative paths:
  * - The benchmarks start the tests' system, run SQL statements of quota and conversation without calling these services, and use the
  *   documents of conversation's tests.
- * - The browser tests use the widget's texts, and the cluster tests use the chart's Helm.
+ * - The browser tests use the widget's texts, and the cluster tests use the chart's tools.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
   bench: [
@@ -145,7 +145,7 @@ function exportersOf(index: SourceFile | undefined, names: readonly string[]): s
     .map(({ specifier }) => targetOf(index.path, specifier));
 }
 
-/** Refuses modules that do I/O in a plain file, unless all imported names are in PURE_NAMES. */
+/** Refuses a plain file's import of a module that does I/O, unless all imported names are in PURE_NAMES. */
 function refuseIo(path: string, { specifier, isTypeOnly, names }: Import): string | undefined {
   if (roleOf(path) !== "plain" || isTypeOnly || !DOES_IO.test(specifier)) return undefined;
   if (names.length > 0 && names.every((name) => PURE_NAMES.has(name))) return undefined;

@@ -45,30 +45,30 @@ describe("the edge", () => {
     await fixture.stop();
   });
 
-  const shared = () => fixture;
-  describe("malformed requests", () => protocolSuite(shared));
-  describe("provider failures", () => providerFaultsSuite(shared));
-  describe("network faults between services", () => networkFaultsSuite(shared));
-  describe("drain", () => drainSuite(shared));
-  describe("disconnects before done", () => lateDisconnectsSuite(shared));
-  describe("stream caps", () => capsSuite(shared));
-  describeWith("nginx", "behind nginx", () => behindNginxSuite(shared));
+  const getFixture = () => fixture;
+  describe("malformed requests", () => protocolSuite(getFixture));
+  describe("provider failures", () => providerFaultsSuite(getFixture));
+  describe("network faults between services", () => networkFaultsSuite(getFixture));
+  describe("drain", () => drainSuite(getFixture));
+  describe("disconnects before done", () => lateDisconnectsSuite(getFixture));
+  describe("stream caps", () => capsSuite(getFixture));
+  describeWith("nginx", "behind nginx", () => behindNginxSuite(getFixture));
   describe("frozen peers", () => frozenPeersSuite(frozenPeers));
   describe("slow readers", () => slowReadersSuite(slowReaders));
   describe("long streams", () => longStreamsSuite(longStreams));
   // The suites below measure times, so they run after the slow scenarios have ended.
-  describe("visitor disconnects", () => disconnectsSuite(shared));
-  describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(shared));
-  describe("generated input", () => inputSuite(shared));
-  describe("floods", () => floodsSuite(shared));
+  describe("visitor disconnects", () => disconnectsSuite(getFixture));
+  describeWith("redis-server", "rate limits on one Redis", () => limitsSuite(getFixture));
+  describe("generated input", () => inputSuite(getFixture));
+  describe("floods", () => floodsSuite(getFixture));
 
-  test("has no holds left after the suites, and all usage balances", async () => {
+  test("no hold is left after the suites, and all usage balances", async () => {
     await expect
       .poll(() => readBalance(fixture.system.database), { timeout: 50_000, interval: 500 })
       .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
   });
 
-  describe("the logs", () => logsSuite(shared));
+  describe("the logs", () => logsSuite(getFixture));
 });
 
 /** Runs `start` on the first call and returns the same promise on every call. */

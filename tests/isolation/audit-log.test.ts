@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import type { Change } from "@parley/rpc/access";
 import { BotAdminService } from "@parley/rpc/conversation";
-import { accessOf } from "@parley/service-kit";
+import { adminAccessOf } from "@parley/service-kit";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../system/chat.ts";
@@ -245,5 +245,5 @@ test("if a change cannot be recorded, the call fails with change_not_recorded, a
 test("every admin method is declared as a change, unless its name begins with a verb for reading", () => {
   const reads = /^(Get|List|Show|Sum|Check|Audit)/;
   for (const method of METHODS.filter(isAdminMethod))
-    expect(accessOf(method).changes, method.name).toBe(!reads.test(method.name));
+    expect(adminAccessOf(method).changes, method.name).toBe(!reads.test(method.name));
 });

@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { AdminRole, AdminScope } from "@parley/rpc/access";
 import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
-import { accessOf } from "@parley/service-kit";
+import { adminAccessOf } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, createService } from "../system/processes.ts";
 import { joinSharedSystem, type ServicePorts, type SharedSystem } from "../system/shared-system.ts";
@@ -165,7 +165,7 @@ async function connectOwner({ workspaceId }: Tenant) {
 
 test("the proto options of every admin method permit the callers that ACCESS lists", () => {
   const declared = ADMIN_METHODS.map((method) => {
-    const { scope, role } = accessOf(method);
+    const { scope, role } = adminAccessOf(method);
     return [nameOf(method), scope === AdminScope.OPERATOR ? "operator" : AdminRole[role]?.toLowerCase()];
   });
   expect(Object.fromEntries(declared)).toEqual(ACCESS);

@@ -82,8 +82,8 @@ const begin = (callId: number, fields: BeginFields = {}): Frame => ({
 });
 
 test.each([
-  ["a name that no header may have", { "bad key": "x" }],
-  ["a value that no header may have", { trace: "\u0100" }],
+  ["an invalid header name", { "bad key": "x" }],
+  ["an invalid header value", { trace: "\u0100" }],
   ["a text value for a binary header", { "trace-bin": "x" }],
 ])("metadata with %s fails only its own call", async (_, metadata) => {
   const stream = (await startServer()).open();
@@ -104,7 +104,7 @@ test("an unknown method fails only its own call", async () => {
   ]);
 });
 
-test("refuses a stream without the token and runs none of its calls", async () => {
+test("refuses a stream with a wrong token and runs none of its calls", async () => {
   const server = await startServer();
   const stream = server.open("guess");
   stream.send(begin(1), begin(2));

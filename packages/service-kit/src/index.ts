@@ -8,7 +8,7 @@ export {
   findRole,
   type TokenVerifier,
 } from "./auth/access-token.ts";
-export { type AdminCaller, accessOf, adminCallerOf } from "./auth/admin-access.ts";
+export { type AdminCaller, adminAccessOf, adminCallerOf } from "./auth/admin-access.ts";
 export { createJwks } from "./auth/jwks.ts";
 export { readJwt, readOptionalJwt } from "./auth/settings.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
@@ -25,9 +25,9 @@ export {
   readPreparedStatements,
   readWithRetry,
   rollBack,
-  slowQuery,
   sqlState,
   transaction,
+  withQueryTimeout,
 } from "./database/database.ts";
 export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";

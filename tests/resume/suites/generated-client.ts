@@ -7,18 +7,18 @@ import type { System, Tenant } from "../../system/system.ts";
 import { buildRetryExamples } from "../generated-client.ts";
 
 const REPLIES = 6;
-/** How often the test cuts all connections. Fewer than 10, because the documented client gives up a reply after 10 requests. */
+/** How many times the test cuts all connections. Fewer than 10, because the documented client gives up a reply after 10 requests. */
 const CUTS = 7;
 const SUITE_NAME = "the client that Hey API generates from openapi.json";
 
-type Shared = () => { system: System; tenant: Tenant; text: string };
+type GetContext = () => { system: System; tenant: Tenant; text: string };
 
 /** Starts a proxy in front of the running edges before the tests. */
-function useProxy(get: Shared) {
+function useProxy(getContext: GetContext) {
   let proxy: TcpProxy;
   let connections = 0;
   beforeAll(async () => {
-    const { system, tenant } = get();
+    const { system, tenant } = getContext();
     const choosePort = () => {
       // The proxy calls this function once for each connection.
       connections++;
@@ -35,10 +35,10 @@ function useProxy(get: Shared) {
   });
 
   const url = () => `http://127.0.0.1:${proxy.port}`;
-  const newBody = () => ({ public_key: get().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
+  const newBody = () => ({ public_key: getContext().tenant.publicKey, session_id: randomUUID(), message: "Hello?" });
   const countTurns = async (bodies: readonly { session_id: string }[]) => {
     const { count } = await queryFirstRow<{ count: number }>(
-      get().system.database,
+      getContext().system.database,
       "SELECT count(*)::integer AS count FROM conversation.turns WHERE session_id = ANY ($1)",
       [bodies.map(({ session_id }) => session_id)],
     );
@@ -53,7 +53,7 @@ function useProxy(get: Shared) {
       () => "complete",
       (error: Error) => error.message,
     );
-    const countTokens = () => get().system.provider.requests[0]?.tokensSent ?? 0;
+    const countTokens = () => getContext().system.provider.requests[0]?.tokensSent ?? 0;
     await expect.poll(countTokens, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
     proxy.resetAll();
     return { result: await reply, turns: await countTurns([body]) };
@@ -70,13 +70,13 @@ function useProxy(get: Shared) {
 }
 
 /** Tests that run docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
-export function generatedClientSuite(get: Shared): void {
+export function generatedClientSuite(getContext: GetContext): void {
   describe(SUITE_NAME, () => {
-    const { url, newBody, countTurns, disconnectOnce, countConnections, disconnectAll } = useProxy(get);
+    const { url, newBody, countTurns, disconnectOnce, countConnections, disconnectAll } = useProxy(getContext);
 
     test("with an idempotency key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
       const { readReply } = await buildRetryExamples(url());
-      const { system, text } = get();
+      const { system, text } = getContext();
       const bodies = Array.from({ length: REPLIES }, newBody);
       const connectionsBefore = countConnections();
       const replies = Promise.all(bodies.map((body) => readReply(body, randomUUID())));
@@ -90,18 +90,18 @@ export function generatedClientSuite(get: Shared): void {
       expect(system.provider.requests).toHaveLength(REPLIES);
     });
 
-    test("without an idempotency key, opens no second turn with the documented setting", async () => {
+    test("without an idempotency key, opens no second turn with sseMaxRetryAttempts: 1", async () => {
       expect(await disconnectOnce()).toEqual({ result: "the reply is incomplete", turns: 1 });
     });
   });
 }
 
 /** Tests that the documented setting `sseMaxRetryAttempts: 1` is needed: without it, the generated client repeats requests without a limit. */
-export function unlimitedRetriesSuite(get: Shared): void {
+export function unlimitedRetriesSuite(getContext: GetContext): void {
   describe(SUITE_NAME, () => {
-    const { disconnectOnce } = useProxy(get);
+    const { disconnectOnce } = useProxy(getContext);
 
-    test("without an idempotency key and without the documented setting, opens a second turn", async () => {
+    test("without an idempotency key and without sseMaxRetryAttempts, opens a second turn", async () => {
       const setting = "sseMaxRetryAttempts: 1,";
       const edit = (code: string) => code.replace(setting, "sseDefaultRetryDelay: 100,");
       expect(await disconnectOnce(edit)).toEqual({ result: "complete", turns: 2 });

@@ -32,8 +32,8 @@ export function computeTurnTimes(turn: TurnRecord, entry: TurnEntry | undefined)
   return { wallMs: turn.latencyMs, phases, closeMs: closeMsOf(turn, phases, openedToClosedMs), settleMs };
 }
 
-// The close time is the database's time from opening to closing, minus the edge's time from opening to sending CloseTurn. A blocked
-// turn has no close time, because OpenTurn closes it.
+// The close time is the database's time from opening to closing, minus the edge's time from opening to sending CloseTurn.
+// Returns undefined for the status blocked, which does not show whether OpenTurn (blocked message) or CloseTurn (blocked reply) closed the turn.
 function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs: number): number | undefined {
   if (turn.status === "streaming" || turn.status === "blocked") return undefined;
   const afterOpenMs = phases

@@ -40,7 +40,7 @@ export function adminCallerOf({ values }: Pick<HandlerContext, "values">): Admin
 }
 
 /** A method without a declared scope has the scope `operator`. */
-export function accessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
+export function adminAccessOf(method: DescMethod): Pick<AdminAccess, "scope" | "role" | "changes"> {
   const { scope, role, changes } = getOption(method, admin_access);
   return { scope: scope === AdminScope.WORKSPACE ? scope : AdminScope.OPERATOR, role, changes };
 }
@@ -71,7 +71,7 @@ export function createAdminGuard({ tokens, verifyToken, changeLog, isDeleted }: 
     interceptor: (next) => async (request) => {
       const caller = adminCallerOf({ values: request.contextValues });
       const { method } = request;
-      const { scope, changes: isChange } = accessOf(method);
+      const { scope, changes: isChange } = adminAccessOf(method);
       if (caller !== "operator") await requireNotDeleted(caller.workspaceId);
       if (request.stream) {
         if (isChange) throw new Error(`${method.name} changes something, but the audit log cannot record a stream`);

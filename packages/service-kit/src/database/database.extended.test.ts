@@ -4,7 +4,7 @@ import { createDatabase, startTcpProxy } from "@parley/test-support";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { toRpcError } from "../grpc/call-errors.ts";
 import { createLogger } from "../process/logger.ts";
-import { type Database, openDatabase, readWithRetry, slowQuery, sqlState, transaction } from "./database.ts";
+import { type Database, openDatabase, readWithRetry, sqlState, transaction, withQueryTimeout } from "./database.ts";
 
 const POOL_SIZE = 4;
 
@@ -136,7 +136,9 @@ test.concurrent(
   "a statement with its own query timeout may take longer than the pool's query timeout",
   async () => {
     const { pool } = await openProxied();
-    const { rows } = await pool.query(slowQuery("SELECT pg_sleep($1::float8), 1 AS one", [12.5], RECOVERY_LIMIT_MS));
+    const { rows } = await pool.query(
+      withQueryTimeout("SELECT pg_sleep($1::float8), 1 AS one", [12.5], RECOVERY_LIMIT_MS),
+    );
     expect(rows).toMatchObject([{ one: 1 }]);
   },
   2 * RECOVERY_LIMIT_MS,

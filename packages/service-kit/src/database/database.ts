@@ -118,7 +118,7 @@ function closeIdle(pool: Database): void {
 export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
 
 /** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
-export function slowQuery(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {
+export function withQueryTimeout(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {
   // pg reads query_timeout from a statement, but its types lack the property.
   const query = { text, values, query_timeout: timeoutMs };
   return query;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createDatabase, describeWith, type PgBouncer, startPgBouncer, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../process/logger.ts";
-import { type Database, openDatabase, slowQuery, transaction } from "./database.ts";
+import { type Database, openDatabase, transaction, withQueryTimeout } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
 const CLIENT_CONNECTIONS = 12;
@@ -116,7 +116,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
           Array.from({ length: CLIENT_CONNECTIONS }, () =>
             transaction(pool, async (connection) => {
               await connection.query("SET LOCAL statement_timeout = 60000");
-              await connection.query(slowQuery("SELECT pg_sleep($1)", [0.01], 62_000));
+              await connection.query(withQueryTimeout("SELECT pg_sleep($1)", [0.01], 62_000));
               return readTimeout(connection);
             }),
           ),

@@ -82,7 +82,7 @@ test("a server that shuts down waits for its streams", async () => {
   await shutDown;
 });
 
-test("a peer that stops answering on a connection past its maximum age is detected", async () => {
+test("keepalive ends a stream if the peer stops answering after the connection has reached its maximum age", async () => {
   const { port } = await startServer({
     "grpc.max_connection_age_ms": MAX_CONNECTION_AGE_MS,
     "grpc.max_connection_age_grace_ms": 10_000,

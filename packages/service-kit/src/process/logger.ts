@@ -40,8 +40,8 @@ function censor(value: unknown): unknown {
 }
 
 /**
- * Returns the loggable parts of an error and its causes: names, codes, messages and stacks. Omits all other fields, which may hold a query's
- * values or a request's body. A message may still quote a part of them.
+ * Returns the loggable parts of an error and its causes: names, codes, statuses, messages and stacks. Omits all other fields, which may hold a
+ * query's values or a request's body. A message may still quote a part of them.
  */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { name: typeof error };

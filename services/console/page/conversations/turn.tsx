@@ -38,7 +38,7 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
         {message}
       </p>
       <div className="reply">
-        <p className={reply === "" ? "bubble none" : "bubble"}>
+        <p className={reply === "" ? "bubble no-reply" : "bubble"}>
           <span className="visually-hidden">Bot: </span>
           {reply || "No answer"}
         </p>

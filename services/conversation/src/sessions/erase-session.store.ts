@@ -1,4 +1,4 @@
-import { type Database, slowQuery, transaction } from "@parley/service-kit";
+import { type Database, transaction, withQueryTimeout } from "@parley/service-kit";
 import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
 
 /** The server's limit for each statement: enough for a session of a million messages. */
@@ -43,7 +43,7 @@ export async function eraseSession(
   inactiveDays?: number,
 ): Promise<ClosedTurn[] | undefined> {
   const sessionKey = [workspaceId, sessionId];
-  const query = (text: string, values: unknown[] = sessionKey) => slowQuery(text, values, QUERY_TIMEOUT_MS);
+  const query = (text: string, values: unknown[] = sessionKey) => withQueryTimeout(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
     await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
     const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));

@@ -1,4 +1,4 @@
-import { type Database, slowQuery, transaction } from "@parley/service-kit";
+import { type Database, transaction, withQueryTimeout } from "@parley/service-kit";
 
 /** The server's limit for a statement: enough to delete a document of 16 MiB with embeddings. */
 const TIMEOUT_MS = 120_000;
@@ -13,7 +13,7 @@ const DELETE_DOCUMENT = `
 export async function deleteDocument(database: Database, workspaceId: string): Promise<boolean> {
   return transaction(database, async (connection) => {
     await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-    const { rowCount } = await connection.query(slowQuery(DELETE_DOCUMENT, [workspaceId], QUERY_TIMEOUT_MS));
+    const { rowCount } = await connection.query(withQueryTimeout(DELETE_DOCUMENT, [workspaceId], QUERY_TIMEOUT_MS));
     return rowCount === 1;
   });
 }

@@ -78,14 +78,14 @@ function optionalText(body: JsonObject, name: string, maxCharacters: number): st
 
 function metadataText(value: unknown): string {
   if (value === undefined) return "";
-  if (!isObject(value) || !isExact(value)) throw invalidMessage();
+  if (!isObject(value) || !hasOnlySafeNumbers(value)) throw invalidMessage();
   const text = JSON.stringify(value);
   if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage();
   return text;
 }
 
 /** Whether all numbers are within ±(2^53 - 1). JSON.parse rounds larger integers, and makes numbers beyond a double's range infinite. */
-function isExact(value: unknown): boolean {
+function hasOnlySafeNumbers(value: unknown): boolean {
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  return typeof value !== "object" || value === null || Object.values(value).every(isExact);
+  return typeof value !== "object" || value === null || Object.values(value).every(hasOnlySafeNumbers);
 }

@@ -10,7 +10,7 @@ test("a model's name is split at its first colon", () => {
   });
 });
 
-test("an invalid name of a model is refused", () => {
+test("parseModelName returns undefined for an invalid model name", () => {
   for (const text of [
     "",
     "gpt-4o",

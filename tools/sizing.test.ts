@@ -131,7 +131,7 @@ test("the page states the sums of the database pools of all replicas during a ro
       .at(-1)
       ?.cells.slice(1, 4)
       .map((cell) => Number.parseInt(cell, 10)) ?? [];
-  expect(page).toContain(`and ${total(largest)} in the table's last row`);
+  expect(page).toContain(`and ${total(largest)} with the replicas in the last row`);
 });
 
 test("memory requests cover a warm service, and the edge's memory limit covers maxStreams open streams", () => {

@@ -97,7 +97,7 @@ describe("loadAssets", () => {
     expect(assetAt("/playground").headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
   });
 
-  it("sets the content types", () => {
+  it("sets the content types of JavaScript, HTML and JSON, with the charset utf-8", () => {
     expect(assetAt("/widget.js").headers["content-type"]).toBe("text/javascript; charset=utf-8");
     expect(assetAt("/playground").headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(assetAt("/widget/manifest.json").headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -122,7 +122,7 @@ describe("pickEncoding", () => {
     expect(pickEncoding(header)).toBe(encoding);
   });
 
-  it("returns only an encoding that is offered, or identity", () => {
+  it("returns only an encoding from the given list, or identity", () => {
     expect(pickEncoding("br, gzip", ["gzip"])).toBe("gzip");
     expect(pickEncoding("br", ["gzip"])).toBe("identity");
   });

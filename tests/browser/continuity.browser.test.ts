@@ -75,7 +75,7 @@ describeInBrowser("continuity", (fixture) => {
     await eventually(() => first.texts()).toEqual([]);
   });
 
-  it("starts a new conversation with a new session and the suggestions", async () => {
+  it("starts a new conversation in a new session and shows the suggestions", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.panel.getByRole("button", { name: "New conversation" }).click();

@@ -12,10 +12,10 @@ export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"
 const MAX_RUN_MS = 7_200_000;
 
 /**
- * Returns the path of a cached file or folder whose name contains the checksum of the repository's files `sources`. If it is missing, the
- * caller creates it. Deletes the other versions, except those that a run of another checkout may be using.
+ * Returns the path of a cached file or folder whose name contains the checksum of the repository's files `sources`. If the path does
+ * not exist, the caller creates it. Deletes the other versions, except those that a run of another checkout may be using.
  */
-export async function cachePath(name: string, sources: readonly string[]): Promise<string> {
+export async function prepareCachePath(name: string, sources: readonly string[]): Promise<string> {
   const key = `${name}-${await checksum(sources)}`;
   await mkdir(CACHE, { recursive: true });
   const now = new Date();
@@ -38,7 +38,7 @@ export async function cacheFolder(
   sources: readonly string[],
   fill: (folder: string) => Promise<void>,
 ): Promise<string> {
-  const folder = await cachePath(name, sources);
+  const folder = await prepareCachePath(name, sources);
   if (existsSync(folder)) return folder;
   const partial = `${folder}.partial-${randomUUID()}`;
   await mkdir(partial);

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, rmdir, symlink } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CACHE, cacheFolder, cachePath } from "./cache.ts";
+import { CACHE, cacheFolder, prepareCachePath } from "./cache.ts";
 import { interruption, ROOT, run, succeeds } from "./commands.ts";
 
 const FOLDER = "tests/cluster/node";
@@ -89,7 +89,7 @@ const IMAGE_SOURCES = [
 
 /** Returns the archive with the images. If they are not cached, builds them with a Docker daemon that runs only during the build. */
 export async function ensureImages(): Promise<string> {
-  const archive = await cachePath("images", IMAGE_SOURCES);
+  const archive = await prepareCachePath("images", IMAGE_SOURCES);
   if (existsSync(archive)) return archive;
   console.log("building the images");
   const env = { DOCKER_DATA_ROOT: join(CACHE, "docker") };

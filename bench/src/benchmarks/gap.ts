@@ -7,7 +7,7 @@ const MODEL = "tokens-100-every-50";
 /** Upper bound for Parley's p99 minus that of the bare relay. */
 const GOAL_MS = 20;
 
-/** Compares the time between tokens with that of a bare relay, which forwards the same provider's stream. */
+/** Compares the time between tokens through Parley and through a bare relay, which forwards the same provider's stream. */
 export const gap: Benchmark = {
   name: "gap",
   description:

@@ -9,8 +9,8 @@ const CHECK_INTERVAL_MS = 500;
 const PNPM = /^(\S*node )?(\S*\/)?pnpm(\.[cm]?js)?( |$)/;
 
 /**
- * Calls `onGone` when the package manager that runs this process exits. `npx` exits on a signal without forwarding it, which would
- * leave Parley running and its ports in use. Needs /proc.
+ * Calls `onGone` when a process that launched this one exits (see findLaunchers). `npx` exits on a signal without forwarding it, which
+ * would leave Parley running and its ports in use. Needs /proc.
  */
 export async function watchLaunchers(onGone: () => void): Promise<void> {
   const launchers = await findLaunchers(process.pid, readProcess);
@@ -25,8 +25,8 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 }
 
 /**
- * Returns a process and its ancestors up to the package manager: the script's shell and pnpm. If npx started pnpm, also returns the shell in between and
- * npx. Returns nothing if pnpm did not start the process.
+ * Returns a process and its ancestors up to the package manager: the script's shell and pnpm. If npx started pnpm, also returns npx
+ * and the shell between npx and pnpm. Returns nothing if pnpm did not start the process.
  */
 export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const chain: ProcessEntry[] = [];

@@ -17,7 +17,7 @@ const MESSAGES_OF_DAYS = [4, 3, 5, 4, 6, 8, 2] as const;
 
 const messagesOf = (day: number) => MESSAGES_OF_DAYS[day % MESSAGES_OF_DAYS.length] ?? 0;
 
-// Moves each turn to its day, at a time between 8:00 and 20:00. Leaves the turns of today as they are.
+// Moves the nth turn back by the nth number of days in $2, to a time between 8:00 and 20:00. Leaves the turns of today as they are.
 const SPREAD = `
   UPDATE conversation.turns t
   SET opened_at = moved.at, closed_at = moved.at + (t.closed_at - t.opened_at)

@@ -101,7 +101,7 @@ async function checkVisit(
   if (reused !== 409) duplicated.push(describeProblem("another message with the key", reused));
 }
 
-/** Sends another message with the visit's key. Returns the status. */
+/** Sends another message with the visit's key. Returns the HTTP status. */
 async function sendWithSameKey(system: System, visit: KeyedVisit): Promise<number> {
   const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
   const response = await sendKeyed(system.url(0), { ...visit, message: `${visit.message} again` }, { signal });

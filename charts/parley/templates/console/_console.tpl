@@ -17,7 +17,7 @@
 - name: OIDC_RESOURCE
   value: {{ . | quote }}
 {{- end }}
-{{- /* The ClusterIP Services: their addresses never become stale. */}}
+{{- /* Uses ClusterIP Services: their addresses never become stale, unlike cached addresses of a headless Service. */}}
 - name: CONVERSATION_URL
   value: {{ include "parley.opsUrl" (dict "root" .root "name" "conversation" "service" "conversation-clusterip") }}
 - name: QUOTA_URL
@@ -68,7 +68,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Fails if the console is enabled and lacks a value, or shares a host with the edge. */}}
+{{/* If the console is enabled, fails if a required value is missing or the console shares a host with the edge. */}}
 {{- define "parley.console.validate" -}}
 {{- with .Values.console -}}
 {{- if .enabled -}}
@@ -82,7 +82,7 @@
 {{- fail "sso.roleClaim is empty. The console needs the roles of the workspaces' members; see docs/console.md." -}}
 {{- end -}}
 {{- if has (include "parley.console.host" $) (concat $.Values.ingress.hosts $.Values.httpRoute.hostnames) -}}
-{{- fail "console.url has a host of the edge. Give the console a host of its own, so that no visitors' page shares its origin." -}}
+{{- fail "console.url has a host of the edge. Give the console a host of its own, so that no page of the edge shares the console's origin." -}}
 {{- end -}}
 {{- if and .httpRoute.enabled (not .httpRoute.parentRefs) -}}
 {{- fail "console.httpRoute.parentRefs is empty. Set it to the Gateway." -}}

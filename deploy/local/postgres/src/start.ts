@@ -24,13 +24,13 @@ export interface LocalPostgresOptions {
 }
 
 export interface LocalPostgres {
-  /** The superuser's URL of the database `postgres`, with the password. */
+  /** The URL of the database `postgres`, with the superuser's name and password. */
   url: string;
   port: number;
   pid: number;
   /** Whether the server was already running from an earlier start. */
   isReused: boolean;
-  /** PostgreSQL's data directory, with its log in `postgres.log`. */
+  /** PostgreSQL's data directory. Also contains the server's log, `postgres.log`. */
   dataDir: string;
   /** Disconnects all clients and stops the server. */
   stop(): Promise<void>;

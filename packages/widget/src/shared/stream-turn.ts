@@ -19,7 +19,7 @@ export interface TurnRequest {
   /** The idempotency key. A request with the key of an earlier one receives the same reply again. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Receives each event. `meta` means that the reply's text starts from the beginning, so the service's `meta` on resumption is left out. */
+  /** Receives each event, except the `meta` of a resumed reply: `meta` means that the reply's text starts from the beginning. */
   onEvent(name: string, data: Record<string, unknown>): void;
 }
 

@@ -14,7 +14,7 @@ const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
-/** Malformed ids are reported as not found. */
+/** updateBot and getBot report malformed ids as not found. */
 const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
   isWorkspaceId(workspaceId) && isSlug(slug);
 

@@ -31,6 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+/** Calls putSource. */
 const add = (owner: Bot, name: string, text: string, language?: LanguageName) =>
   addDocument(db.database, owner, name, text, language);
 const search = async (message: string, owner = bot) =>

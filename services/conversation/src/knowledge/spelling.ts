@@ -45,7 +45,7 @@ function hasSimilarStart(one: string, other: string): boolean {
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbouring letters between two words. In short words a
- * substitution counts as `maxDistance + 1`. A distance above `maxDistance` may be returned too low, but still above `maxDistance`.
+ * substitution counts as `maxDistance + 1`. If the distance exceeds `maxDistance`, the result also exceeds it, but may be lower than the distance.
  */
 export function editDistance(one: string, other: string, maxDistance: number): number {
   if (Math.abs(one.length - other.length) > maxDistance) return maxDistance + 1;

@@ -37,8 +37,8 @@ function toQueryWord(word: string): QueryWord {
 }
 
 /**
- * Returns the corrections of the query words that occur in no chunk. Does not correct words with a boost below 1, such as question words, and
- * words that canBeMisspelt rules out. Leaves out words without a correction.
+ * Maps each query word that occurs in no chunk to its corrections. Omits words that canBeMisspelt rules out, words with a boost below 1, such
+ * as question words, and words without a correction.
  */
 async function readCorrections(
   database: Database,

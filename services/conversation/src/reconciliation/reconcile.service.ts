@@ -25,14 +25,14 @@ export type RepairKind = (typeof REPAIR_KINDS)[number];
 
 export type Repair = TurnKey & { kind: RepairKind; action: "settle" | "void" | "adjust" };
 
-export type ReconciledQuota = Pick<
+export type ReconcileQuotaClient = Pick<
   RpcClient<typeof QuotaService>,
   "listReservations" | "getReservations" | "adjustTurns" | "settle"
 >;
 
 export type ReconcileDeps = {
   database: Database;
-  quota: ReconciledQuota;
+  quota: ReconcileQuotaClient;
   notifySettler: NotifySettler;
   onRepaired: (repairs: readonly Repair[]) => void;
 };
@@ -53,7 +53,7 @@ const PAGE_SIZE = 1_000;
 /** If the quota service restarts, the comparison waits for it instead of failing. */
 const QUOTA_CALL = { timeoutMs: 10_000, waitForReady: true };
 /** The age at which a hold without a turn is settled as void. Longer than any turn can run (7 minutes). */
-const UNKNOWN_HOLD_SECONDS = 600;
+const ABANDONED_HOLD_SECONDS = 600;
 const ADJUSTMENT_REASON = "reconciled";
 
 /**
@@ -124,7 +124,7 @@ export const compareHolds: Comparison = async (deps, window, token) => {
   const states = await findTurnStates(deps.database, reservations);
   const closed = reservations.filter((turn) => isClosedAndNotInOutbox(states.get(keyOf(turn))));
   const stillHeld = (await readReservationStates(deps, closed)).filter(({ state }) => state === ReservationState.HELD);
-  const isAbandoned = (hold: Reservation) => !states.has(keyOf(hold)) && hold.ageSeconds > UNKNOWN_HOLD_SECONDS;
+  const isAbandoned = (hold: Reservation) => !states.has(keyOf(hold)) && hold.ageSeconds > ABANDONED_HOLD_SECONDS;
   const repairs = [
     ...(await enqueue(deps, "hold_not_settled", stillHeld)),
     ...(await settleAsVoid(deps, reservations.filter(isAbandoned))),

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { useTestSystem } from "../testing/system.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { createCallLogComparison } from "./call-log.service.ts";
-import type { ReconciledQuota } from "./reconcile.service.ts";
+import type { ReconcileQuotaClient } from "./reconcile.service.ts";
 import { createCallLogPlan, createReconciliationTask, measureCallLog } from "./reconciliation.worker.ts";
 import { repair } from "./repair.service.ts";
 import { claimTask, finishTask, type TaskLease } from "./task-leases.store.ts";
@@ -23,7 +23,7 @@ const quotaThatLists = (counted: { workspaceId: string; turnId: string }[]) =>
     getReservations: async ({ turns }: { turns: { workspaceId: string; turnId: string }[] }) => ({
       reservations: turns.map((turn) => ({ ...turn, state: ReservationState.DONE })),
     }),
-  }) as unknown as ReconciledQuota;
+  }) as unknown as ReconcileQuotaClient;
 
 function createDeps(
   fillCallLog: (request: { turns?: readonly { turnId?: string }[] }) => Promise<unknown>,

@@ -47,7 +47,7 @@ const rate = (sessionId: string, messageId: number, rating: string) =>
     rating,
   });
 
-/** Stores a turn without updating the session's counts, like a version without migration 0015. */
+/** Stores a turn without updating the session's counts, like a Parley version without migration 0015. */
 async function storeUncounted(sessionId: string) {
   const turn = newTurn(bot, { sessionId });
   await db.admin.query(

@@ -26,8 +26,9 @@ export class Stopwatch {
   }
 
   /**
-   * Moves time from the current phase to other phases, as measured by another clock. Moves at most the time that the current phase has, so
-   * that the phases still add up to the wall time. The time that is left counts for the phase `remainder`, which becomes the current one.
+   * Moves time from the current phase to the phases in `parts`, whose durations another clock measured. Moves at most the time that the current
+   * phase has, so that the phases still add up to the wall time. The time that is left counts for the phase `remainder`, which becomes the
+   * current one.
    */
   split(parts: readonly (readonly [phase: string, ms: number])[], remainder: string = this.#current): void {
     this.#recordLap();

@@ -52,7 +52,7 @@ afterEach(() => provider.reset());
 
 type Message = { role: string; content: string };
 const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
-const namesOf = (request: ReceivedRequest | undefined) =>
+const toolNamesOf = (request: ReceivedRequest | undefined) =>
   (request?.body as { tools?: { function: { name: string } }[] } | undefined)?.tools?.map((each) => each.function.name);
 
 function generate(
@@ -85,7 +85,7 @@ test("offers a server's tools to the model with the server's name as prefix, and
   expect(statusOf(events)).toBe("COMPLETE");
   expect(events.text).toBe("So: order A7 was sent");
   expect(events.toolCalls).toMatchObject([{ name: "shop__orders_find", arguments: '{"id":"A7"}', status: "ok" }]);
-  expect(namesOf(provider.requests[0])).toEqual(
+  expect(toolNamesOf(provider.requests[0])).toEqual(
     ["orders_find", "fail", "throw", "long", "image", "hang"].map((name) => `shop__${name}`),
   );
   expect(provider.requests[0]?.body).toMatchObject({
@@ -100,7 +100,7 @@ test("offers a server's tools to the model with the server's name as prefix, and
       },
     ]),
   });
-  // Every request had the secret, and no session is left open.
+  // Every request had the secret, and no MCP session is left open.
   expect(new Set(server.authorizations)).toEqual(new Set([`Bearer ${SECRET}`]));
   await eventually(
     () => server.countOpenSessions(),
@@ -117,7 +117,7 @@ test("the list of a server's tools is cached", async () => {
 
 test("only the selected tools are offered", async () => {
   await generate(undefined, { only: ["fail"] });
-  expect(namesOf(provider.requests[0])).toEqual(["shop__fail"]);
+  expect(toolNamesOf(provider.requests[0])).toEqual(["shop__fail"]);
 });
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
   );
 });
 
-test("a generation cancelled during a tool call leaves no session open", async () => {
+test("a generation cancelled during a tool call leaves no MCP session open", async () => {
   const caller = new AbortController();
   onHang = () => caller.abort();
   await expect(generate({ name: "shop__hang", arguments: "{}" }, { signal: caller.signal })).rejects.toMatchObject({
@@ -158,7 +158,7 @@ test.each([
 ])("a server %s is left out, and the model answers without it", async (_, options) => {
   const events = await generate(undefined, options());
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "So: nothing"]);
-  expect(namesOf(provider.requests[0])).toBeUndefined();
+  expect(toolNamesOf(provider.requests[0])).toBeUndefined();
 });
 
 test("a redirect is not followed, a response of 5 MB is refused, and a server that does not respond delays only the first visitor", async () => {

@@ -108,7 +108,7 @@ describe("between two events", () => {
   );
 
   test.each(['dXta: {"id"', 'data {"id"', ':data: {"id"', '{"id"'])(
-    "a line that is damaged to %s is an error",
+    "a data line whose beginning is damaged to %s is an error",
     (to) => {
       const text = WIRE.toString();
       const from = 'data: {"id"';

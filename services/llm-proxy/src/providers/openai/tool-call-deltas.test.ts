@@ -58,7 +58,7 @@ test.each([
   ],
   ["a call with an object as arguments", [[delta(0, "a", "one", { x: 1 })]], [["a", "one", '{"x":1}']]],
   ["a call without arguments", [[{ index: 0, id: "a", function: { name: "one" } }]], [["a", "one", ""]]],
-  ["a call without a name, which is dropped", [[delta(0, "a", undefined, "{}")]], []],
+  ["no call from a delta without a name", [[delta(0, "a", undefined, "{}")]], []],
 ])("assembles %s", (_, chunks, expected) => {
   expect(assemble(...chunks).map((call) => [call.id, call.name, call.arguments])).toEqual(expected);
 });

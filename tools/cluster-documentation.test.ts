@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readBlocks } from "../tests/cluster/documentation.ts";
 import { readTypeScript } from "./repository.ts";
 
-/** Matches a call that reads a block of a page of docs/install by its heading, such as `readBlock("cluster.md", "5. Install", "sh"`. */
+/** Matches a call that reads code blocks under a heading of a page in docs/install, such as `readBlock("cluster.md", "5. Install", "sh"`. */
 const READ =
   /\b(readBlocks?|runDocumented|runDocumentedSql)\(\s*"(?<page>[\w-]+\.md)",\s*"(?<heading>[^"]*)"(?:,\s*"(?<language>\w+)")?/g;
 

@@ -1,7 +1,8 @@
 // pnpm test:chaos [--minutes 5]: the long version of tests/usage-accounting/chaos.fault.test.ts. In this version the database, the network
 // to the database and the clocks fail too. Exits 1 in these cases:
 // - usage does not reconcile;
-// - the first complete reply after a fault comes later than the fault's limit: 30 s for a failover, 2 minutes for the other faults;
+// - after a fault of the database, the network or the clocks, the first complete reply comes later than the fault's limit: 30 s for a
+//   failover, otherwise 2 minutes;
 // - fewer than 50 replies completed in the 2 minutes between a backup and its restore, so the restore tested too little.
 import { parseArgs } from "node:util";
 import { exitOnSignals } from "@parley/test-support";
@@ -12,7 +13,7 @@ const minutes = Number(values.minutes);
 if (!(minutes > 0)) throw new Error("--minutes must be a number above 0");
 exitOnSignals();
 
-console.log(`killing random processes and failing databases for ${minutes} minutes, under load`);
+console.log(`killing random processes and injecting database faults for ${minutes} minutes, under load`);
 const result = await runChaos({
   seconds: minutes * 60,
   visitors: 16,

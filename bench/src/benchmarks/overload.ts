@@ -41,7 +41,7 @@ export const overload: Benchmark = {
         ratios.push(ratio);
         recoveries.push(secondsUntilRecovered);
         progress(
-          `round ${round}: peak ${peak.toFixed(0)} a second; ${completed} complete, ${refused} refused, ${failed} failed; ` +
+          `round ${round}: peak ${peak.toFixed(0)} turns/s; ${completed} complete, ${refused} refused, ${failed} failed; ` +
             `recovered after ${secondsUntilRecovered.toFixed(1)} s; failures: ${JSON.stringify(failures)}`,
         );
       }

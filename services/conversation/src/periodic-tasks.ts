@@ -41,7 +41,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   keyUses: KeyUses;
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
-  /** Passes to the settler the turns that an erasure has closed, and counts them. */
+  /** Passes the turns that an erasure has closed to the settler, and counts them as cancelled. */
   reportCancelled: RetentionDeps["notifySettler"];
   retentionFailures: RetentionDeps["failures"];
   prunedRows: PruneTurnsDeps["prunedRows"];
@@ -124,7 +124,7 @@ export function createPeriodicTasks(
   ];
 }
 
-/** Returns an interval in milliseconds that differs from `seconds` by up to 20 %, so that replicas do not read at the same time. */
+/** Returns an interval in milliseconds that differs from `seconds` by up to 20 %, so that replicas do not run a task at the same time. */
 function jitteredMs(seconds: number): number {
   return seconds * 1_000 * (0.8 + Math.random() * 0.4);
 }

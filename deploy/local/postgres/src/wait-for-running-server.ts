@@ -4,8 +4,8 @@ import { findPostmaster, type Postmaster } from "./postmaster.ts";
 import { passwordRejectedError, probeServer, superuserUrl } from "./probe-server.ts";
 
 /**
- * Waits until the server of this data directory responds. Returns undefined if no server is running or it exits during the wait. Throws
- * LocalPostgresError if it refuses the password, or does not respond before performance.now() reaches `deadline`.
+ * Waits until the server of this data directory responds. Returns undefined if the server is not running or exits during the wait. Throws
+ * LocalPostgresError if the server refuses the password, or does not respond before performance.now() reaches `deadline`.
  */
 export async function waitForRunningServer(
   dataDir: string,

@@ -5,7 +5,7 @@ import type { Sample, Service } from "./scrape.ts";
 /** The time windows of rates and quantiles. Refusals per minute use the quantile window. */
 const RATE_WINDOW_MS = 10_000;
 const QUANTILE_WINDOW_MS = 60_000;
-/** A sample may be this much older than its window, because timers and scrapes may be late. */
+/** A sample may be older than the window by this much, because timers and scrapes may be late. */
 const SAMPLE_TOLERANCE_MS = 500;
 
 export type WorkspaceUsage = { id: string; name: string; plan: string; used: number; held: number; cap: number };
@@ -17,7 +17,7 @@ export type Activity = {
   tokens_per_second: number | null;
   turns_per_second: number | null;
   first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
-  /** Refusals by code, most frequent first. */
+  /** Refusals by reason, most frequent first. */
   refusals: { reason: string; per_minute: number; total: number }[];
   quota: WorkspaceUsage[] | null;
   breakers: { provider: string; state: "closed" | "half_open" | "open" }[];
@@ -121,7 +121,10 @@ function computeRate(since: Sample | undefined, latest: Sample, name: string, la
   return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
-/** If there was no first token since `since`, computes the quantiles since the processes started. */
+/**
+ * Computes quantiles of the time to the first token. Uses the turns since the sample `since`, or, if there are none, all turns since the
+ * processes started.
+ */
 function computeFirstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
   const name = "parley_first_token_seconds_bucket";
   const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name));

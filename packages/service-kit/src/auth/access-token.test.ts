@@ -202,7 +202,7 @@ test("a flood of unknown keys fetches the key set at most twice a minute", async
   }
 });
 
-test("a reload that joins a running load does not count towards the limit of two loads a minute", async () => {
+test("a periodic reload during another load does not count towards the limit of two loads a minute", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
     isProviderDown = true;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
 
-/** If a limit is evicted while it is in use, its workspace may briefly exceed it. */
+/** Maximum number of cached limits. If a limit is evicted while work runs under it, the workspace may briefly exceed the limit. */
 const MAX_WORKSPACES = 1_000;
 
 /** Limits the concurrent work of each workspace in this process. Work beyond the limit waits in order. */

@@ -52,7 +52,7 @@ test("the ops port serves HTTPS with the directory's certificate, and refuses pl
   await expect(fetch(`http://${HOST}:${port}/healthz/ready`)).rejects.toThrow("fetch failed");
 });
 
-test("a renewed certificate is used without a restart; an unusable certificate causes a warning and is not used", async () => {
+test("a renewed certificate is used without a restart; an unusable key causes a warning and is not used", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const warnings: unknown[] = [];
   const recorder = { warn: (fields: unknown) => void warnings.push(fields) };
@@ -75,13 +75,13 @@ test("a renewed certificate is used without a restart; an unusable certificate c
   await expect.poll(async () => (await get(port, authority.cert)).serial).not.toBe(serial);
 });
 
-test("a service does not start without its certificate", async () => {
+test("the ops server does not start without tls.crt", async () => {
   const port = await freePort();
   const options = { host: HOST, port, tlsDir: folder, registry: createRegistry("test"), isReady: () => true };
   await expect(startOpsServer(options, log, lifecycle)).rejects.toThrow("tls.crt");
 });
 
-test("the metrics have the certificate's expiry, and count a renewed certificate that cannot be used", async () => {
+test("the metrics have the certificate's expiry, and count an unusable tls.key", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
   const reloadRefusals = createReloadRefusalCounter(registry);

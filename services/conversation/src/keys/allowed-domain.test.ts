@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { normaliseAllowedDomain, normaliseAllowedDomains } from "./allowed-domain.ts";
 
-describe("normaliseAllowedDomain returns [scheme://]host[:port]", () => {
+describe("normaliseAllowedDomain returns [scheme://][*.]host[:port]", () => {
   test.each([
     ["example.com", "example.com"],
     ["  Example.COM ", "example.com"],

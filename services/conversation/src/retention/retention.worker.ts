@@ -20,7 +20,8 @@ export type RetentionDeps = {
 
 /**
  * Erases the sessions that have been inactive for longer than their workspace's retention, in batches, until none is left or the signal is
- * aborted. The next run retries sessions that could not be erased. Replicas may run it concurrently. Returns the number of sessions erased.
+ * aborted. The next run retries sessions that could not be erased. Replicas may erase sessions concurrently. Returns the number of sessions
+ * erased.
  */
 export async function eraseExpiredSessions(deps: RetentionDeps, signal: AbortSignal): Promise<number> {
   let erased = 0;

@@ -35,7 +35,7 @@ async function sweepNow(limit = 200) {
 
 const statusOf = async (turnId: string) => (await findTurnResult(db.database, bot.workspaceId, turnId))?.status;
 
-test("a sweep closes the turns of an edge whose lease has lapsed, and puts them into the outbox as void", async () => {
+test("a sweep closes the turns of edges without a current lease, and puts them into the outbox with the outcome void", async () => {
   const [alive, dead, unknown] = [randomUUID(), randomUUID(), randomUUID()];
   await renewEdge(db.database, edgeFields(alive), 30);
   await renewEdge(db.database, edgeFields(dead), 30);
@@ -58,7 +58,7 @@ test("a sweep closes the turns of an edge whose lease has lapsed, and puts them 
   expect(messages.rows.map((row) => row.status)).toEqual(["interrupted", "interrupted"]);
 });
 
-test("a sweep keeps a turn that is younger than a lease, so that a new edge's first turns stay open", async () => {
+test("a sweep keeps a turn that is younger than the lease duration, so that a new edge's first turns stay open", async () => {
   await openTurnOf(randomUUID(), 25);
   expect(await sweepNow()).toEqual([]);
 });
@@ -92,10 +92,10 @@ test("a sweep does nothing if the database's last response is older than the gra
   expect(await sweepNow()).toHaveLength(1);
 });
 
-test("the sweeper waits for a full lease after its start and after a database outage", async () => {
+test("the sweeper waits for a full lease duration after its start and after a database outage", async () => {
   await openTurnOf(randomUUID(), 60);
   const closed: Settlement[] = [];
-  let secondsSinceLastTick = 12;
+  let secondsSinceLastRun = 12;
   const sweeper = new Sweeper(
     db.database,
     30,
@@ -103,15 +103,15 @@ test("the sweeper waits for a full lease after its start and after a database ou
     createLogger("test", "silent"),
     async () => {
       const { now } = await readClock(db.database, undefined);
-      return { now, seconds: secondsSinceLastTick };
+      return { now, seconds: secondsSinceLastRun };
     },
   );
-  for (let tick = 0; tick < 2; tick++) expect(await sweeper.sweepIfSafe()).toBe(0);
-  // More than half a lease since the last tick: the database was unavailable, and the wait starts again.
-  secondsSinceLastTick = 16;
+  for (let run = 0; run < 2; run++) expect(await sweeper.sweepIfSafe()).toBe(0);
+  // More than half the lease duration since the last run: the database was unavailable, and the wait starts again.
+  secondsSinceLastRun = 16;
   expect(await sweeper.sweepIfSafe()).toBe(0);
-  secondsSinceLastTick = 10;
-  for (let tick = 0; tick < 2; tick++) expect(await sweeper.sweepIfSafe()).toBe(0);
+  secondsSinceLastRun = 10;
+  for (let run = 0; run < 2; run++) expect(await sweeper.sweepIfSafe()).toBe(0);
   expect(await sweeper.sweepIfSafe()).toBe(1);
   expect(closed).toHaveLength(1);
 });

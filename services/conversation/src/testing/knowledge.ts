@@ -22,7 +22,6 @@ export function addDocument(
   return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
 }
 
-/** Reads the BotKnowledge of a bot, which a search needs. */
 export async function readKnowledge(database: Database, bot: Bot): Promise<BotKnowledge> {
   const { workspaceId, id: botId } = bot;
   const config = await readBotConfig(database, workspaceId, botId);

@@ -83,7 +83,7 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
   expect([messages, pages]).toEqual([["When?", "Sure?", "Really?"], 3]);
 });
 
-test("ListTurns returns not_found for a session that is unknown, of another workspace or deleted, and refuses invalid pages", async () => {
+test("ListTurns returns not_found for a session that is unknown, of another workspace or deleted, and refuses an invalid page size or page token", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
   const turn = newTurn(bot);

@@ -61,7 +61,7 @@ export function keepLease(
     } catch (error) {
       if (leaseMs !== undefined) {
         log.warn({ error }, "lease renewal failed, retrying");
-        void extendIfAnyServiceResponds(leaseMs, error);
+        void stayConnectedIfAnyServiceResponds(leaseMs, error);
       }
       const delayMs = retryDelayMs * (0.75 + Math.random() / 2);
       retryDelayMs = Math.min(
@@ -73,9 +73,9 @@ export function keepLease(
     }
   }
 
-  async function extendIfAnyServiceResponds(byMs: number, error: unknown): Promise<void> {
+  async function stayConnectedIfAnyServiceResponds(forMs: number, error: unknown): Promise<void> {
     const hasResponded = error instanceof RpcError && error.code === NOT_STORED;
-    if (hasResponded || (await reachability.isAnyReachable())) connectedUntilMs = performance.now() + byMs;
+    if (hasResponded || (await reachability.isAnyReachable())) connectedUntilMs = performance.now() + forMs;
   }
 
   async function renewAndSchedule(): Promise<void> {

@@ -27,7 +27,7 @@ function createEmbedder(embed: () => Promise<never>) {
   return { inc, recordDuration, run: (signal: AbortSignal) => embedder.embed(model, "ws", ["text"], signal) };
 }
 
-test("an unexpected error is thrown, and counted as provider_error with the reason internal", async () => {
+test("an unexpected error is thrown and counted as provider_error; the attempt's duration has the error type internal", async () => {
   const error = new TypeError("a bug");
   const { inc, recordDuration, run } = createEmbedder(() => Promise.reject(error));
   await expect(run(new AbortController().signal)).rejects.toBe(error);

@@ -50,14 +50,14 @@ describe("ConcurrencyLimiter", () => {
     expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
   });
 
-  test("refuses a request immediately when maxQueued requests wait", async () => {
+  test("refuses a request immediately when maxQueued requests of different workspaces wait", async () => {
     const { acquire, order } = setUp({ maxQueued: 2 });
     for (const name of ["a", "b", "c", "d"]) void acquire(name);
     await settled();
     expect(order).toEqual(["a", "d queue_full"]);
   });
 
-  test("when maxQueued requests wait, refuses the newest of the workspace with the longest queue, so that another workspace can wait", async () => {
+  test("when maxQueued requests wait, refuses the newest request of the workspace with the longest queue, so that another workspace's request can wait", async () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 3 });
     for (const name of ["a0", "a1", "a2", "a3", "b1"]) void acquire(name.charAt(0), name);
     await settled();

@@ -122,7 +122,7 @@ describe("extractAnswer", () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  test("a quote has at most 700 characters and an ellipsis", () => {
+  test("cuts a long quote to at most 700 characters and an ellipsis", () => {
     const long = [passage("long.md", "", `Refunds are ${"very ".repeat(1_000)}slow.`)];
     const [, quote = ""] = /^From long\.md: “(.*)”$/.exec(extractAnswer("refunds", long)) ?? [];
     expect(quote).toMatch(/^Refunds are (very )+…$/);
@@ -165,7 +165,7 @@ test("a very long sentence is cut between words, and a very long word between ch
   const quoteOf = (text: string) =>
     extractAnswer("refunds", [passage("long.md", "", text)]).slice("From long.md: “".length, -" …”".length);
   expect(quoteOf(`Refunds ${"word ".repeat(200)}`)).toMatch(/^Refunds( word)+$/);
-  // Each emoji is two UTF-16 units. They start at an even and at an odd position.
+  // Each emoji is two UTF-16 units. The first emoji starts at an even position in one text, and at an odd position in the other.
   for (const start of ["Refunds ", "Refunds: "]) {
     const quote = quoteOf(start + "😀".repeat(500));
     expect(quote.isWellFormed()).toBe(true);

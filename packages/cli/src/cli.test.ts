@@ -44,7 +44,8 @@ describe("a usage error", () => {
     ["token --workspace w --ttl 1y", /90s, 30m, 1h or 7d.*; run parley token --help$/],
     ["moderation remove x --workspace w --bot b", /whole number.*; run parley moderation remove --help$/],
     ["bot create --workspace w --slug s --css-var gap", /--gap=4px; run parley bot create --help$/],
-    // Each line is split at every space. So a double space, or a space at the end, gives an empty argument, as an unset shell variable does.
+    // Each line is split at every space. So a double space, or a space at the end, gives an empty argument, as "$NAME" does if the
+    // shell variable is unset.
     [
       "bot update --workspace w --slug s --css-var --gap=4px --css-var ",
       /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,

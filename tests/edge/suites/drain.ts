@@ -30,12 +30,12 @@ export function drainSuite(shared: () => EdgeFixture): void {
       system.startReplica("llm-proxy"),
     ]);
     replicas = { conversation, quota, llm };
-    const targetOfBoth = (name: keyof typeof replicas) =>
+    const targetOfBothReplicas = (name: keyof typeof replicas) =>
       `ipv4:127.0.0.1:${system[name].port},127.0.0.1:${replicas[name].port}`;
     const env = {
-      CONVERSATION_TARGET: targetOfBoth("conversation"),
-      QUOTA_TARGET: targetOfBoth("quota"),
-      LLM_TARGET: targetOfBoth("llm"),
+      CONVERSATION_TARGET: targetOfBothReplicas("conversation"),
+      QUOTA_TARGET: targetOfBothReplicas("quota"),
+      LLM_TARGET: targetOfBothReplicas("llm"),
     };
     edges = await Promise.all([system.startEdge(env), system.startEdge(env)]);
     tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-30-every-20" });

@@ -29,7 +29,7 @@ test("addresses that refuse connections are reported beside those that are not c
     result: "warn",
     message:
       "1 of 3 addresses do not accept connections: 203.0.113.2 (ECONNREFUSED); not checked: this machine has no route to 2001:db8::1 (ENETUNREACH)",
-    fix: expect.stringMatching(/^remove the addresses that do not accept connections from DNS/),
+    fix: expect.stringMatching(/^remove from DNS the addresses that do not accept connections/),
   });
 });
 

@@ -32,7 +32,7 @@ export async function checkReachability(url: URL): Promise<Reachability> {
   };
 }
 
-/** An attempt to connect. `code` is the error's code; empty after a success. */
+/** An attempt to connect. `code` is the error's code; empty after a success. `ms` is the time to connect; ignored after an error. */
 export type Attempt = { address: string; code: string; ms: number };
 
 /** The error codes of a machine without a route to the address, such as a machine without IPv6. */
@@ -52,7 +52,7 @@ export function checkConnections(attempts: readonly Attempt[], port: number): Fi
   if (failed.length === 0) return warn("connection", notChecked);
   const problem = `${failed.length} of ${attempts.length} addresses do not accept connections: ${list(failed)}`;
   return warn("connection", unrouted.length === 0 ? problem : `${problem}; ${notChecked}`, {
-    fix: "remove the addresses that do not accept connections from DNS, or make them reachable; browsers that try one of them wait or fail",
+    fix: "remove from DNS the addresses that do not accept connections, or make them reachable; browsers that try one of them wait or fail",
   });
 }
 

@@ -48,7 +48,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
       <form ref={form} className="form" onSubmit={submit}>
         <TextField
           label="Title"
-          hint="A question, for example. A text with the same name as a document replaces that document."
+          hint="A question, for example. If a document has this title as its name, the text replaces that document."
           required
           maxLength={MAX_TITLE_CHARACTERS}
           value={draft.title}

@@ -64,7 +64,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       onResult(codeOf(error));
       throw error;
     });
-    // Undefined also if the new access token has expired already, for example because the clocks differ.
+    // Also undefined if the new access token has expired already, for example because the provider's and the console's clocks differ.
     const info = next && describeSession(next, tokenOptions, nowMs());
     onResult(info === undefined ? "session_ended" : "refreshed");
     if (info === undefined) {

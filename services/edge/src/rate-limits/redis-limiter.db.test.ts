@@ -71,7 +71,7 @@ describeWith("redis", "the limiter on Redis", () => {
     expect(passed.length).toBeGreaterThanOrEqual(15);
     for (const [i, { before }] of passed.entries()) {
       const sixth = passed[i + 5];
-      // Two milliseconds for the difference between Redis's clock and this one.
+      // Allows two milliseconds for the difference between Redis's clock and this process's clock.
       if (sixth !== undefined) expect(sixth.after - before).toBeGreaterThan(quick.windowMs - 2);
     }
   });
@@ -114,11 +114,11 @@ describeWith("redis", "the limiter on Redis", () => {
     } finally {
       await server.resume();
     }
-    const fallback = async () => {
+    const readFallbackAfterTake = async () => {
       await limiter.take(policy, "203.0.113.10");
       return (await onFallback.get()).values[0]?.value;
     };
-    await expect.poll(fallback).toBe(0);
+    await expect.poll(readFallbackAfterTake).toBe(0);
   });
 
   test("replaces a connection that drops all data", async () => {
@@ -136,15 +136,15 @@ describeWith("redis", "the limiter on Redis", () => {
     const { port: proxyPort } = proxy.address() as AddressInfo;
     const limiter = createRedisLimiter({ mode: "standalone", urls: [`redis://127.0.0.1:${proxyPort}`] }, log);
     try {
-      const hasReplied = () =>
+      const takeSucceeds = () =>
         limiter.take(policy, "203.0.113.11").then(
           () => true,
           () => false,
         );
-      await expect.poll(hasReplied).toBe(true);
+      await expect.poll(takeSucceeds).toBe(true);
       isDropping = true;
-      expect(await hasReplied()).toBe(false);
-      await expect.poll(hasReplied, { timeout: 10_000 }).toBe(true);
+      expect(await takeSucceeds()).toBe(false);
+      await expect.poll(takeSucceeds, { timeout: 10_000 }).toBe(true);
       expect(connections).toBe(2);
     } finally {
       limiter.close();

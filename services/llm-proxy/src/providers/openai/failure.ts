@@ -34,7 +34,7 @@ function isStatusError(error: unknown): error is APIError<number, Headers> {
   return error instanceof Error && typeof (error as Partial<APIError>).status === "number";
 }
 
-/** Returns the failure of a provider whose response is unusable, such as `malformed` or `too_large`. */
+/** Returns the failure of a provider whose response is unusable. `reason` is, for example, `malformed` or `too_large`. */
 export function failureFromReason(reason: string): ProviderFailure {
   return new ProviderFailure("provider_error", reason, { isProviderFault: true });
 }

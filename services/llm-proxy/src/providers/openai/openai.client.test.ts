@@ -215,7 +215,7 @@ describe("a refusal", () => {
     await expect(stream()).rejects.toMatchObject(failure);
   });
 
-  test.each([304, 307])("includes redirects with status %i, which are not followed", async (status) => {
+  test.each([304, 307])("is also a response with status %i, whose Location is not followed", async (status) => {
     respond = (response) => {
       response.writeHead(status, { location: `${baseUrl}/elsewhere` });
       response.end();
@@ -224,7 +224,7 @@ describe("a refusal", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("is read up to 16 KiB if it does not end, and its connection is closed", async () => {
+  test("is mapped by its status if its body is long and does not end, and its connection is closed", async () => {
     respond = (response) => {
       response.statusCode = 500;
       response.write("x".repeat(1024 * 1024));

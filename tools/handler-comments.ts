@@ -4,8 +4,8 @@ const HANDLED_IN = /Handled in (.*?)\.(?=\s|$)/;
 const FILE = /[\w-]+(?:\/[\w.-]+)+\.ts/g;
 
 /**
- * Reports each RPC without the sentence "Handled in <file>." in its own comment or its service's comment. Also reports each file in such a
- * sentence that is not in `paths`, the files of the repository.
+ * Reports each RPC without the sentence "Handled in <file>." in its own comment or its service's comment. Also reports each named
+ * file that is missing from `paths`, the files of the repository.
  */
 export function handlerCommentProblems(protos: readonly SourceFile[], paths: ReadonlySet<string>): Problems {
   return protos.flatMap(({ path, text }) => {

@@ -23,7 +23,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
     });
     y += 1;
     const { length: count } = row.panels;
-    // Three charts per line if they fill every line, otherwise two.
+    // Three charts per line if that leaves no line incomplete, otherwise two.
     const chartWidth = count % 3 === 0 ? WIDTH / 3 : WIDTH / 2;
     let x = 0;
     for (const panel of row.panels) {
@@ -71,7 +71,7 @@ function panelJson(panel: Panel): object {
   return {
     type: stat ? "stat" : "timeseries",
     title,
-    // Grafana renders it as Markdown.
+    // Grafana renders the description as Markdown.
     description: `${shows}\n\nNormal: ${normal}\n\nAct: ${act}`,
     datasource: DATASOURCE,
     targets: queries.map(({ expr, legend }, index) => ({
@@ -131,7 +131,7 @@ function datasourceVariable(): object {
   };
 }
 
-/** One Prometheus may watch several installations, each in its own namespace. Without the label `namespace`, only "All" can be selected. */
+/** One Prometheus may watch several installations, each in its own namespace. If metrics lack the label `namespace`, only "All" can be selected. */
 function namespaceVariable(): object {
   const query = "label_values(parley_streams_open, namespace)";
   return {
@@ -143,7 +143,7 @@ function namespaceVariable(): object {
     definition: query,
     // Reads the namespaces again when the time range changes.
     refresh: 2,
-    // Sorts them alphabetically.
+    // Sorts the namespaces alphabetically.
     sort: 1,
     includeAll: true,
     multi: true,

@@ -7,7 +7,7 @@ import type { ProcessSpec } from "./processes/process-run.ts";
 
 export type SampleShopInputs = { config: Config; port: number; edgeUrl: string; publicKey: string };
 
-/** The shop's pages embed the widget and have another origin than the edge. */
+/** Describes the process of the sample shop. The shop's pages embed the widget and have another origin than the edge. */
 export function buildShopSpec({ config, port, edgeUrl, publicKey }: SampleShopInputs): ProcessSpec {
   const script = fileURLToPath(new URL("./sample-shop/src/main.ts", import.meta.url));
   return {

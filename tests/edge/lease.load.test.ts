@@ -15,7 +15,7 @@ afterAll(() => system?.stop());
 
 const readyStatus = async (port: number) => (await fetch(`http://127.0.0.1:${port}/healthz/ready`)).status;
 
-/** Starts an edge that reaches each service through a proxy. Stops them when the test ends. */
+/** Starts an edge that reaches each service through a proxy. Stops the edge and the proxies when the test ends. */
 async function startProxiedEdge() {
   const targets = {
     CONVERSATION_TARGET: system.conversation.port,
@@ -27,13 +27,13 @@ async function startProxiedEdge() {
     for (const proxy of proxies) await proxy.close();
   });
   const names = Object.keys(targets);
-  const proxied = Object.fromEntries(proxies.map(({ port }, index) => [names[index], `127.0.0.1:${port}`]));
-  const edge = await system.startEdge(proxied);
+  const proxiedTargets = Object.fromEntries(proxies.map(({ port }, index) => [names[index], `127.0.0.1:${port}`]));
+  const edge = await system.startEdge(proxiedTargets);
   onTestFinished(() => edge.stop());
   return { edge, proxies };
 }
 
-test("an edge cut off from every service is not ready after one lease, and is ready within 3 s once it reaches conversation again", async () => {
+test("an edge cut off from every service for longer than its lease is not ready, and is ready within 3 s once it reaches conversation again", async () => {
   const { edge, proxies } = await startProxiedEdge();
   expect(await readyStatus(edge.port)).toBe(200);
   await Promise.all(proxies.map((proxy) => proxy.drop()));

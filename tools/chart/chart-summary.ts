@@ -18,7 +18,9 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   return {
     /** Components with their replicas; `autoscaled` if an autoscaler sets them. */
     deployments: formatList(
-      ofKind(manifests, "Deployment").map((each) => `${component(each)} ${each.spec.replicas ?? "autoscaled"}`),
+      ofKind(manifests, "Deployment").map(
+        (each) => `${componentOfManifest(each)} ${each.spec.replicas ?? "autoscaled"}`,
+      ),
     ),
     /** With their Helm hooks. */
     jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeJobOrPod)),
@@ -28,13 +30,16 @@ export function summarizeChart(manifests: readonly Manifest[]) {
     probes: formatList(containers.flatMap(describeProbes)),
     services: formatList(ofKind(manifests, "Service").map(describeService)),
     hosts: formatList(manifests.flatMap(listHosts)),
-    /** Components with a policy, and the ports that it lets them reach outside the release. */
+    /** Components with a network policy, and the ports outside the release that the policy lets the component reach. */
     networkPolicies: formatList(
       ofKind(manifests, "NetworkPolicy").map((policy) =>
-        [component(policy), ...[...externalEgressPorts(manifests, component(policy))].sort(byNumber)].join(" "),
+        [
+          componentOfManifest(policy),
+          ...[...externalEgressPorts(manifests, componentOfManifest(policy))].sort(byNumber),
+        ].join(" "),
       ),
     ),
-    disruptionBudgets: formatList(ofKind(manifests, "PodDisruptionBudget").map(component)),
+    disruptionBudgets: formatList(ofKind(manifests, "PodDisruptionBudget").map(componentOfManifest)),
     /** Servers and databases that the services and the migrations connect to. */
     databases: formatList(containers.flatMap(({ env = [] }) => env.flatMap(listDatabases))),
     /** Objects of all other kinds. */
@@ -44,7 +49,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   };
 }
 
-/** `otherObjects` omits these kinds: `referenceProblems` checks ServiceAccounts, and the rest of the summary lists the others. */
+/** `otherObjects` omits these kinds: `referenceProblems` checks ServiceAccounts, and the rest of the summary lists the other kinds. */
 const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],
@@ -57,7 +62,7 @@ function formatList(items: readonly string[]): string {
 const byName = (a: string, b: string) => (a < b ? -1 : 1);
 const byNumber = (a: number | string, b: number | string) => Number(a) - Number(b);
 
-function component({ metadata }: Manifest): string {
+function componentOfManifest({ metadata }: Manifest): string {
   return componentOf(metadata.labels ?? {});
 }
 
@@ -108,8 +113,8 @@ function listDatabases({ name, value = "" }: EnvEntry): string[] {
 }
 
 /**
- * Returns the values of the environment variables by `component NAME`. If the value, or the file that it names, comes from a Secret, returns
- * `secret/key` instead.
+ * Returns the value of each environment variable, with the key `component NAME`. If the value, or the file that it names, comes from a
+ * Secret, returns `secret/key` instead.
  */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
   const entries = workloads(manifests).flatMap(({ labels, pod }) => {

@@ -17,7 +17,7 @@ async function readValues(page: string, heading: string): Promise<string> {
 test.each([
   ["cluster.md", "4. The values"],
   ["production.md", "6. Create the Secret and the values"],
-])("the values of %s render", async (page, heading) => {
+])("the chart renders with the values of %s", async (page, heading) => {
   const folder = await mkdtemp(join(tmpdir(), "parley-values-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "values.yaml");

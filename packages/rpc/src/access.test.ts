@@ -34,9 +34,9 @@ describe("an admin method declares who may call it", () => {
   });
 });
 
-describe("a method for members names the workspace in workspace_id only", () => {
-  const isForMembers = (method: DescMethod) => getOption(method, admin_access).scope === AdminScope.WORKSPACE;
-  test.each(methods.filter(({ method }) => isForMembers(method)))("$name", ({ method }) => {
+describe("the request of a method with workspace scope has workspace_id and no other workspace field", () => {
+  const hasWorkspaceScope = (method: DescMethod) => getOption(method, admin_access).scope === AdminScope.WORKSPACE;
+  test.each(methods.filter(({ method }) => hasWorkspaceScope(method)))("$name", ({ method }) => {
     expect(workspaceFields(method.input)).toEqual(["workspace_id"]);
     expect(method.input.field.workspaceId).toMatchObject({ fieldKind: "scalar", number: expect.any(Number) });
   });
@@ -49,12 +49,12 @@ describe("mayCall", () => {
     ["owner", [createBot, listBots]],
     ["viewer", [listBots]],
     [undefined, []],
-  ] as const)("lets the role %s call only the methods whose admin_access option permits it", (role, permitted) => {
+  ] as const)("lets the role %s call only the methods whose admin_access permits that role", (role, permitted) => {
     expect([createBot, listBots, setPlan].filter((method) => mayCall(role, method))).toEqual(permitted);
   });
 });
 
-test("a method for viewers changes nothing", () => {
+test("no method that viewers may call declares changes: true", () => {
   const changing = methods.filter(({ method }) => {
     const { role, changes } = getOption(method, admin_access);
     return role === AdminRole.VIEWER && changes;

@@ -183,7 +183,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("exports of all conversations", () => {
-    test("NDJSON has one line per conversation in the format of the single export, ordered by the conversation's start [D40/5]", async () => {
+    test("NDJSON has one line per conversation in the format of a single conversation's export, ordered by the conversation's start [D40/5]", async () => {
       const own = await createTenant(system.admin);
       const ids = [];
       for (let i = 0; i < 5; i++) ids.push((await startConversation({}, own)).session_id);
@@ -206,7 +206,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
     });
 
-    test("both formats filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
+    test("NDJSON and CSV filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
       const own = await createTenant(system.admin);
       const bot = await addBot(system, own, "second");
       const a = await startConversation({ visitor_id: "v-a" }, own);
@@ -252,7 +252,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       );
       const whole = linesOf((await get(NDJSON, own)).text);
       expect(whole).toHaveLength(300);
-      /** Downloads at least `bytes` bytes from a cursor, disconnects, and returns the first `bytes` bytes. */
+      /** Downloads from a cursor, disconnects once `bytes` bytes have arrived, and returns at most `bytes` bytes. */
       const cutDownload = async (cursor: string, bytes: number, encoding: string) => {
         const disconnect = new AbortController();
         const headers = { ...bearer(await token(own)), "accept-encoding": encoding };
@@ -288,7 +288,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       }
     });
 
-    test("CSV has one row per message and no cell that a spreadsheet would run [D40/6]", async () => {
+    test("CSV has one row per message and no cell that a spreadsheet would run as a formula [D40/6]", async () => {
       const own = await createTenant(system.admin);
       await startConversation({ visitor_id: "=1+1", message: '=HYPERLINK("https://evil.example","a")' }, own);
       await backdateSessions(own);
@@ -375,7 +375,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(formatRefusal(await send("DELETE", deletePath(session_id)))).toBe(formatDetail(404, "session_not_found"));
     });
 
-    test("a missing, foreign or malformed id gets the same 404 [D40/12]", async () => {
+    test("an id that is unknown, malformed or of another workspace gets the same 404 [D40/12]", async () => {
       const foreign = await startConversation({}, other);
       for (const id of [foreign.session_id, randomUUID(), "1", "%00", "x".repeat(300)])
         expect(formatRefusal(await send("DELETE", deletePath(id))), id).toBe(formatDetail(404, "session_not_found"));
@@ -444,13 +444,13 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       for (const path of [NDJSON, CSV])
         for (const parameters of ["", `?bot_slug=${own.botSlug}`, `?cursor=${cursor}`])
           expect((await get(`${path}${parameters}`, other)).text).not.toContain("secret");
-      const unknown = await createTenant(system.admin);
-      const nobody = { ...unknown, workspaceId: "unknown-workspace" };
-      expect(await list("", nobody)).toEqual({ conversations: [], next_cursor: null });
-      expect((await get(NDJSON, nobody)).text).toBe("");
+      const known = await createTenant(system.admin);
+      const unknown = { ...known, workspaceId: "unknown-workspace" };
+      expect(await list("", unknown)).toEqual({ conversations: [], next_cursor: null });
+      expect((await get(NDJSON, unknown)).text).toBe("");
     });
 
-    test("a token without a role may export one conversation, and gets 403 from the list and the exports of all [D40/11]", async () => {
+    test("a token without a role may export one conversation, and gets 403 from the list and the exports of all conversations [D40/11]", async () => {
       const own = await createTenant(system.admin);
       const { session_id } = await startConversation({}, own);
       for (const roleless of [await token(own, "none"), await createMemberToken(system, own)]) {

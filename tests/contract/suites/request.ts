@@ -120,7 +120,7 @@ export function requestSuite(shared: () => ContractSystem): void {
       expect(await answerToFields({ ...others, message })).toBe(formatError(400, "message_too_long"));
   });
 
-  test("a body nested too deeply or with too many elements gets invalid_message, whichever field has them [D5/5]", async () => {
+  test("a body with too many levels or elements in any field gets invalid_message [D5/5]", async () => {
     const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
     for (const field of ["visitor_metadata", "unknown_field"])
       for (const value of [{ a: deep(32) }, { a: new Array(9_000).fill(0) }])
@@ -251,7 +251,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     };
     for (const [path, allow] of Object.entries(paths)) {
       const errorKey = allow.includes("OPTIONS") || path.startsWith("/healthz/") ? "error" : "detail";
-      // The service accepts OPTIONS only as a CORS preflight, so a plain OPTIONS request gets 405.
+      // The edge accepts OPTIONS only as a CORS preflight, so a plain OPTIONS request gets 405.
       const allowed = allow.split(", ").filter((each) => each !== "OPTIONS");
       for (const method of [...methods, "POST"].filter((each) => !allowed.includes(each))) {
         const { status, headers, text } = await api.call({ method, path, headers: { origin: tenant.origin } });
@@ -262,7 +262,7 @@ export function requestSuite(shared: () => ContractSystem): void {
     }
   });
 
-  test("a refused request is neither stored nor counted [4.1/4]", async () => {
+  test("a refused request is not stored and does not count as a used message [4.1/4]", async () => {
     const unused = await createTenant(system.admin);
     const session_id = randomUUID();
     for (const fields of [{ message: "" }, { message: "x".repeat(4_001) }, { visitor_metadata: [] }])

@@ -50,7 +50,7 @@ topologySpreadConstraints:
     topologyKey: {{ . }}
     whenUnsatisfiable: {{ $pod.topologySpreadWhenUnsatisfiable }}
     {{- if eq $pod.topologySpreadWhenUnsatisfiable "DoNotSchedule" }}
-    # Leaves out nodes whose taints the pods do not tolerate. Such a node never has one of the pods, so maxSkew would leave other pods pending.
+    # Ignores nodes whose taints the pods do not tolerate. Otherwise maxSkew would count such a node as having no pods and leave further pods pending.
     nodeTaintsPolicy: Honor
     {{- end }}
     labelSelector:

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatCount, formatFields, formatTable } from "./table.ts";
 
 describe("formatTable", () => {
-  it("aligns columns, right-aligns numbers and counts wide characters as two columns", () => {
+  it("aligns columns, right-aligns numbers and counts the width of a wide character as 2", () => {
     const rows = [
       ["acme", 5_000],
       ["商店", 25],

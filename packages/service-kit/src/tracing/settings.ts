@@ -8,7 +8,7 @@ export type TracingSettings = {
   ratio: number;
   /**
    * The file that OTEL_EXPORTER_OTLP_HEADERS_FILE names. It contains headers for the collector as `name=value`, separated by commas. Undefined
-   * if only OTEL_EXPORTER_OTLP_HEADERS is set, because the exporter itself reads that variable.
+   * if that variable is not set. The exporter itself reads OTEL_EXPORTER_OTLP_HEADERS.
    */
   headers?: SecretSource<string> | undefined;
 };

@@ -18,6 +18,6 @@ test.each([
   [429, { detail: "rate_limited" }, "Too many requests. Try again in a minute."],
   [502, { code: "unavailable" }, "The service is not available right now. Try again in a few seconds."],
   [503, { detail: "unavailable" }, "The service is not available right now. Try again in a few seconds."],
-])("the owner reads the reason when the list of conversations gets %i %j", async (status, body, text) => {
+])("if listing conversations fails with %i %j, the error text is: %s", async (status, body, text) => {
   expect(await errorTextOf(status, body)).toBe(text);
 });

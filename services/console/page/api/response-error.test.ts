@@ -17,7 +17,7 @@ describe("errorOf", () => {
     expect(errorText(errorOf(status, body))).toBe(text);
   });
 
-  it("maps the code of the header parley-code, not the status", () => {
+  it("prefers the code in the header parley-code to the body's message", () => {
     const body = '{"code":"invalid_argument","message":"the document cannot be read"}';
     expect(errorText(errorOf(400, body, "unsupported_document"))).toBe(
       "Only text, Markdown, HTML and PDF can be read.",

@@ -12,7 +12,7 @@ export type SessionCookies = {
   writeSession(reply: FastifyReply, session: Session): Promise<boolean>;
   clearSession(reply: FastifyReply): void;
   readPending(request: FastifyRequest, state: string): Promise<(PendingSignIn & { isExpired: boolean }) | undefined>;
-  /** Keeps the pending sign-ins of other tabs, unless there are already MAX_PENDING: then it deletes them. */
+  /** Stores a pending sign-in. If the browser already has MAX_PENDING of them, deletes those first. */
   writePending(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn): Promise<void>;
   clearPending(reply: FastifyReply, pending: PendingSignIn): void;
 };
@@ -25,7 +25,7 @@ const MAX_CHUNKS = 3;
 /** Browsers store at most 4,096 bytes of a cookie, including its name and attributes. */
 const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
-/** Longer than PENDING_SECONDS, so that an owner whose sign-in has expired still returns to the right screen. */
+/** Longer than PENDING_SECONDS, so that a user whose sign-in has expired still returns to the right screen. */
 const PENDING_COOKIE_SECONDS = 60 * 60;
 /** Limits the length of the Cookie header. */
 const MAX_PENDING = 3;
@@ -34,8 +34,8 @@ const KEY_BYTES = 32;
 type CookieName = typeof SESSION | typeof PENDING;
 
 /**
- * Encrypts cookies with the first of the current `secrets`, and decrypts them with any of them. A cookie that cannot be decrypted and a session
- * older than MAX_SESSION_MS read as undefined.
+ * Encrypts cookies with the first of the current `secrets`, and tries all secrets to decrypt a cookie. A cookie that cannot be decrypted and a
+ * session older than MAX_SESSION_MS read as undefined.
  */
 export function createSessionCookies(secrets: () => readonly string[], nowMs: () => number): SessionCookies {
   const seal = (name: CookieName, value: object) =>
@@ -92,7 +92,7 @@ export function createSessionCookies(secrets: () => readonly string[], nowMs: ()
   };
 }
 
-/** Each kind of cookie has its own key, so that a value of one kind is not accepted as the other. */
+/** Each kind of cookie has its own key, so that a pending sign-in is not accepted as a session. */
 function deriveKey(name: CookieName, secret: string): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, "", `parley console ${name}`, KEY_BYTES));
 }

@@ -87,7 +87,7 @@ test("DocumentQueue refuses a document after the maximum wait", async () => {
   expect(log).toEqual(["running begins", "running ends"]);
 });
 
-test("DocumentQueue delays a workspace's next document after an unreadable one that took long, and runs other workspaces' documents", async () => {
+test("DocumentQueue delays a workspace's next document after an unreadable one that took long, but not other workspaces' documents", async () => {
   const queue = new DocumentQueue({ unreadableTimeLimit: { share: UNREADABLE_SHARE, burstMs: 0 } });
   const log: string[] = [];
   const bomb = enqueue(queue, "bomb", log);
@@ -105,7 +105,7 @@ test("DocumentQueue delays a workspace's next document after an unreadable one t
   expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
 
-test("DocumentQueue serves workspaces round-robin, so that the documents of one do not keep another waiting", async () => {
+test("DocumentQueue serves workspaces round-robin", async () => {
   const queue = new DocumentQueue();
   const log: string[] = [];
   const many = Array.from({ length: 20 }, (_, index) => enqueue(queue, `a${index}`, log));
@@ -131,7 +131,7 @@ test("DocumentQueue delays a workspace's next document after a URL that did not 
   expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
 
-test("DocumentQueue does not delay a workspace's next document after a readable one, however long that took", async () => {
+test("DocumentQueue does not delay a workspace's next document after a readable one that took long", async () => {
   const queue = new DocumentQueue({ maxWaitMs: 1_000, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
   const long = enqueue(queue, "long", log);

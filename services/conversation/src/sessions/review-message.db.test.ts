@@ -28,7 +28,7 @@ async function findReviews({ workspaceId }: Session, filter: string) {
   return sessions.map((session) => session.review);
 }
 
-test("a turn is listed with its review, and sessions are found by their reviews, independently of the visitor's rating", async () => {
+test("a turn is listed with its review, and a session is found as bad if any reply is bad, whatever the visitor's rating", async () => {
   const session = await createSession();
   const { bot, workspaceId, sessionId, messageIds } = session;
   const [first = 0n, second = 0n] = messageIds;
@@ -75,7 +75,7 @@ test("after concurrent reviews of a reply, the session's counts agree with the s
   expect(rows).toEqual([{ good: true, bad: true }]);
 });
 
-test("ReviewMessage refuses unknown values, messages other than replies, and replies of other or deleted sessions", async () => {
+test("ReviewMessage refuses unknown values, messages other than replies, and replies of other or deleted sessions; erasure resets the count of good reviews", async () => {
   const [session, other] = [await createSession(), await createSession()];
   const [first = 0n] = session.messageIds;
   expect(await adminFailure(review(session, first, "fine"))).toMatchObject({ code: Code.InvalidArgument });

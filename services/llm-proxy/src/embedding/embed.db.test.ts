@@ -77,7 +77,7 @@ describe("a provider", () => {
   test.each([
     ["fails once", { status: 500 }],
     ["closes its connection once", { fault: "cut" as const }],
-  ])("that %s is retried", async (_, reply) => {
+  ])("that %s gets the request again", async (_, reply) => {
     provider.script([reply]);
     expect((await proxy.embed(["a"])).embeddings).toHaveLength(1);
     expect(provider.requests).toHaveLength(2);

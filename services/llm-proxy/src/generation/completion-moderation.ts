@@ -16,11 +16,11 @@ export type CompletionModerationOptions = {
 
 export type CompletionModeration = {
   sink: Sink<GenerationEvent>;
-  /** Waits until the text so far has been checked against the patterns. If one matches, the generation is stopped before this resolves. */
+  /** Waits until the text so far has been checked against the patterns. If a pattern matches, stops the generation before the promise resolves. */
   waitForMatching: () => Promise<void>;
   /**
-   * Must be called when the text is complete but token counts may follow. Sends the held-back text and TextComplete. If a pattern matches,
-   * sends neither and stops the generation.
+   * Must be called when the text is complete but token counts may follow. Sends the held-back text and the event `isTextComplete`. If a
+   * pattern matches, sends neither and stops the generation.
    */
   sendHeldBackText: () => void;
   /** Must be called when the generation has ended. If it is complete, sends the held-back text. Returns the ending after moderation. */

@@ -34,7 +34,7 @@ describeInBrowser("chat", (fixture) => {
     expect(new Set(sessions).size).toBe(1);
   });
 
-  it("shows a typing indicator until the first word", async () => {
+  it("shows a typing indicator before the first word, and none after the answer", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("late");
     await widget.log.getByText("Sample Shop is writing").waitFor({ state: "attached" });
@@ -72,7 +72,7 @@ describeInBrowser("chat", (fixture) => {
     expect((await widget.texts())[0]).toBe("**not bold**\n<b>line</b>");
   });
 
-  it("stops an answer, cancels its request and keeps the received part", async () => {
+  it("stops an answer, which gets the status cancelled, and keeps the received part", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word3");

@@ -83,7 +83,10 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
 };
 
-/** Sorts methods that remove data to the end, so that the other calls find the data. DeleteWorkspace hides all data, so it is the last. */
+/**
+ * Returns a method's sort key. Methods that remove data come last, so that the other calls find the data. DeleteWorkspace comes at the very
+ * end, because it hides all data.
+ */
 const orderOf = ({ name }: { name: string }) =>
   name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
 const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));

@@ -11,7 +11,7 @@ import { type Call, connectAdminPlane, connectDataPlane } from "./raw-calls.ts";
 import { type Identifiers, RPC_CASES, type TenantData } from "./rpc-cases.ts";
 import { createTenantData, readWorkspaceRows, waitUntilRepliesRecorded } from "./tenant-data.ts";
 
-// SQLSTATEs. PostgreSQL returns the second if SET ROLE names an unknown role.
+// SQLSTATEs. 22023 is invalid_parameter_value, which SET ROLE returns for an unknown role.
 const INSUFFICIENT_PRIVILEGE = "42501";
 const UNKNOWN_ROLE = "22023";
 
@@ -26,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Returns identifiers that no tenant has. Those that a response may repeat are as long as a tenant's. */
+/**
+ * Returns identifiers that no tenant has. If a response may repeat an identifier, it is as long as the tenant's, because encoded responses
+ * contain its length.
+ */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {
     botId: randomUUID(),
@@ -69,7 +72,7 @@ function methodOf(name: string): DescMethod {
   return method;
 }
 
-describe("an identifier of another tenant gives the same result as an unknown one and changes no data of the other tenant", () => {
+describe("a call with another tenant's identifier gets the same response as with an unknown identifier, and changes no data of that tenant", () => {
   const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("requests" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, requests, volatile = [], creates }) => {
     const method = methodOf(name);
@@ -90,7 +93,7 @@ describe("an identifier of another tenant gives the same result as an unknown on
   });
 });
 
-describe("a call for one workspace returns nothing of another, and the same result for every unknown workspace", () => {
+describe("a call for one workspace returns no data of another, and calls for unknown workspaces all get the same response", () => {
   const cases = Object.entries(RPC_CASES).flatMap(([name, each]) => ("workspace" in each ? [{ name, ...each }] : []));
   test.each(cases)("$name", async ({ name, workspace }) => {
     const method = methodOf(name);

@@ -8,8 +8,8 @@ const CLIENTS = 4;
 const MAX_MATCHING_WAIT_MS = 5_000;
 
 /**
- * Stores fifty patterns whose lazily built automata need new states for each new text. Inserts them with SQL, because they exceed the limit
- * for a bot. A bot may still have such patterns from a version without the limit.
+ * Stores fifty patterns whose lazily built automata need new states for each new text. Inserts them with SQL, because their total size
+ * exceeds a bot's limit. A bot may still have such patterns from a version without that limit.
  */
 export async function storeSlowPatterns({ database }: Pick<System, "database">, tenant: Tenant): Promise<void> {
   await queryFirstRow(
@@ -39,7 +39,7 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
 
 /**
  * Sends the same kind of messages to a tenant without patterns. After each reply a client pauses for about as long as a client of
- * `sendSlowMessages` waits for the matching, so that both send about as often and differ only in the matching.
+ * `sendSlowMessages` waits for the matching, so that both kinds of clients send about as often, and only the matching differs.
  */
 export function sendBaselineMessages(url: string, tenant: Tenant): Traffic {
   return sendRepeatedly(url, tenant, MAX_MATCHING_WAIT_MS);

@@ -58,7 +58,8 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   await fault();
   const endedAt = performance.now();
   const repliesAtEnd = countOutcomes(visits).stop ?? 0;
-  // At the fault's end, each visitor had at most one unfinished reply. So of more replies than visitors, at least one began later.
+  // At the fault's end, each visitor had at most one unfinished reply. So if more than VISITORS replies complete afterwards, at least one of
+  // them began after the fault.
   await expect
     .poll(() => (countOutcomes(visits).stop ?? 0) - repliesAtEnd, { timeout: RECOVERY_SECONDS * 1_000 })
     .toBeGreaterThan(VISITORS);

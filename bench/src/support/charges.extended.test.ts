@@ -4,7 +4,7 @@ import { compareCharges } from "./charges.ts";
 import { storeTurns } from "./messages.ts";
 import { createWorkspaceDatabase } from "./testing/workspace-database.ts";
 
-it("counts a missing and an additional charge, although together they leave the number of charges right", async () => {
+it("counts a missing and an additional charge even if the number of charges equals the number of replies", async () => {
   const workspaceId = "first";
   const url = await createWorkspaceDatabase(workspaceId);
   // Two workspaces with four turns each, and one turn in each session.

@@ -7,6 +7,7 @@ import { run, type SystemUser } from "./run.ts";
 
 export interface InitOptions {
   password: string;
+  /** For tests: initdb does not flush the files to disk. */
   fast: boolean;
   log: (line: string) => void;
 }
@@ -22,12 +23,12 @@ export async function ensureDataDir(installation: Installation, options: InitOpt
   } else if (foundMajor !== major) {
     throw new LocalPostgresError(
       "other_major_version",
-      `The data in ${installation.dataDir} was written by PostgreSQL ${foundMajor}, but this is PostgreSQL ${major}: dump it with version ${foundMajor} and move the directory away, or set DATABASE_URL to a server of version ${foundMajor}.`,
+      `The data in ${installation.dataDir} was written by PostgreSQL ${foundMajor}, but Parley uses PostgreSQL ${major}: dump the data with version ${foundMajor} and move the directory away, or set DATABASE_URL to a server of version ${foundMajor}.`,
     );
   }
 }
 
-/** Runs initdb in a temporary directory and renames it, so that an interrupted run leaves no incomplete data directory. */
+/** Runs initdb in a temporary directory and then renames that directory, so that an interrupted run leaves no incomplete data directory. */
 async function initialise(installation: Installation, { password, fast }: InitOptions): Promise<void> {
   const temporaryDir = `${installation.dataDir}.new`;
   const secretDir = `${installation.dataDir}.secret`;

@@ -7,8 +7,8 @@ import { PatternSet } from "./pattern-set.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
- * Finds the first pattern that matches. `patterns` is a JSON array, because a string is cheap to send and is the cache key of the compiled
- * set. For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
+ * Finds the first pattern that matches. `patterns` is the JSON of an array, because a string is cheap to send and is the cache key of the
+ * compiled set. For `searchFrom` and `isTextComplete` see PatternSet.findFirstMatch.
  */
 export type MatchJob = { kind: "match"; patterns: string; text: string; searchFrom: number; isTextComplete: boolean };
 /** Finds all patterns that match a complete text. */
@@ -24,7 +24,7 @@ export type Match = {
 };
 
 export type Answer =
-  /** `compiledSize` is the size of the patterns if this job compiled them, undefined if they were cached. */
+  /** `compiledSize` is PatternSet.size if this job compiled the patterns, undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }
   /** The indexes of the patterns that match. */
   | { kind: "matchedAll"; indexes: readonly number[] }

@@ -81,7 +81,7 @@ function allowOriginProblems(what: string, response: ResponseHead, origin: strin
   if (allowed.length > 1)
     return [problem(`${what} has ${allowed.length} Access-Control-Allow-Origin headers, which browsers reject`)];
   if (allowed[0] === origin || (allowed[0] === "*" && what === "the preflight")) return [];
-  return [problem(`${what} allows ${allowed[0] === undefined ? "no origin" : allowed[0]}, not ${origin}`)];
+  return [problem(`${what} must allow ${origin}, but allows ${allowed[0] === undefined ? "no origin" : allowed[0]}`)];
 }
 
 function varyProblems(response: ResponseHead): Problem[] {

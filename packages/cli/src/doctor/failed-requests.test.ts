@@ -47,7 +47,7 @@ test.each<[string, RequestListener]>([
 test("a response without CORS headers is reported as one that allows no origin", async () => {
   const endpoint = await startConfigurationServer((_, response) => response.writeHead(200, { vary: "origin" }).end());
   expect((await checkCors(endpoint, "svc_pk_1", ORIGIN)).message).toBe(
-    `the widget configuration response allows no origin, not ${ORIGIN}`,
+    `the widget configuration response must allow ${ORIGIN}, but allows no origin`,
   );
 });
 

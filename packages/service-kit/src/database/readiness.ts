@@ -8,8 +8,9 @@ const CACHE_MS = 1_000;
 export type RequiredSchema = { schema: string; migrations: readonly Migration[] };
 
 /**
- * Returns a function that reports whether the schema has the newest migration that this version knows. Once true, it stays true if the database
- * becomes unavailable: every replica shares that outage, and without any ready replica, clients would get refused connections instead of 503.
+ * Returns a function that reports whether the schema has the newest migration that this version knows. Once true, the result stays true
+ * even if the database becomes unavailable: every replica shares that outage, and without any ready replica, clients would get refused
+ * connections instead of 503.
  */
 export function createReadinessProbe(
   database: Database,

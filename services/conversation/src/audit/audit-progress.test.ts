@@ -48,8 +48,8 @@ test("an audit with differences in several old months audits each of them once",
 test("even if the last page of a month has no differences, an audit continues with the next older month that has differences", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [differs("a")], next: "a" };
-  const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));
-  const last = advanceAudit(first.progress, { month: "2026-09", workspaces: [], next: "" }, at(NOVEMBER_9));
+  const first = advanceAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
+  const last = advanceAudit(first.progress, { month: "2026-09", workspaces: [], next: "" }, optionsAt(NOVEMBER_9));
   expect(last.isComplete).toBe(false);
   expect(findNextPage(last.progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
@@ -57,7 +57,7 @@ test("even if the last page of a month has no differences, an audit continues wi
 test("an audit skips the rest of an old month whose last difference is gone", () => {
   const differing = JSON.stringify(["2026-09 a", "2026-08 a"]);
   const page = { month: "2026-09", workspaces: [fine("a")], next: "a" };
-  const { progress } = advanceAudit({ differing, finalMonth: "2026-10" }, page, at(NOVEMBER_9));
+  const { progress } = advanceAudit({ differing, finalMonth: "2026-10" }, page, optionsAt(NOVEMBER_9));
   expect(findNextPage(progress, NOVEMBER_9)).toEqual({ month: "2026-08", after: "" });
 });
 
@@ -68,31 +68,35 @@ test("a month with a difference on its first page is not final, even if 1,000 ot
   let progress: AuditProgress = { month: "2026-10", after: "", differing };
   for (const [index, workspaces] of pages.entries()) {
     const page = { month: "2026-10", workspaces, next: index === 0 ? "new" : "" };
-    progress = advanceAudit(progress, page, at(NOVEMBER_9)).progress;
+    progress = advanceAudit(progress, page, optionsAt(NOVEMBER_9)).progress;
   }
   expect(progress.finalMonth).toBeUndefined();
   expect(listDifferingPairs(progress).filter((each) => each.startsWith("2026-10"))).toEqual(["2026-10 new"]);
 });
 
-test("a run continues after the previous run's page, and a page keeps the differences of the other pages", () => {
+test("an audit continues after the previous page's last workspace, and keeps the differences of earlier pages", () => {
   const first = advanceAudit(
     {},
     { month: "2026-11", workspaces: [differs("a"), fine("b")], next: "b" },
-    at(NOVEMBER_3),
+    optionsAt(NOVEMBER_3),
   );
   expect(first.isComplete).toBe(false);
   expect(findNextPage(first.progress, NOVEMBER_3)).toEqual({ month: "2026-11", after: "b" });
-  const second = advanceAudit(first.progress, { month: "2026-11", workspaces: [fine("c")], next: "" }, at(NOVEMBER_3));
+  const second = advanceAudit(
+    first.progress,
+    { month: "2026-11", workspaces: [fine("c")], next: "" },
+    optionsAt(NOVEMBER_3),
+  );
   expect(listDifferingPairs(second.progress)).toEqual(["2026-11 a"]);
   expect(findNextPage(second.progress, NOVEMBER_3)).toEqual({ month: "2026-10", after: "" });
 });
 
 test("an audit that began before a month could be final does not make it final", () => {
   const page = (next: string) => ({ month: "2026-10", workspaces: [], next });
-  const first = advanceAudit({ month: "2026-10", after: "" }, page("a"), at(NOVEMBER_3));
-  expect(advanceAudit(first.progress, page(""), at(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
+  const first = advanceAudit({ month: "2026-10", after: "" }, page("a"), optionsAt(NOVEMBER_3));
+  expect(advanceAudit(first.progress, page(""), optionsAt(NOVEMBER_9)).progress.finalMonth).toBeUndefined();
 });
 
-function at(now: Date) {
+function optionsAt(now: Date) {
   return { now, finalAfterDays: 7 };
 }

@@ -11,7 +11,7 @@ import {
 export type RepairRequest = { workspaceId: string; since: string; token: string };
 
 export type RepairDeps = ReconcileDeps & {
-  /** Adds missing rows to the call log. */
+  /** Sends done turns to the llm-proxy, which adds the rows that its call log lacks. */
   callLogComparison: Comparison;
 };
 

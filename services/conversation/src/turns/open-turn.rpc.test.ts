@@ -6,8 +6,8 @@ import type { Bot } from "../bots/bots.store.ts";
 import { openRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
-test("throws too_many_keyed_turns if a keyed turn ends before the retry, but the limit is reached again", async () => {
-  // The handler reads these counts after its first and its second attempt. The limit is 2.
+test("throws too_many_keyed_turns if the session is below the limit after the first attempt, but at the limit after the second", async () => {
+  // The handler reads the number of running turns with an idempotency key after each attempt to open the turn. The limit is 2.
   const runningCounts = [1, 2];
   const query = async ({ name }: { name?: string }) =>
     name === "find_keyed_turn" ? { rows: [{ runningCount: runningCounts.shift(), turnId: null }] } : { rows: [] };

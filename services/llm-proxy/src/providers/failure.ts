@@ -6,11 +6,11 @@ type FailureOptions = {
   /** The wait that the provider asked for. */
   retryAfterMs?: number | undefined;
   /**
-   * Whether the circuit breaker counts the failure, because the provider has a problem rather than this one request. Independent of
-   * `isRetryable`: a 429 may be retried but is no fault of the provider.
+   * Whether the cause is the provider, not this one request. If so, the circuit breaker counts the failure. Independent of `isRetryable`: a 429
+   * may be retried but is no fault of the provider.
    */
   isProviderFault?: boolean;
-  /** For the debug log only: the provider's machine-readable code, or the error's codes or class name. */
+  /** For the debug log: the provider's machine-readable code, or the error's codes or class name. */
   detail?: string | undefined;
   cause?: unknown;
 };

@@ -58,7 +58,7 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
             json: tools.map((each) => messageToJson(ToolSchema, each)),
             text: formatTable(
               ["name", "kind", "url", "secret"],
-              tools.map((tool) => [tool.name, kindName(tool), tool.kind.value?.url ?? "", tool.secret || "–"]),
+              tools.map((tool) => [tool.name, httpMethodOrMcp(tool), tool.kind.value?.url ?? "", tool.secret || "–"]),
               "No tools.",
             ),
           };
@@ -107,7 +107,7 @@ async function readTextOrFile(text: string, dir: string): Promise<string> {
   return (await readInputFile(resolve(dir, text.slice(1)))).toString("utf8");
 }
 
-function kindName({ kind }: Tool): string {
+function httpMethodOrMcp({ kind }: Tool): string {
   return kind.case === "http" ? kind.value.method : "MCP";
 }
 
@@ -115,7 +115,7 @@ function describe(tool: Tool): string {
   const { kind } = tool;
   return formatFields([
     ["name", tool.name],
-    ["kind", kindName(tool)],
+    ["kind", httpMethodOrMcp(tool)],
     ["url", kind.value?.url ?? ""],
     ["secret", tool.secret || "none"],
     ...(kind.case === "http" ? [["description", kind.value.description] as [string, string]] : []),

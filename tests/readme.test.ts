@@ -21,7 +21,7 @@ let server: TestPostgres;
 let database: TestDatabase;
 let parley: RunningProcess;
 beforeAll(async () => {
-  // Starts its own server, because Parley's start sets passwords of roles, which belong to the whole server.
+  // A separate server, because Parley sets the passwords of roles when it starts, and the roles belong to the whole server.
   [server, instance] = await Promise.all([startTestPostgres(), createInstance()]);
   database = await createDatabase(undefined, { serverUrl: server.url });
   parley = await startInstanceAndWait(instance, {
@@ -176,7 +176,7 @@ it("docs/retries.md's function returns the complete reply without repeated text 
   });
 }, 60_000);
 
-it("a start with DATABASE_URL uses that database, creates no other, and leaves that database running", async () => {
+it("a start with DATABASE_URL uses that database and starts no embedded one; after the stop, that database still runs", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
   expect(await portsInUse(instance)).not.toContain(instance.databasePort);
   expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });

@@ -6,7 +6,7 @@ const OVERHEAD = "parley_first_token_overhead_seconds";
  * Failed turns that `parley_turns_total` does not contain: 5xx responses and interrupted turns. Subtracts the refusals that are 5xx responses but
  * do not count as failed.
  */
-const FAILED_OUTSIDE_STREAMS = [
+const FAILED_OUTSIDE_TURNS_TOTAL = [
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
@@ -14,10 +14,11 @@ const FAILED_OUTSIDE_STREAMS = [
 ];
 // The failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if one term has no series;
 // the sum of an `or` includes the terms that have series.
-const FAILED = [rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'), ...FAILED_OUTSIDE_STREAMS].join(
-  " or ",
-);
-const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_STREAMS].join(" or ");
+const FAILED = [
+  rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
+  ...FAILED_OUTSIDE_TURNS_TOTAL,
+].join(" or ");
+const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_TURNS_TOTAL].join(" or ");
 
 export const CHAT: Dashboard = {
   uid: "parley-chat",

@@ -14,7 +14,7 @@ export type Document = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Tables for developers, which would crowd out better passages in searches. */
+/** Pages for developers. In searches, their passages would crowd out better ones. */
 const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
 
 /** Reads the README and the pages of docs/, without its subfolders. */

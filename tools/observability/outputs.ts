@@ -7,14 +7,17 @@ import { ROOT } from "../run-tool.ts";
 import { dashboardsDocument } from "./dashboards-document.ts";
 import { metricsDocument } from "./metrics-document.ts";
 
-const DOCUMENT = "docs/operations/dashboards.md";
+const DASHBOARDS_DOCUMENT = "docs/operations/dashboards.md";
 
 /** Returns the texts of the generated files by repository path. */
 export async function observabilityOutputs(): Promise<Map<string, string>> {
   const read = (path: string) => readFile(join(ROOT, path), "utf8");
   const outputs = new Map([
     ["docs/metrics.md", metricsDocument()],
-    [DOCUMENT, dashboardsDocument(await read(DOCUMENT), await read("charts/parley/files/alerts.yaml"))],
+    [
+      DASHBOARDS_DOCUMENT,
+      dashboardsDocument(await read(DASHBOARDS_DOCUMENT), await read("charts/parley/files/alerts.yaml")),
+    ],
   ]);
   for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
     // The files are inside the chart, because Helm reads no files outside it. docker-compose.yml mounts the same folder.

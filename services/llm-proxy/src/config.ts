@@ -53,7 +53,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** The HTTP proxy for providers with an https URL. */
     providerProxy: environment.optionalProxyUrl("PROVIDER_PROXY"),
     ollamaHost: environment.optionalText("OLLAMA_HOST"),
-    /** Returns the source of the secret in an environment variable that the LLM_CONFIG file names, such as a provider's API key. */
+    /** Returns the source of a secret, such as a provider's API key. `name` is the environment variable that the LLM_CONFIG file names. */
     findSecretSource: (name: string) => environment.optionalSecret(name, parseSecretText),
   });
 }

@@ -50,21 +50,23 @@ export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<stri
   const egress = new Set<string>();
   const ingress = new Set<string>();
   for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {
-    const own = componentOf(metadata.labels ?? {});
+    const component = componentOf(metadata.labels ?? {});
     for (const { to = [], ports = [] } of (spec.egress ?? []) as Rule[])
-      for (const callee of componentsOf(to)) for (const { port } of ports) egress.add(`${own} → ${callee}:${port}`);
+      for (const callee of componentsOf(to))
+        for (const { port } of ports) egress.add(`${component} → ${callee}:${port}`);
     for (const { from = [], ports = [] } of (spec.ingress ?? []) as Rule[])
-      for (const caller of componentsOf(from)) for (const { port } of ports) ingress.add(`${caller} → ${own}:${port}`);
+      for (const caller of componentsOf(from))
+        for (const { port } of ports) ingress.add(`${caller} → ${component}:${port}`);
   }
   return { egress, ingress };
 }
 
 /** Returns the components whose policy has an egress rule for 0.0.0.0/0. Ignores rules without peers, which also allow every address. */
 export function componentsWithInternetRule(manifests: readonly Manifest[]): Set<string> {
-  const open = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
+  const policies = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     ((spec.egress ?? []) as Rule[]).some(({ to = [] }) => to.some(({ ipBlock }) => ipBlock?.cidr === "0.0.0.0/0")),
   );
-  return new Set(open.map(({ metadata }) => componentOf(metadata.labels ?? {})));
+  return new Set(policies.map(({ metadata }) => componentOf(metadata.labels ?? {})));
 }
 
 /** Returns the ports that a component may reach outside the release, except DNS; `any` for a rule without ports. */

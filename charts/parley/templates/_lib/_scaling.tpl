@@ -1,13 +1,13 @@
 {{/* Additional pods of a Deployment during a rollout, as a percentage of its replicas. */}}
 {{- define "parley.maxSurgePercent" -}}25{{- end -}}
 
-{{/* The most replicas of a component, except during a rollout. Expects its values. */}}
+{{/* The maximum number of a component's replicas, except during a rollout. Expects the component's values. */}}
 {{- define "parley.maxReplicas" -}}
 {{- if .autoscaling.enabled }}{{ max .autoscaling.minReplicas .autoscaling.maxReplicas }}{{ else }}{{ .replicas }}{{ end -}}
 {{- end -}}
 
 {{/*
-The database connections that a service may open: each replica's pool, including the replicas that a rollout adds. Expects a component.
+The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds. Expects a component.
 Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
 */}}
 {{- define "parley.connections" -}}
@@ -88,7 +88,8 @@ spec:
   maxReplicaCount: {{ .values.autoscaling.maxReplicas }}
   advanced:
     horizontalPodAutoscalerConfig:
-      # KEDA's HorizontalPodAutoscaler gets the name of the chart's own, because the alerts and "parley.replicas" look for this name.
+      # KEDA's HorizontalPodAutoscaler gets the name of the chart's HorizontalPodAutoscaler, because the alerts and "parley.replicas" look for
+      # this name.
       name: {{ include "parley.name" . }}
       behavior:
         {{- include "parley.scalingBehavior" . | nindent 8 }}

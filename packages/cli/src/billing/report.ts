@@ -30,7 +30,7 @@ export function reportBilling(billing: BillingRun, format: "table" | "csv"): Res
   };
 }
 
-/** Formats RFC 4180 CSV. If a spreadsheet would run a name as a formula, puts an apostrophe before it, which spreadsheets hide. */
+/** Formats RFC 4180 CSV. Puts an apostrophe before a name that a spreadsheet would run as a formula. */
 function formatCsv({ month, workspaces }: BillingRun): string {
   return stringify(
     workspaces.map((each) => ({ month, ...each })),
@@ -71,7 +71,9 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
     ...(totals.held > 0
       ? [`${formatCount(totals.held, "turn is", "turns are")} not settled yet, so these figures are not final.`]
       : []),
-    ...(totals.adjusted !== 0 ? ["The messages used include the corrections in the column adjusted."] : []),
+    ...(totals.adjusted !== 0
+      ? ['The figures in the column "used" include the corrections in the column "adjusted".']
+      : []),
     ...(totals.unpriced_calls > 0
       ? [
           `${formatCount(totals.unpriced_calls, "call has", "calls have")} no price, so the cost is incomplete. Set prices for all models in LLM_CONFIG.`,

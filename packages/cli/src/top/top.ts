@@ -23,7 +23,7 @@ const QUOTA_INTERVAL_MS = 5_000;
 export async function reportSnapshot(deps: TopDeps): Promise<Result> {
   const [first, quota] = await Promise.all([scrapeReplicas(deps.urls), readQuota(deps)]);
   await pause(REFRESH_MS);
-  const current = describeActivity([first, await scrapeReplicas(deps.urls)], quota);
+  const current = computeActivityWithQuota([first, await scrapeReplicas(deps.urls)], quota);
   const lines = drawActivity(current, {
     width: Number.POSITIVE_INFINITY,
     height: Number.POSITIVE_INFINITY,
@@ -48,7 +48,7 @@ export async function showLive(
   const redraw = () => {
     if (samples.length === 0) return;
     const { width, height } = screen.size();
-    const current = describeActivity(samples, quota);
+    const current = computeActivityWithQuota(samples, quota);
     const title = `parley top   ${new Date().toISOString().slice(0, 19).replace("T", " ")} UTC   q quits`;
     screen.show(
       [title.slice(0, width), "", ...drawActivity(current, { width, height: height - 2, color })].slice(0, height),
@@ -76,7 +76,7 @@ export async function showLive(
 
 type QuotaResult = { workspaces: WorkspaceUsage[] | null; problems: string[] };
 
-function describeActivity(samples: readonly Sample[], { workspaces, problems }: QuotaResult): Activity {
+function computeActivityWithQuota(samples: readonly Sample[], { workspaces, problems }: QuotaResult): Activity {
   const activity = computeActivity(samples, workspaces);
   return { ...activity, problems: [...activity.problems, ...problems] };
 }

@@ -33,16 +33,16 @@ describe.each([
   ["plain", false],
 ])("the internal token of %s calls", (_, isMultiplexed) => {
   it("rotates without a failed call, whichever side reloads its file first", async () => {
-    const server = open(await write("server", "old"));
-    const client = open(await write("client", "old"));
-    const connect = await startServer(server);
-    const call = connect(client, isMultiplexed);
+    const serverTokens = open(await write("server", "old"));
+    const clientTokens = open(await write("client", "old"));
+    const connect = await startServer(serverTokens);
+    const call = connect(clientTokens, isMultiplexed);
     for (const list of [["old", "new"], ["new", "old"], ["new"]]) {
       // In the second step, the client reloads its file first; in the other steps, the server does.
       const names = list[0] === "new" && list.length === 2 ? ["client", "server"] : ["server", "client"];
       for (const name of names) {
         await write(name, ...list);
-        const tokens = name === "server" ? server : client;
+        const tokens = name === "server" ? serverTokens : clientTokens;
         await expect
           .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
           .toEqual([`Bearer ${list[0]}`, list.includes("old")]);

@@ -44,7 +44,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
 type ConfirmProps = {
   title: string;
   text: ReactNode;
-  /** The button's action, such as "Revoke". */
+  /** The label of the confirming button, such as "Revoke". */
   action: string;
   isOpen: boolean;
   onOpenChange: (isOpen: boolean) => void;

@@ -10,7 +10,7 @@ export type PdfRun = {
   endsLine: boolean;
 };
 
-/** A line of text. `size` is the largest font size of its runs, and `y` the baseline of its last run. Both ignore runs of spaces. */
+/** A line of text. `size` is the largest font size of its runs, and `y` the baseline of its last run, apart from runs of spaces. */
 export type PdfLine = { text: string; size: number; y: number };
 
 /** A short paragraph whose font is larger than the body font by this factor is a heading. */

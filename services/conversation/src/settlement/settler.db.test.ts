@@ -19,7 +19,7 @@ test("the settler settles pushed turns immediately, in batches of at most 500, a
 
 test("the settler settles the first turn immediately, and all turns that close in the next batch window with one call", async () => {
   const window = Promise.withResolvers<void>();
-  const settler = newSettler({ waitForMore: () => window.promise });
+  const settler = newSettler({ waitForMoreTurns: () => window.promise });
   const closed = await runTurns(101);
   settler.push(closed.slice(0, 1));
   await expect.poll(outboxDepth, { interval: 5 }).toBe(100);
@@ -48,7 +48,7 @@ test("the settler makes at most one call every 50 ms under a steady load", async
 });
 
 test("the settler settles its queue without a pause when it stops", async () => {
-  const settler = newSettler({ waitForMore: (signal) => pause(60_000, signal) });
+  const settler = newSettler({ waitForMoreTurns: (signal) => pause(60_000, signal) });
   const closed = await runTurns(30);
   settler.push(closed.slice(0, 10));
   await expect.poll(outboxDepth, { interval: 5 }).toBe(20);

@@ -46,7 +46,7 @@ export class Settler {
   readonly #quota: Quota;
   readonly #log: Logger;
   readonly #lag: ReturnType<typeof createSettleLagHistogram>;
-  readonly #waitForMore: (signal: AbortSignal) => Promise<unknown>;
+  readonly #waitForMoreTurns: (signal: AbortSignal) => Promise<unknown>;
   readonly #stop = new AbortController();
   readonly #lease: ReaderLease;
   /** Decides from where a poll reads the outbox. */
@@ -59,19 +59,19 @@ export class Settler {
   /** Consecutive failures of Settle calls and of polls. While there are any, pushed turns are left to the poll of the outbox. */
   #failures = 0;
 
-  /** @param waitForMore waits between two calls, at most until the signal is aborted. */
+  /** @param waitForMoreTurns waits between two calls, at most until the signal is aborted. */
   constructor(
     database: Database,
     quota: Quota,
     registry: Registry,
     log: Logger,
-    waitForMore = (signal: AbortSignal): Promise<unknown> => pause(BATCH_WINDOW_MS, signal),
+    waitForMoreTurns = (signal: AbortSignal): Promise<unknown> => pause(BATCH_WINDOW_MS, signal),
   ) {
     this.#database = database;
     this.#quota = quota;
     this.#lease = new ReaderLease(database, "outbox", POLL_LEASE_SECONDS);
     this.#log = log;
-    this.#waitForMore = waitForMore;
+    this.#waitForMoreTurns = waitForMoreTurns;
     this.#lag = createSettleLagHistogram(registry);
     registerOutboxGauges(registry, database, log);
   }
@@ -110,7 +110,7 @@ export class Settler {
       this.#endSpans(batch, settled ?? []);
       if (settled === undefined) this.#endSpans(this.#queue.splice(0), []);
       // After a full batch, send the next one without a pause.
-      if (batch.length < BATCH_TURNS) await this.#waitForMore(this.#stop.signal);
+      if (batch.length < BATCH_TURNS) await this.#waitForMoreTurns(this.#stop.signal);
     }
     this.#settlingQueue = undefined;
   }

@@ -13,7 +13,7 @@ import { createBot, newClosing, newTurn } from "./turns.ts";
 type SettlerOptions = {
   database?: Database;
   registry?: Registry;
-  waitForMore?: (signal: AbortSignal) => Promise<unknown>;
+  waitForMoreTurns?: (signal: AbortSignal) => Promise<unknown>;
 };
 
 /** Gives each test its own database with a bot, and a fake quota service. */
@@ -32,10 +32,14 @@ export function useTestSettlement() {
   });
   afterEach(() => lifecycle.close());
 
-  function newSettler({ database = system.db.database, registry = new Registry(), waitForMore }: SettlerOptions = {}) {
+  function newSettler({
+    database = system.db.database,
+    registry = new Registry(),
+    waitForMoreTurns,
+  }: SettlerOptions = {}) {
     const { target } = system.quota;
     const client = connectPeer(QuotaService, { target, internalTokens: fixedTokens("t") }, lifecycle);
-    const settler = new Settler(database, client, registry, log, waitForMore);
+    const settler = new Settler(database, client, registry, log, waitForMoreTurns);
     lifecycle.onClose("settler", () => settler.stop());
     return settler;
   }

@@ -3,7 +3,7 @@ import { type CloseTurnResponse, type ConversationService, TurnOutcome } from "@
 
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** Closes a turn that this process opened but no longer runs, with the outcome ERROR. Returns the stored outcome. Throws RpcError. */
+/** Closes, with the outcome ERROR, a turn that this process opened but no longer runs. Returns the stored outcome. Throws RpcError. */
 export function closeAbandonedTurn(
   conversation: RpcClient<typeof ConversationService>,
   workspaceId: string,

@@ -19,7 +19,7 @@ import {
 
 type NumericSettings<T> = Partial<Record<keyof T, number>>;
 
-type FileProvider = {
+type ProviderEntry = {
   preset?: PresetName;
   base_url?: string;
   api_key_env?: string;
@@ -31,15 +31,15 @@ type FileProvider = {
   prices?: CommonSettings["prices"];
 } & Partial<Record<"timeouts" | "retries" | "concurrency" | "breaker", Record<string, number>>>;
 
-type FileSecret = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
+type ToolSecretEntry = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
 
 type SettingsFile = {
   default_model?: string;
-  providers?: Record<string, FileProvider>;
+  providers?: Record<string, ProviderEntry>;
   routes?: Record<string, string[]>;
   embeddings?: { model: string; dimensions?: number };
   tools?: Record<string, number>;
-  tool_secrets?: Record<string, FileSecret>;
+  tool_secrets?: Record<string, ToolSecretEntry>;
 };
 
 export type ParseOptions = {
@@ -105,14 +105,14 @@ function problemOf(error: ErrorObject): string {
   return `${path} ${error.message ?? "is invalid"}${property === undefined ? "" : `: ${property}`}`;
 }
 
-function readProvider(name: string, file: FileProvider, options: ParseOptions, problems: string[]): OpenAiSettings {
-  const preset: Partial<Preset> = file.preset === undefined ? {} : PRESETS[file.preset];
-  const baseUrl = file.base_url ?? preset.baseUrl;
+function readProvider(name: string, entry: ProviderEntry, options: ParseOptions, problems: string[]): OpenAiSettings {
+  const preset: Partial<Preset> = entry.preset === undefined ? {} : PRESETS[entry.preset];
+  const baseUrl = entry.base_url ?? preset.baseUrl;
   if (baseUrl === undefined) problems.push(`providers.${name}: base_url is missing`);
   else if (!URL.canParse(baseUrl)) problems.push(`providers.${name}: base_url is not a URL`);
-  const keyName = file.api_key_env ?? preset.apiKeyEnv;
-  const tokens = file.max_output_tokens;
-  const parameter = file.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
+  const keyName = entry.api_key_env ?? preset.apiKeyEnv;
+  const tokens = entry.max_output_tokens;
+  const parameter = entry.max_tokens_parameter ?? preset.maxTokensParameter ?? "max_tokens";
   const apiKey =
     keyName === undefined ? undefined : readRequiredSecret(`providers.${name}`, keyName, options, problems);
   return {
@@ -120,20 +120,20 @@ function readProvider(name: string, file: FileProvider, options: ParseOptions, p
     name,
     baseUrl: baseUrl ?? "",
     apiKey,
-    headers: file.headers ?? {},
-    includeUsage: file.include_usage ?? preset.includeUsage ?? true,
+    headers: entry.headers ?? {},
+    includeUsage: entry.include_usage ?? preset.includeUsage ?? true,
     outputLimit: tokens === undefined ? undefined : { tokens, parameter },
-    timeouts: override(PROVIDER_DEFAULTS.timeouts, file.timeouts),
-    retries: override(PROVIDER_DEFAULTS.retries, file.retries),
-    concurrency: override(PROVIDER_DEFAULTS.concurrency, file.concurrency),
-    breaker: override(PROVIDER_DEFAULTS.breaker, file.breaker),
-    prices: file.prices ?? {},
-    checkModel: file.check_model === undefined ? "" : `${name}:${file.check_model}`,
+    timeouts: override(PROVIDER_DEFAULTS.timeouts, entry.timeouts),
+    retries: override(PROVIDER_DEFAULTS.retries, entry.retries),
+    concurrency: override(PROVIDER_DEFAULTS.concurrency, entry.concurrency),
+    breaker: override(PROVIDER_DEFAULTS.breaker, entry.breaker),
+    prices: entry.prices ?? {},
+    checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
 }
 
-function readToolSecret(name: string, file: FileSecret, options: ParseOptions, problems: string[]): ToolSecret {
-  const { env, hosts, workspaces, header = "Authorization" } = file;
+function readToolSecret(name: string, entry: ToolSecretEntry, options: ParseOptions, problems: string[]): ToolSecret {
+  const { env, hosts, workspaces, header = "Authorization" } = entry;
   const value = readRequiredSecret(`tool_secrets.${name}`, env, options, problems);
   if (value !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(value))
     problems.push(`tool_secrets.${name}: the value of ${env} cannot be sent in a header`);
@@ -145,7 +145,7 @@ function readToolSecret(name: string, file: FileSecret, options: ParseOptions, p
   return {
     value: value ?? "",
     header,
-    scheme: file.scheme ?? (header.toLowerCase() === "authorization" ? "Bearer" : ""),
+    scheme: entry.scheme ?? (header.toLowerCase() === "authorization" ? "Bearer" : ""),
     origins: invalid === undefined ? urls.map((url) => new URL(url).origin) : [],
     workspaces,
   };
@@ -191,7 +191,7 @@ export function findUnknownModels(settings: Settings): string[] {
   );
   if (isUnknown(settings.defaultModel)) {
     problems.push(
-      `the default model ${settings.defaultModel} is not a model of a configured provider or a configured route`,
+      `the default model ${settings.defaultModel} is not a model of a configured provider, nor a configured route`,
     );
   }
   const { embeddings } = settings;

@@ -23,7 +23,7 @@ const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_TURNS_TOTAL].join(" o
 export const CHAT: Dashboard = {
   uid: "parley-chat",
   title: "Parley / Chat",
-  description: "What visitors see: time to first token, outcomes of turns, and the providers.",
+  description: "The time to the first token, the outcomes of turns, and the providers.",
   rows: [
     {
       title: "At a glance",
@@ -129,7 +129,7 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Queue time by provider, p99",
-          shows: "How long a generation waits because its provider already runs as many as its `concurrency` allows.",
+          shows: "How long a generation waits because its provider already runs as many generations as its `concurrency` allows.",
           normal: "0, or milliseconds at peaks.",
           act: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
           unit: "s",

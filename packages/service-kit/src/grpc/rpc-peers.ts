@@ -42,7 +42,7 @@ export function readRpcMultiplex(environment: Environment): boolean {
   return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
 }
 
-/** Returns a client of a data-plane service. It retries unary calls if the peer is unavailable, so every unary method must be idempotent. */
+/** Returns a client of another service. It retries unary calls if the peer is unavailable, so every unary method must be idempotent. */
 export function connectPeer<S extends DescService>(
   service: S,
   options: PeerOptions,

@@ -65,7 +65,7 @@ async function errorOf<E>(call: Promise<unknown>): Promise<E> {
   );
 }
 
-/** Returns the error of a data-plane call. Throws if the call succeeds. */
+/** Returns the error of a call between services. Throws if the call succeeds. */
 export async function rpcFailure(call: Promise<unknown>) {
   const { status, code, message } = await errorOf<{ status: number; code: string; message: string }>(call);
   return { status, code, message };

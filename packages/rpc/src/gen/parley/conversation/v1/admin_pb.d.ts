@@ -210,7 +210,7 @@ export declare const ListModelsRequestSchema: GenMessage<ListModelsRequest>;
 export declare type ListModelsResponse = Message<"parley.conversation.v1.ListModelsResponse"> & {
   /**
    * The models, "<provider>:<model_name>", in the order of the operator's list. "<provider>:*" permits every model of the
-   * provider. The installation's default is always permitted and not listed.
+   * provider. The installation's default model is always permitted and not listed.
    *
    * @generated from field: repeated string models = 1;
    */
@@ -306,7 +306,7 @@ export declare type CreateBotRequest = Message<"parley.conversation.v1.CreateBot
   workspaceId: string;
 
   /**
-   * The slug, 1 to 64 of a-z 0-9 -.
+   * The slug, 1 to 64 characters of a-z 0-9 -.
    *
    * @generated from field: string slug = 2;
    */
@@ -458,7 +458,8 @@ export declare const QuickRepliesSchema: GenMessage<QuickReplies>;
  */
 export declare type CssVars = Message<"parley.conversation.v1.CssVars"> & {
   /**
-   * At most 50 values of 1 to 200 characters, by variable name. A name is "--" and 1 to 100 of A-Z a-z 0-9 _ -.
+   * At most 50 values of 1 to 200 characters, by variable name. A name is "--" and 1 to 100 characters of
+   * A-Z a-z 0-9 _ -.
    *
    * @generated from field: map<string, string> values = 1;
    */
@@ -619,7 +620,7 @@ export declare const ListBotsRequestSchema: GenMessage<ListBotsRequest>;
  */
 export declare type ListBotsResponse = Message<"parley.conversation.v1.ListBotsResponse"> & {
   /**
-   * The bots, by slug.
+   * The bots, ordered by slug.
    *
    * @generated from field: repeated parley.conversation.v1.Bot bots = 1;
    */
@@ -682,8 +683,8 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
 
   /**
    * The day in UTC, "YYYY-MM-DD", on which a browser last loaded the bot or sent a message with this key. A replica
-   * stores a use within 15 s and then ignores further uses of the key for an hour, so a use in the first hour after midnight
-   * may be missing. Empty if the key was not used since the upgrade that added this field.
+   * of the conversation service stores a use within 15 s and then ignores further uses of the key for an hour. So a use in
+   * the first hour after midnight may be missing. Empty if the key was not used since the upgrade that added this field.
    *
    * @generated from field: string last_used_on = 7;
    */
@@ -1432,7 +1433,7 @@ export declare const ListToolsRequestSchema: GenMessage<ListToolsRequest>;
  */
 export declare type ListToolsResponse = Message<"parley.conversation.v1.ListToolsResponse"> & {
   /**
-   * The bot's tools, by name.
+   * The bot's tools, ordered by name.
    *
    * @generated from field: repeated parley.llm.v1.Tool tools = 1;
    */
@@ -1621,21 +1622,21 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   botSlug: string;
 
   /**
-   * The source's name, 1 to 200 characters; empty to use a URL of at most 200 characters.
+   * The source's name, 1 to 200 characters. If empty, the URL is the name, and must have at most 200 characters.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * txt, md, html or pdf; may be empty with a URL to use the format of its response.
+   * txt, md, html or pdf. If url is set, may be empty to use the format of the URL's response.
    *
    * @generated from field: string format = 4;
    */
   format: string;
 
   /**
-   * The document: UTF-8 text of at most 4 MiB, or a PDF of at most 16 MiB. Empty with a URL.
+   * The document: UTF-8 text of at most 4 MiB, or a PDF of at most 16 MiB. Empty if url is set.
    *
    * @generated from field: bytes content = 5;
    */
@@ -1649,7 +1650,7 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
   language: string;
 
   /**
-   * The URL to fetch the document from, at most 2,000 characters. Empty with content.
+   * The URL to fetch the document from, at most 2,000 characters. Empty if content is set.
    *
    * @generated from field: string url = 7;
    */
@@ -1716,7 +1717,7 @@ export declare const ListSourcesRequestSchema: GenMessage<ListSourcesRequest>;
  */
 export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSourcesResponse"> & {
   /**
-   * The bot's sources, by name.
+   * The bot's sources, ordered by name.
    *
    * @generated from field: repeated parley.conversation.v1.Source sources = 1;
    */
@@ -1833,14 +1834,15 @@ export declare type SessionSummary = Message<"parley.conversation.v1.SessionSumm
   lastActivityAt: string;
 
   /**
-   * The visitor's rating: down if a reply is rated down, up if only up, empty if none is rated.
+   * The visitor's rating: down if a reply is rated down; up if a reply is rated up and none down; empty if none is rated.
    *
    * @generated from field: string rating = 7;
    */
   rating: string;
 
   /**
-   * The owner's review: bad if a reply is reviewed as bad, good if only as good, empty if none is reviewed.
+   * The owner's review: bad if a reply is reviewed as bad; good if a reply is reviewed as good and none as bad; empty if none
+   * is reviewed.
    *
    * @generated from field: string review = 8;
    */
@@ -2398,7 +2400,7 @@ export declare type AuditResponse = Message<"parley.conversation.v1.AuditRespons
   balanced: boolean;
 
   /**
-   * One entry per workspace with turns or usage in the month, by ID.
+   * One entry per workspace with turns or usage in the month, ordered by ID.
    *
    * @generated from field: repeated parley.conversation.v1.WorkspaceAudit workspaces = 2;
    */
@@ -2535,7 +2537,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   askedModel: string;
 
   /**
-   * The model that was called; the bot's own model if none was.
+   * The model that was called; asked_model if no model was called.
    *
    * @generated from field: string model = 10;
    */
@@ -2570,8 +2572,8 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   firstTokenMs: number;
 
   /**
-   * The turn's wall time by phase, ordered by when the turn first entered the phase. The phases do not overlap. Empty if
-   * the edge did not report it.
+   * The turn's wall time by phase, in the order in which the turn first entered the phases. The phases do not overlap. Empty
+   * if the edge did not report the phases.
    *
    * @generated from field: repeated parley.conversation.v1.Phase phases = 15;
    */
@@ -2770,7 +2772,7 @@ export declare type ListTurnsResponse = Message<"parley.conversation.v1.ListTurn
   turns: SessionTurn[];
 
   /**
-   * The passages in these turns' prompts that still exist, each once.
+   * The passages in these turns' prompts, each once, except passages that were removed since.
    *
    * @generated from field: repeated parley.conversation.v1.PassageText passages = 3;
    */
@@ -3092,7 +3094,7 @@ export declare const ListUsageByBotRequestSchema: GenMessage<ListUsageByBotReque
  */
 export declare type ListUsageByBotResponse = Message<"parley.conversation.v1.ListUsageByBotResponse"> & {
   /**
-   * The bots with replies in a month, newest month first, most replies first.
+   * One entry per month and bot with replies, newest month first, and most replies first within a month.
    *
    * @generated from field: repeated parley.conversation.v1.BotUsage usage = 1;
    */
@@ -3817,7 +3819,7 @@ export declare const BotAdminService: GenService<{
     output: typeof GetBotResponseSchema;
   },
   /**
-   * ListBots lists a workspace's bots by slug. The list of an unknown workspace is empty.
+   * ListBots lists a workspace's bots, ordered by slug. The list of an unknown workspace is empty.
    *
    * @generated from rpc parley.conversation.v1.BotAdminService.ListBots
    */
@@ -4007,7 +4009,7 @@ export declare const ToolAdminService: GenService<{
     output: typeof PutToolResponseSchema;
   },
   /**
-   * ListTools lists a bot's tools by name.
+   * ListTools lists a bot's tools, ordered by name.
    *
    * Errors: NOT_FOUND (bot_not_found).
    *
@@ -4060,7 +4062,7 @@ export declare const KnowledgeAdminService: GenService<{
     output: typeof AddSourceResponseSchema;
   },
   /**
-   * ListSources lists a bot's sources by name.
+   * ListSources lists a bot's sources, ordered by name.
    *
    * Errors: NOT_FOUND (bot_not_found).
    *
@@ -4094,7 +4096,7 @@ export declare const KnowledgeAdminService: GenService<{
  */
 export declare const QuestionAdminService: GenService<{
   /**
-   * CheckQuestion searches a bot's knowledge for a question as OpenTurn does, and returns the passages with their scores.
+   * CheckQuestion searches a bot's knowledge for passages on a question, as OpenTurn does, and returns them with their scores.
    * Stores nothing. If the bot has embeddings, the llm-proxy embeds the question; no reply is generated.
    *
    * Errors:
@@ -4175,8 +4177,8 @@ export declare const EvaluationAdminService: GenService<{
     output: typeof GetEvaluationResponseSchema;
   },
   /**
-   * RunEvaluation searches for every case's question as OpenTurn does, two at a time, and stores the result. Cases that it
-   * has not searched within 40 s are missing from the result.
+   * RunEvaluation searches for passages on each case's question, as OpenTurn does, and stores the result. It runs two
+   * searches at a time, and starts none after 40 s: the remaining cases are missing from the result.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found).
@@ -4373,9 +4375,9 @@ export declare const AuditAdminService: GenService<{
   },
   /**
    * Repair compares turns with the quota service's holds and counted turns, and repairs the differences: it changes usage to
-   * match the conversation service's turns. Each call handles a bounded number of turns. The caller repeats it with
-   * next_token until that is empty. When all turns are compared, the remaining calls add the rows that the llm-proxy's call
-   * log lacks. Idempotent, and safe while turns run.
+   * match the conversation service's turns. Each call handles a bounded number of turns. The caller repeats the
+   * call with the response's next_token until next_token is empty. When all turns are compared, the remaining calls add the
+   * rows that the llm-proxy's call log lacks. Idempotent, and safe while turns run.
    *
    * Errors:
    * - INVALID_ARGUMENT (invalid_argument): since or token is invalid.

@@ -379,7 +379,8 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
   message: string;
 
   /**
-   * SHA-256 of the source, the caller and the client's idempotency key; empty without a key. Unique in the session.
+   * SHA-256 of the source, the user of the playground (empty for a visitor) and the client's idempotency key; empty
+   * without a key. Unique in the session.
    *
    * @generated from field: bytes key_hash = 12;
    */
@@ -1346,7 +1347,7 @@ export declare type ExportSessionsRequest = Message<"parley.conversation.v1.Expo
   /**
    * Only sessions that were started before this time, in microseconds since 1970. The export always leaves out sessions
    * that were started less than 60 s before it began. With a cursor, this field is ignored: the cursor contains
-   * the end time of its export.
+   * the end of its export's time range.
    *
    * @generated from field: optional int64 until_microseconds = 4;
    */
@@ -1636,7 +1637,8 @@ export declare const ExportFormatSchema: GenEnum<ExportFormat>;
  * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
  *
  * A session may be deleted (hidden; its content stays in the database) or erased (its content is removed). The calls
- * below find neither, with two exceptions: CloseTurn finds the turns of both, and EraseVisitor includes deleted sessions.
+ * below do not find such sessions, with two exceptions: CloseTurn finds their turns, and EraseVisitor includes deleted
+ * sessions.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -1760,9 +1762,9 @@ export declare const ConversationService: GenService<{
    * - UNAVAILABLE (unavailable): OpenTurn stored the turn while this call ran; repeat this call.
    *
    * Idempotent by (workspace_id, turn_id).
-   * Deadline: 2 s per attempt. The edge retries DONE with deadline_microseconds until that deadline, 4 s after it began to
-   * close the turn, and every other outcome for 10 s. If no attempt succeeds in this time, the edge sends ERROR instead,
-   * and retries ERROR until a call succeeds or is rejected.
+   * Deadline: 2 s per attempt. The edge sets deadline_microseconds of DONE to 4 s after it began to close the turn, and
+   * retries DONE until then. It retries a DONE without a deadline, and every other outcome, for 10 s. If no attempt succeeds
+   * in this time, the edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
    * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If the
    * smaller request also fails twice, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
@@ -1862,7 +1864,7 @@ export declare const ConversationService: GenService<{
     output: typeof SoftDeleteSessionResponseSchema;
   },
   /**
-   * EraseVisitor stores a request to erase every session of a visitor that started before the request, deleted ones
+   * EraseVisitor stores a request to erase every session that a visitor started before the request, deleted ones
    * included. A background task erases them and then deletes the request. If member is set, the transaction that
    * stores the request adds a line to the audit log.
    *

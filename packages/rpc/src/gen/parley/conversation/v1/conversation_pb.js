@@ -275,7 +275,8 @@ export const ExportFormat = /*@__PURE__*/
  * ConversationService owns bots, public keys, sessions and messages. The edge calls it.
  *
  * A session may be deleted (hidden; its content stays in the database) or erased (its content is removed). The calls
- * below find neither, with two exceptions: CloseTurn finds the turns of both, and EraseVisitor includes deleted sessions.
+ * below do not find such sessions, with two exceptions: CloseTurn finds their turns, and EraseVisitor includes deleted
+ * sessions.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

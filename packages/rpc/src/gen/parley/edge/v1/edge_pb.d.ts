@@ -41,7 +41,7 @@ export declare type AttachTurnRequest = Message<"parley.edge.v1.AttachTurnReques
   turnId: string;
 
   /**
-   * UTF-16 code units of the text that the reader has.
+   * The number of UTF-16 code units of the text that the reader has.
    *
    * @generated from field: int32 offset = 4;
    */

@@ -721,7 +721,7 @@ export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
  */
 export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   /**
-   * The name that the model called.
+   * The tool's name, as in the model's call.
    *
    * @generated from field: string name = 1;
    */

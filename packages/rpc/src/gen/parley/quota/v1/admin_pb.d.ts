@@ -748,7 +748,7 @@ export declare type GetTurnEntryResponse = Message<"parley.quota.v1.GetTurnEntry
 export declare const GetTurnEntryResponseSchema: GenMessage<GetTurnEntryResponse>;
 
 /**
- * TurnEntry is a turn's hold with its line in the usage ledger. Times are by the database's clock, RFC 3339 in UTC.
+ * TurnEntry is a turn's hold with its row of the usage ledger. Times are by the database's clock, RFC 3339 in UTC.
  *
  * @generated from message parley.quota.v1.TurnEntry
  */
@@ -879,7 +879,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ShowUsageResponseSchema;
   },
   /**
-   * ListUsage lists all workspaces with their usage of one month, by ID, with keyset pagination. It leaves out workspaces
+   * ListUsage lists all workspaces with their usage of one month, ordered by ID, with keyset pagination. It leaves out workspaces
    * that were deleted before the month and have no usage in it.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.

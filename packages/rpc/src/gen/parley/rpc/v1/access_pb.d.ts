@@ -61,7 +61,7 @@ export enum AdminScope {
   UNSPECIFIED = 0,
 
   /**
-   * The whole installation, or settings that the operator pays for. Only ADMIN_TOKEN gives access.
+   * The whole installation, or settings that cost the operator money, such as plans. Only ADMIN_TOKEN gives access.
    *
    * @generated from enum value: ADMIN_SCOPE_OPERATOR = 1;
    */

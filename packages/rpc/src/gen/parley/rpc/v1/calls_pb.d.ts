@@ -113,7 +113,7 @@ export declare type CallBegin = Message<"parley.rpc.v1.CallBegin"> & {
   metadata: { [key: string]: string };
 
   /**
-   * The encoded request message. Callers send requests over 64 KiB as gRPC calls of their own.
+   * The encoded request message. Callers send a request over 64 KiB as a separate gRPC call.
    *
    * @generated from field: bytes request = 4;
    */
@@ -229,9 +229,9 @@ export declare type CallEnd = Message<"parley.rpc.v1.CallEnd"> & {
 export declare const CallEndSchema: GenMessage<CallEnd>;
 
 /**
- * CallsService runs multiplexed calls. Every data-plane server implements it for all services of that server.
+ * CallsService runs multiplexed calls. Every gRPC server of Parley implements it for all services of that server.
  *
- * A multiplexed call runs the same handler and interceptors as a gRPC call of its own, and has the same status, code,
+ * A multiplexed call runs the same handler and interceptors as a separate gRPC call, and has the same status, code,
  * deadline and cancellation. It costs a fraction of the CPU time.
  *
  * @generated from service parley.rpc.v1.CallsService

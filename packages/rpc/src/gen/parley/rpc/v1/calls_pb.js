@@ -62,9 +62,9 @@ export const CallEndSchema = /*@__PURE__*/
   messageDesc(file_parley_rpc_v1_calls, 6);
 
 /**
- * CallsService runs multiplexed calls. Every data-plane server implements it for all services of that server.
+ * CallsService runs multiplexed calls. Every gRPC server of Parley implements it for all services of that server.
  *
- * A multiplexed call runs the same handler and interceptors as a gRPC call of its own, and has the same status, code,
+ * A multiplexed call runs the same handler and interceptors as a separate gRPC call, and has the same status, code,
  * deadline and cancellation. It costs a fraction of the CPU time.
  *
  * @generated from service parley.rpc.v1.CallsService

@@ -14,7 +14,7 @@ describeInBrowser("bot configuration", (fixture) => {
     },
   );
 
-  it("the panel is light or dark, or follows the system theme and its changes", async () => {
+  it("theme_mode makes the panel light or dark, or makes it follow changes of the system theme", async () => {
     const background = async (widget: Awaited<ReturnType<typeof open>>) =>
       widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor);
     expect(await background(await open({ theme_mode: "light" }, { context: { colorScheme: "dark" } }))).toBe(

@@ -20,7 +20,7 @@ export const migrations = [...current, ...next];
 `;
 
 /**
- * Makes this version's images act as the next version: creates ConfigMaps that add the migrations of tests/migrations to each service's own,
+ * Makes this version's images act as the next version: creates ConfigMaps that add the migrations of tests/migrations to each service's migrations,
  * and returns the values that mount them. Pods of the next version become ready only after its migrations.
  */
 export async function prepareNextVersion(installation: Installation): Promise<Values> {
@@ -33,7 +33,7 @@ export async function prepareNextVersion(installation: Installation): Promise<Va
       await writeFile(join(folder, "index.ts"), INDEX);
       const thisVersion = await readFile(join(ROOT, "services", service, "migrations/index.ts"));
       await writeFile(join(folder, "this-version.ts"), thisVersion);
-      await bundleNext(join(folder, "next.js"), schema, await listTables(installation, schema));
+      await bundleNextMigrations(join(folder, "next.js"), schema, await listTables(installation, schema));
       await installation.kubectl("create", "configmap", name, `--from-file=${folder}`);
     } finally {
       await rm(folder, { recursive: true });
@@ -51,7 +51,7 @@ async function listTables(installation: Installation, schema: string): Promise<s
   return (await installation.query(`SELECT tablename FROM pg_tables WHERE ${where}`)).trim().split("\n");
 }
 
-async function bundleNext(outfile: string, schema: string, tables: readonly string[]): Promise<void> {
+async function bundleNextMigrations(outfile: string, schema: string, tables: readonly string[]): Promise<void> {
   await build({
     stdin: {
       contents: `

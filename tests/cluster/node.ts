@@ -28,15 +28,15 @@ const START_TIMEOUT_MS = 180_000;
 /** Thrown if no cluster can run on this machine. */
 export class NoCluster extends Error {}
 
-/** Installs the Debian packages that are missing. Throws NoCluster if that fails, or without Linux and root. */
+/** Installs the Debian packages that are missing. Throws NoCluster if that fails, if this is not Linux, or if the user is not root. */
 export async function ensurePrerequisites(): Promise<void> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new NoCluster("a node needs Linux and root");
   const missing = async () => {
-    const checks = DEBIAN_PACKAGES.map(async ([command, name]) => ((await exists(command)) ? [] : [name]));
+    const checks = DEBIAN_PACKAGES.map(async ([command, name]) => ((await commandExists(command)) ? [] : [name]));
     return (await Promise.all(checks)).flat();
   };
   const packages = await missing();
-  if (packages.length > 0 && (await exists("apt-get"))) {
+  if (packages.length > 0 && (await commandExists("apt-get"))) {
     const env = { DEBIAN_FRONTEND: "noninteractive" };
     const install = ["install", "-y", "-qq", "--no-install-recommends", ...packages];
     for (const args of [["update", "-qq"], install]) {
@@ -49,7 +49,7 @@ export async function ensurePrerequisites(): Promise<void> {
   if (stillMissing.length > 0) throw new NoCluster(`not installed: ${stillMissing.join(", ")}`);
 }
 
-function exists(command: string): Promise<boolean> {
+function commandExists(command: string): Promise<boolean> {
   return succeeds("sh", ["-c", `command -v ${command}`]);
 }
 
@@ -59,14 +59,14 @@ export async function ensureBinaries(): Promise<string> {
 }
 
 async function buildBinaries(folder: string): Promise<void> {
-  if (!(await exists("go"))) throw new NoCluster("Kubernetes is not built yet, and Go is not installed");
+  if (!(await commandExists("go"))) throw new NoCluster("Kubernetes is not built yet, and Go is not installed");
   console.log(`building Kubernetes ${KUBERNETES_VERSION} and CoreDNS`);
-  const version = "k8s.io/component-base/version";
+  const versionPackage = "k8s.io/component-base/version";
   const [, major, minor] = /^v(\d+)\.(\d+)/.exec(KUBERNETES_VERSION) ?? [];
   const flags = [
-    `${version}.gitVersion=${KUBERNETES_VERSION}`,
-    `${version}.gitMajor=${major}`,
-    `${version}.gitMinor=${minor}`,
+    `${versionPackage}.gitVersion=${KUBERNETES_VERSION}`,
+    `${versionPackage}.gitMajor=${major}`,
+    `${versionPackage}.gitMinor=${minor}`,
   ];
   await build("kubernetes", folder, flags.map((flag) => `-X ${flag}`).join(" "));
   await build("coredns", folder, "");
@@ -112,10 +112,10 @@ export type Node = {
 
 /** Starts a cluster of one node in Linux namespaces of its own. */
 export async function startNode(binaries: string, images: string): Promise<Node> {
-  const state = await mkdtemp(join(tmpdir(), "parley-cluster-"));
+  const stateFolder = await mkdtemp(join(tmpdir(), "parley-cluster-"));
   const cgroup = `parley-cluster-${process.pid}`;
   const namespaces = ["--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"];
-  const script = [join(ROOT, FOLDER, "node.sh"), binaries, images, state, cgroup, process.execPath];
+  const script = [join(ROOT, FOLDER, "node.sh"), binaries, images, stateFolder, cgroup, process.execPath];
   // The kernel kills the cluster if this process is killed.
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "unshare", ...namespaces, ...script], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -129,16 +129,16 @@ export async function startNode(binaries: string, images: string): Promise<Node>
       await exited;
     }
     await removeCgroups(cgroup);
-    await rm(state, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
+    await rm(stateFolder, { recursive: true, force: true, maxRetries: 20, retryDelay: 500 });
   };
   try {
-    await waitUntilReady(child, join(state, "ready"));
+    await waitUntilReady(child, join(stateFolder, "ready"));
   } catch (error) {
-    if (!interruption.signal.aborted) await printLogs(state);
+    if (!interruption.signal.aborted) await printLogs(stateFolder);
     await stop();
     throw error;
   }
-  return { kubeconfig: join(state, "kubeconfig"), enter: ["nsenter", `--net=/proc/${child.pid}/ns/net`], stop };
+  return { kubeconfig: join(stateFolder, "kubeconfig"), enter: ["nsenter", `--net=/proc/${child.pid}/ns/net`], stop };
 }
 
 async function waitUntilReady(child: ChildProcess, file: string): Promise<void> {
@@ -151,9 +151,9 @@ async function waitUntilReady(child: ChildProcess, file: string): Promise<void> 
   }
 }
 
-async function printLogs(state: string): Promise<void> {
+async function printLogs(stateFolder: string): Promise<void> {
   for (const name of ["images", "containerd", "etcd", "apiserver", "kubelet", "proxy", "network-policies", "coredns"]) {
-    const log = await readFile(join(state, "logs", name), "utf8").catch(() => "");
+    const log = await readFile(join(stateFolder, "logs", name), "utf8").catch(() => "");
     console.error(`--- ${name}\n${log.split("\n").slice(-15).join("\n")}`);
   }
 }

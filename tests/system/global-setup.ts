@@ -5,7 +5,7 @@ import { runMigrations, SERVICE_ROLE_PASSWORD, SERVICES_WITH_DATABASE } from "./
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Name of an empty migrated database. Each system's database is a copy of it. */
+    /** Name of an empty migrated database, which tests copy. */
     migratedDatabase: string;
   }
 }

@@ -30,13 +30,13 @@ export type SystemOptions = {
   redisUrl?: string;
   /** Script of the fake provider. By default the model's name determines the reply. */
   script?: Script;
-  /** Returns the content of the LLM_CONFIG file. By default environment variables configure the fake provider. */
+  /** Returns the content of the LLM_CONFIG file. By default OPENAI_BASE_URL makes llm-proxy use the fake provider. */
   llmConfig?: (providerUrl: string) => object;
-  /** The PostgreSQL server to create the database on; by default the test run's. */
+  /** The PostgreSQL server to create the database on; by default the test run's server. */
   databaseServerUrl?: string;
   /** A migrated database; by default a new one. `stop` drops it. */
   database?: TestDatabase;
-  /** Ports on 127.0.0.1 through which services reach the database server, for example of a proxy that injects faults. */
+  /** Ports on 127.0.0.1 through which services reach the database server, for example the ports of a proxy that injects faults. */
   databasePorts?: Partial<Record<ServiceWithDatabase, number>>;
   /** Called after the migrations and before any service starts. */
   prepareDatabase?: (database: TestDatabase) => Promise<void>;

@@ -8,7 +8,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   const issuer = environment.text("ISSUER", "http://localhost:8094");
   const servicesIssuer = environment.optionalText("JWT_ISSUER");
   if (!URL.canParse(issuer) || !isLoopback(new URL(issuer).hostname))
-    environment.addProblem("ISSUER must be an address of this machine: anyone who reaches it can sign in");
+    environment.addProblem("ISSUER must have a loopback host: anyone who reaches the sign-in can sign in");
   // The services accept tokens of one issuer only.
   if (servicesIssuer !== undefined && servicesIssuer !== issuer)
     environment.addProblem("JWT_ISSUER names another identity provider: do not run the development sign-in beside it");

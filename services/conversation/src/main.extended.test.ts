@@ -24,7 +24,7 @@ afterEach(async () => {
 const startService = (env: Record<string, string> = {}) => startServiceProcess(db.url, quota.target, { env });
 /** Long enough for hundreds of concurrent calls on a busy machine. */
 const options = { timeoutMs: 20_000 };
-const outboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
+const readOutboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
 test("migrate.ts prints a line per migration, one line when the schema is up to date, and one line when it fails", async () => {
   const fresh = await createDatabase();
@@ -58,7 +58,7 @@ test("the service serves calls, exits with code 0 on SIGTERM, and settles its cl
   expect(await service.process.stop()).toEqual({ code: 0, signal: null });
   service.close();
   expect(quota.countDone(bot.workspaceId)).toBe(1);
-  expect(await outboxDepth()).toBe(0);
+  expect(await readOutboxDepth()).toBe(0);
   // The visitor's message is not logged.
   expect(service.process.output()).not.toContain("Hello?");
 });
@@ -133,7 +133,7 @@ test("the service loses no outcome and reports one outcome for each turn when it
   const last = await startService();
   const outcomes = await Promise.all(turns.map((turn) => run(last, turn)));
   expect(new Set(outcomes)).toEqual(new Set([TurnOutcome.DONE]));
-  await expect.poll(outboxDepth, { timeout: 30_000, interval: 100 }).toBe(0);
+  await expect.poll(readOutboxDepth, { timeout: 30_000, interval: 100 }).toBe(0);
   expect(quota.countDone(bot.workspaceId)).toBe(300);
   // Settle may receive a turn again after a kill, but always with the same outcome.
   const settled = new Set(quota.settleCalls.flat().map(({ outcome }) => outcome));

@@ -8,10 +8,10 @@ import { botFields, closeRequest, createBot, type OpenRequest, openRequest } fro
 
 const system = useTestSystem();
 let bot: Bot;
-let other: Bot;
+let otherWorkspacesBot: Bot;
 beforeAll(async () => {
   bot = await createBot(system.database);
-  other = await createBot(system.database);
+  otherWorkspacesBot = await createBot(system.database);
 });
 
 const options = { timeoutMs: 5_000 };
@@ -23,16 +23,16 @@ const notFound = (code: string) => ({ status: status.NOT_FOUND, code, message: e
 test("OpenTurn and ResolveBot return the same error for another workspace's bot and for a bot that never existed", async () => {
   const missing = await rpcFailure(open({ ...openRequest(bot), botId: randomUUID() }));
   expect(missing).toEqual(notFound("bot_not_found"));
-  expect(await rpcFailure(open({ ...openRequest(bot), botId: other.id }))).toEqual(missing);
+  expect(await rpcFailure(open({ ...openRequest(bot), botId: otherWorkspacesBot.id }))).toEqual(missing);
   expect(await rpcFailure(open({ ...openRequest(bot), workspaceId: "a b\0" }))).toEqual(missing);
   const resolve = (workspaceId: string, botSlug: string) =>
     system.conversation.resolveBot({ workspaceId, botSlug }, options);
-  expect(await rpcFailure(resolve(bot.workspaceId, other.slug))).toEqual(missing);
+  expect(await rpcFailure(resolve(bot.workspaceId, otherWorkspacesBot.slug))).toEqual(missing);
   expect(await rpcFailure(resolve("\0", bot.slug))).toEqual(missing);
   expect(await resolve(bot.workspaceId, bot.slug)).toMatchObject({ botId: bot.id });
 });
 
-test("OpenTurn returns the same error for a session of another bot or source and for a deleted or erased one", async () => {
+test("OpenTurn returns the same error for a session of another bot or source and for a deleted or erased session", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   await open(turn);
@@ -54,11 +54,13 @@ test("CloseTurn returns the same error for another workspace's turn and for a tu
   await open(turn);
   const missing = await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: randomUUID() }));
   expect(missing).toEqual(notFound("turn_not_found"));
-  expect(await rpcFailure(close({ workspaceId: other.workspaceId, turnId: turn.turnId }))).toEqual(missing);
+  expect(await rpcFailure(close({ workspaceId: otherWorkspacesBot.workspaceId, turnId: turn.turnId }))).toEqual(
+    missing,
+  );
   expect(await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: "no-uuid" }))).toEqual(missing);
 });
 
-test("RateMessage refuses another workspace's, bot's or session's reply, a visitor's message and a deleted session's reply", async () => {
+test("RateMessage returns the same error for a reply of another workspace, bot or session, for a visitor's message, and for a reply in a deleted session", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
   const turn = openRequest(bot);
   const { messageId } = await open(turn);
@@ -76,7 +78,7 @@ test("RateMessage refuses another workspace's, bot's or session's reply, a visit
   const missing = await rpcFailure(rate({ messageId: 9n }));
   expect(missing).toEqual(notFound("message_not_found"));
   for (const overrides of [
-    { workspaceId: other.workspaceId },
+    { workspaceId: otherWorkspacesBot.workspaceId },
     { botId: sibling.id },
     { botId: "x" },
     { sessionId: randomUUID() },

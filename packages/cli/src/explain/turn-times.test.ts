@@ -24,7 +24,7 @@ test("the close time is the time from opened_at to closed_at minus the phases af
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
 });
 
-test("the settle time ends at settled_at or, if that is empty, at the time of the usage ledger entry", () => {
+test("the settle time ends at settled_at, or at counted_at if settled_at is empty, and is undefined if both are empty", () => {
   const at = "2026-11-21T10:00:00.112Z";
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);

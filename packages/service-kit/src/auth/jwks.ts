@@ -85,7 +85,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
       const reloaded = await findKey(keys, header, token);
       if (reloaded !== undefined) return reloaded;
       if (lastLoadFailed || keys === undefined)
-        throw new ServiceError("unavailable", "auth_unavailable", "key set not loaded");
+        throw new ServiceError("unavailable", "auth_unavailable", "key set could not be loaded");
       throw new errors.JWKSNoMatchingKey();
     },
   };

@@ -54,7 +54,7 @@ const CODES_BY_KEY: Readonly<Partial<Record<keyof Words, string>>> = {
 
 /**
  * The keys of the texts without a button to try again. For `ended`, the widget has already sent the message again in a new session. For the
- * others, the same message would fail again.
+ * other keys, the same message would fail again.
  */
 const KEYS_WITHOUT_RETRY = ["refused", "long", "closed", "quota", "ended"];
 

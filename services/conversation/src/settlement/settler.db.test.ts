@@ -5,31 +5,31 @@ import { useTestSettlement } from "../testing/settlement.ts";
 import { measureOutbox } from "./outbox.store.ts";
 
 const system = useTestSettlement();
-const { newSettler, runTurns, outboxDepth } = system;
+const { newSettler, runTurns, readOutboxDepth } = system;
 
 test("the settler settles pushed turns immediately, in batches of at most 500, and deletes them from the outbox", async () => {
   const settler = newSettler();
   const closed = await runTurns(600);
   for (const each of closed) settler.push([each]);
   // The settler was not started, so it does not poll the outbox.
-  await expect.poll(outboxDepth, { interval: 20 }).toBe(0);
+  await expect.poll(readOutboxDepth, { interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(600);
   expect(system.quota.settleCalls.map((call) => call.length)).toEqual([500, 100]);
 });
 
-test("the settler settles the first turn immediately, and all turns that close in the next batch window with one call", async () => {
+test("the settler settles the first turn immediately, and settles all turns pushed in the next batch window with one call", async () => {
   const window = Promise.withResolvers<void>();
   const settler = newSettler({ waitForMoreTurns: () => window.promise });
   const closed = await runTurns(101);
   settler.push(closed.slice(0, 1));
-  await expect.poll(outboxDepth, { interval: 5 }).toBe(100);
+  await expect.poll(readOutboxDepth, { interval: 5 }).toBe(100);
   for (const each of closed.slice(1)) {
     settler.push([each]);
     await nextIteration();
   }
   expect(system.quota.settleCalls.map((call) => call.length)).toEqual([1]);
   window.resolve();
-  await expect.poll(outboxDepth, { interval: 5 }).toBe(0);
+  await expect.poll(readOutboxDepth, { interval: 5 }).toBe(0);
   expect(system.quota.settleCalls.map((call) => call.length)).toEqual([1, 100]);
 });
 
@@ -41,7 +41,7 @@ test("the settler makes at most one call every 50 ms under a steady load", async
     settler.push(closed.slice(n, n + 5));
     await sleep(10);
   }
-  await expect.poll(outboxDepth, { interval: 5 }).toBe(0);
+  await expect.poll(readOutboxDepth, { interval: 5 }).toBe(0);
   const windows = Math.ceil((performance.now() - started) / 50);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(100);
   expect(system.quota.settleCalls.length).toBeLessThanOrEqual(1 + windows);
@@ -51,10 +51,10 @@ test("the settler settles its queue without a pause when it stops", async () => 
   const settler = newSettler({ waitForMoreTurns: (signal) => pause(60_000, signal) });
   const closed = await runTurns(30);
   settler.push(closed.slice(0, 10));
-  await expect.poll(outboxDepth, { interval: 5 }).toBe(20);
+  await expect.poll(readOutboxDepth, { interval: 5 }).toBe(20);
   settler.push(closed.slice(10));
   await settler.stop();
-  expect(await outboxDepth()).toBe(0);
+  expect(await readOutboxDepth()).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(30);
 });
 
@@ -62,7 +62,7 @@ test("the settler settles the turns that a dead process left in the outbox", asy
   await runTurns(1_200);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = created_at - interval '1 minute'");
   newSettler().start();
-  await expect.poll(outboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_200);
 });
 
@@ -75,9 +75,9 @@ test("the settler keeps turns in the outbox while the quota service is down, and
   await expect
     .poll(async () => (await measureOutbox(system.db.database)).oldestSeconds, { timeout: 20_000 })
     .toBeGreaterThan(2.5);
-  expect(await outboxDepth()).toBe(20);
+  expect(await readOutboxDepth()).toBe(20);
   system.quota.isUnavailable = false;
-  await expect.poll(outboxDepth, { timeout: 20_000, interval: 50 }).toBe(0);
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 50 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(20);
 });
 
@@ -85,7 +85,7 @@ test("two settlers that run concurrently settle every turn of the outbox", async
   await runTurns(1_000);
   await system.db.admin.query("UPDATE conversation.outbox SET created_at = now() - interval '1 minute'");
   for (const settler of [newSettler(), newSettler()]) settler.start();
-  await expect.poll(outboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_000);
 });
 

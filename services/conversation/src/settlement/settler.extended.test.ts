@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { useTestSettlement } from "../testing/settlement.ts";
 
 const system = useTestSettlement();
-const { newSettler, runTurns, outboxDepth } = system;
+const { newSettler, runTurns, readOutboxDepth } = system;
 
 test("the settler sends a turn again if quota's response does not contain it, and settles the other turns meanwhile", async () => {
   const turns = await runTurns(1_001);
@@ -14,9 +14,9 @@ test("the settler sends a turn again if quota's response does not contain it, an
   system.quota.unacknowledged = new Set(stuck);
   const settler = newSettler();
   settler.start();
-  await expect.poll(outboxDepth, { timeout: 20_000, interval: 20 }).toBe(501);
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 20 }).toBe(501);
   system.quota.unacknowledged.clear();
-  await expect.poll(outboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
+  await expect.poll(readOutboxDepth, { timeout: 20_000, interval: 20 }).toBe(0);
   expect(system.quota.countDone(system.bot.workspaceId)).toBe(1_001);
 });
 
@@ -47,12 +47,12 @@ test("a replica without the outbox lease settles pushed turns immediately once i
   other.push(await runTurns(1));
   await sleep(1_500);
   system.quota.isSettleUnavailable = false;
-  await expect.poll(outboxDepth).toBe(0);
+  await expect.poll(readOutboxDepth).toBe(0);
   // Longer than the pause.
   await sleep(3_000);
   const startedAt = performance.now();
   other.push(await runTurns(1));
-  await expect.poll(outboxDepth, { interval: 5 }).toBe(0);
+  await expect.poll(readOutboxDepth, { interval: 5 }).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
 

@@ -53,7 +53,7 @@ export function useTestSettlement() {
     );
   }
 
-  const outboxDepth = async () => (await measureOutbox(system.db.database)).depth;
+  const readOutboxDepth = async () => (await measureOutbox(system.db.database)).depth;
 
-  return Object.assign(system, { newSettler, runTurns, outboxDepth });
+  return Object.assign(system, { newSettler, runTurns, readOutboxDepth });
 }

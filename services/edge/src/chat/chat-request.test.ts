@@ -79,9 +79,12 @@ describe("a body of the wrong shape is refused as invalid_message", () => {
     ["metadata that is null", { ...valid, visitor_metadata: null }],
     ["metadata 5,000 levels deep", JSON.stringify(valid).replace("}", `,"visitor_metadata":${deep}}`)],
     ["metadata above 16 KiB", { ...valid, visitor_metadata: { a: "x".repeat(17_000) } }],
-    ["metadata above 16 KiB of small values", { ...valid, visitor_metadata: { a: new Array(9_000).fill(0) } }],
+    [
+      "more than 16 KiB of small values in the metadata",
+      { ...valid, visitor_metadata: { a: new Array(9_000).fill(0) } },
+    ],
     ["an unknown field that is 33 levels deep", { ...valid, other: nested(33) }],
-    ["20,000 brackets that are not closed", "[".repeat(20_000)],
+    ["20,000 open brackets, which are refused before the JSON is parsed", "[".repeat(20_000)],
     ["a visitor id above 1,024 characters", { ...valid, visitor_id: "v".repeat(1_025) }],
   ])("%s", (_, body) => {
     expect(() => parse(body)).toThrow("invalid_message");
@@ -95,7 +98,7 @@ test("accepts 16 KiB of metadata made of the smallest values, and metadata 32 le
   expect(parse({ ...valid, visitor_metadata: nested(32) }).visitorMetadata).toBe(JSON.stringify(nested(32)));
 });
 
-test("accepts a body whose fields have their maximum sizes, even with every character escaped", () => {
+test("accepts a body whose fields have their maximum sizes, even if the long strings are escaped as \\uXXXX", () => {
   const body = JSON.stringify({
     ...valid,
     message: "😀".repeat(4_000),
@@ -135,7 +138,7 @@ test("checks the types of fields before the message's length, and the length bef
   expect(() => parse({ ...valid, session_id: "x" })).toThrow("invalid_session_id");
 });
 
-test("checks optional fields before the message's length and the session id", () => {
+test("checks optional fields and the bot slug before the message's length and the session id", () => {
   const failsLaterChecks = { ...valid, session_id: "x", message: "a".repeat(5_000) };
   for (const optional of [
     { visitor_id: 1 },
@@ -152,7 +155,7 @@ test("checks optional fields before the message's length and the session id", ()
   expect(() => playground({ ...failsLaterChecks, bot_slug: "b" })).toThrow("message_too_long");
 });
 
-test("keeps numbers in metadata that a double holds exactly", () => {
+test("keeps the values of numbers in metadata within ±(2^53 - 1)", () => {
   const metadata = '{"a":[9007199254740991,-9007199254740991,1.5,0,1e3]}';
   expect(parse(JSON.stringify(valid).replace("}", `,"visitor_metadata":${metadata}}`)).visitorMetadata).toBe(
     metadata.replace("1e3", "1000"),

@@ -47,7 +47,7 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 
-test("attaches at most 8 readers to a turn when many attach at the same time", async () => {
+test("attaches at most 8 readers to a turn, even if 1,000 attach at the same time", async () => {
   const { deps } = createEdge();
   const parts = Array.from({ length: 1_000 }, () => attach(deps));
   const results = await Promise.allSettled(parts.map((each) => each.next()));

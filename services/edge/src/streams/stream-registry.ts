@@ -29,7 +29,7 @@ export type StreamHandle = {
 
 /** Counts, limits and reports the open streams of this process, and ends them when it stops. */
 export type StreamRegistry = {
-  /** Opens a stream for a response. Throws 503 at a cap or while the process ends its streams, and 499 if the client has left. */
+  /** Opens a stream for a response. Throws 503 if a limit is reached or while the process ends its streams, and 499 if the client has left. */
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
@@ -44,14 +44,14 @@ export type StreamRegistry = {
 
 type OpenStream = {
   raw: ServerResponse;
-  /** The last time at which the client received data or no data was waiting for it. */
+  /** The last time at which no data was waiting for the client. */
   lastProgressMs: number;
   /** A controller of its own, because with AbortSignal.any() listeners would leak until the next full garbage collection. */
   endController: AbortController;
   isForwarded: boolean;
 };
 
-/** A client that receives nothing for this long is disconnected. */
+/** A client is disconnected if data has been waiting for it for this long. */
 const STALL_TIMEOUT_MS = 30_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
 /** While the process ends its streams: a client that has not received everything this long after release() is disconnected. */

@@ -2,7 +2,7 @@ import type { MaxTokensParameter } from "./settings.ts";
 
 /** The settings of a known provider's OpenAI-compatible endpoint. */
 export type Preset = {
-  /** Missing if each customer has their own base URL. */
+  /** Missing if each customer of the provider has their own base URL. */
   baseUrl?: string;
   /** The environment variable with the API key, unless `api_key_env` names another one; missing if the provider usually needs no key. */
   apiKeyEnv?: string;

@@ -39,7 +39,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("exports with the filters of the list, and explains how the days select conversations", async () => {
+  it("exports with every filter of the list except the search, and explains the days and the search", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);

@@ -24,7 +24,7 @@ const { done, used, ledger, held, streaming, outbox, unbalanced } = balance;
 const counts = { hangs, incomplete, openStreams, held, streaming, outbox, unbalanced };
 console.log("outcomes of the visits:", outcomes, `and ${disconnected} visitors disconnected during their reply`);
 console.log(`done messages ${done}  used ${used}  ledger ${ledger}`, counts);
-console.log(`resident memory from minute ${warmUpMs / 60_000} on:`);
+console.log(`growth of resident memory from minute ${warmUpMs / 60_000} on:`);
 for (const [name, { mibPerHour, mib }] of Object.entries(growths))
   console.log(`  ${name.padEnd(16)} ${mibPerHour} MiB per hour (${mib} MiB in total)`);
 const failures = [...(done > 0 ? [] : ["no reply completed"]), ...findFailures(counts, growths)];

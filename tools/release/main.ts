@@ -13,7 +13,7 @@ import { changelogSection, type ReleaseFiles, releaseProblems } from "./version.
 const USAGE = `Prepare a release.
 
   release check TAG                        Check the versions and the changelog.
-  release notes TAG                        Print the changelog's section.
+  release notes TAG                        Print the changelog section of TAG.
   release chart REGISTRY DIGESTS FOLDER    Package the chart with pinned images.
   release sbom FOLDER                      Write the bill of materials.
   release checksums FOLDER                 Write SHA256SUMS.

@@ -60,8 +60,8 @@ export function expressionsSuite(shared: () => Fixture): void {
     expect(expressions.size).toBe(panelExpressions.length + alertExpressions.length + recordExpressions.length);
 
     const withoutData = await findWithoutData(expressions);
-    const count = `${dashboards.length} dashboards, ${panels.length} panels, ${alertExpressions.length} alerts: ${expressions.size - withoutData.length} of ${expressions.size} expressions returned data`;
-    process.stdout.write(`${count}\n`);
+    const summary = `${dashboards.length} dashboards, ${panels.length} panels, ${alertExpressions.length} alerts: ${expressions.size - withoutData.length} of ${expressions.size} expressions returned data`;
+    process.stdout.write(`${summary}\n`);
     expect(withoutData).toEqual([]);
   }, 120_000);
 

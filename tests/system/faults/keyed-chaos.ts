@@ -40,7 +40,7 @@ export type KeyedChaosResult = {
   lost: string[];
   /**
    * - Text, turns and model calls that occurred more than once.
-   * - Keys reused with another message that were not refused.
+   * - Requests that reuse a key with another message and are not refused.
    * - Turns with a wrong number of charges, and usage that does not balance.
    */
   duplicated: string[];
@@ -75,8 +75,8 @@ type Disturbances = Pick<KeyedChaosResult, "stops" | "erasures" | "kills" | "dat
 type Chaos = { system: System; postgres: TestPostgres; counts: Disturbances; isOver: () => boolean };
 
 /**
- * Sends random messages with idempotency keys. Meanwhile readers disconnect, reconnect to random edges, stop replies and erase sessions,
- * services are killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
+ * Sends random messages with idempotency keys. Meanwhile readers disconnect and reconnect to random edges, replies are stopped, sessions are
+ * erased, services are killed, and the database restarts. Then compares the reply that each reader received with the stored reply.
  */
 export async function runKeyedChaos(options: KeyedChaosOptions): Promise<KeyedChaosResult> {
   const postgres = await startTestPostgres();

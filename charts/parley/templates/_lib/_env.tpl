@@ -15,8 +15,8 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
 {{- end -}}
 
 {{/*
-Environment variables of every container. Node reads only one file of additional certificate authorities. So if `caBundle` is set, its bundle
-must also contain the authority of the ops ports, for the cli pod.
+The variable NODE_EXTRA_CA_CERTS. Node reads only one file of additional certificate authorities. So if `caBundle` and `mtls.opsPorts` are set,
+the bundle must also contain the authority of the ops ports, for the cli pod and the console.
 */}}
 {{- define "parley.commonEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
@@ -175,7 +175,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- end }}
 {{- end -}}
 
-{{/* The suffix of the names of the database roles, and of the Secret's keys with their passwords. */}}
+{{/* The suffix of each database role's name, and of the Secret key that holds the role's password. */}}
 {{- define "parley.roleSetSuffix" -}}
 {{ ternary "_2" "" (eq (int .Values.database.roleSet) 2) }}
 {{- end -}}

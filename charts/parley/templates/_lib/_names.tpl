@@ -13,7 +13,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A component's name: (dict "root" $ "name" "edge"). */}}
+{{/* The name of a component's Kubernetes objects: (dict "root" $ "name" "edge"). */}}
 {{- define "parley.name" -}}
 {{ include "parley.fullname" .root }}-{{ .name }}
 {{- end -}}
@@ -27,7 +27,7 @@
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
 {{- end -}}
 
-{{/* The name that Prometheus expects in every service's certificate: it scrapes pods by IP address, and no certificate contains one. */}}
+{{/* The name that Prometheus expects in every service's certificate: it scrapes pods by IP address, which no certificate contains. */}}
 {{- define "parley.opsServerName" -}}
 {{ include "parley.host" (dict "root" . "name" "ops") }}
 {{- end -}}

@@ -44,7 +44,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and .Values.sso.roleClaim (not .Values.sso.ownerRoles) (not .Values.sso.viewerRoles) -}}
-{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set the values of sso.roleClaim that give a role." -}}
+{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set at least one of them to the values of the claim that give the role." -}}
 {{- end -}}
 {{- if and (not .Values.sso.roleClaim) (or .Values.sso.ownerRoles .Values.sso.viewerRoles) -}}
 {{- fail "sso.roleClaim is empty. Set it to the claim with the roles." -}}

@@ -6,14 +6,17 @@ const MAX_WAIT_MS = 5_000;
 
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
-/** The default share. The other connections are for work that must not wait behind new calls, such as closing a turn. */
+/**
+ * The default share of the pool's connections. The other connections are for work that must not wait behind new calls, such as closing a
+ * turn.
+ */
 const CALL_SHARE = 0.75;
 
 /** Limits RPC calls to a share of a pool's connections. */
 export class CallPool {
   readonly #database: Database;
   /** How many more connections calls may take. */
-  #unusedConnections: number;
+  #freeSlots: number;
   /** For each call that waits because the share is in use, the function that lets the call continue. Oldest first. */
   readonly #queue = new Set<() => void>();
   /** When each waiting call started to wait, for the share or for the pool. Oldest first. */
@@ -21,7 +24,7 @@ export class CallPool {
 
   constructor(database: Database, share = CALL_SHARE) {
     this.#database = database;
-    this.#unusedConnections = Math.max(1, Math.floor(database.options.max * share));
+    this.#freeSlots = Math.max(1, Math.floor(database.options.max * share));
   }
 
   /** Returns a view of the pool for one call. The view gives no connection after the call's signal is aborted. */
@@ -78,7 +81,7 @@ export class CallPool {
 
   /** Waits until the share has a free connection, then for the pool. */
   async #connect(signal: AbortSignal): Promise<Connection> {
-    if (this.#unusedConnections > 0) this.#unusedConnections--;
+    if (this.#freeSlots > 0) this.#freeSlots--;
     else await this.#waitInQueue(signal);
     try {
       signal.throwIfAborted();
@@ -86,11 +89,11 @@ export class CallPool {
       const { release } = connection;
       connection.release = (error) => {
         release.call(connection, error);
-        this.#returnConnection();
+        this.#releaseSlot();
       };
       return connection;
     } catch (error) {
-      this.#returnConnection();
+      this.#releaseSlot();
       throw error;
     }
   }
@@ -110,10 +113,10 @@ export class CallPool {
     });
   }
 
-  #returnConnection(): void {
+  #releaseSlot(): void {
     const [next] = this.#queue;
     if (next === undefined) {
-      this.#unusedConnections++;
+      this.#freeSlots++;
       return;
     }
     this.#queue.delete(next);

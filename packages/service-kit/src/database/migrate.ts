@@ -69,7 +69,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     return withKnex(options, async (migrator) => {
       const newerMigration = await findNewerMigration(client, migrator, options);
       if (newerMigration !== undefined) return { applied: [], newerMigration };
-      const [, applied] = (await migrator.latest({ beforeEach: prepareMigration(assertLocked, options, "up") })) as [
+      const [, applied] = (await migrator.latest({ beforeEach: createMigrationHook(assertLocked, options, "up") })) as [
         number,
         string[],
       ];
@@ -85,7 +85,7 @@ export async function revertMigrations(options: MigrateOptions, steps: number): 
     withKnex(options, async (migrator) => {
       const reverted: string[] = [];
       for (let step = 0; step < steps; step++) {
-        const [, names] = (await migrator.down({ beforeEach: prepareMigration(assertLocked, options, "down") })) as [
+        const [, names] = (await migrator.down({ beforeEach: createMigrationHook(assertLocked, options, "down") })) as [
           number,
           string[],
         ];
@@ -109,7 +109,10 @@ function connectionConfig({ url, schema }: MigrateOptions) {
   };
 }
 
-/** Runs `work` while holding the lock. `work` must call `assertLocked` before each change; it throws if the lock's connection was lost. */
+/**
+ * Runs `work` while holding the lock. `assertLocked` throws if the lock's connection was lost. `work` must call `assertLocked` before each
+ * change on another connection.
+ */
 async function withLock<T>(
   options: MigrateOptions,
   work: (client: pg.Client, assertLocked: () => void) => Promise<T>,
@@ -169,7 +172,7 @@ async function assertHasOwnSession(client: pg.Client, other: pg.Client): Promise
   );
 }
 
-/** Recognizes servers like PGlite, whose connections all share one session. PostgreSQL lists its background processes too. */
+/** Recognizes servers like PGlite, whose connections all share one session. PostgreSQL always has more than one process. */
 async function isSingleProcess(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ processes: string }>("SELECT count(*) AS processes FROM pg_stat_activity");
   return Number(rows[0]?.processes) <= 1;
@@ -193,7 +196,7 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
     });
   }
-  // A killed migrator leaves knex's lock row set. No other migrator can hold it, because we hold the advisory lock.
+  // A killed run of migrate() leaves knex's lock row set. No other run can hold it, because we hold the advisory lock.
   const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${MIGRATIONS_TABLE}_lock`]);
   if (rows[0]?.lock)
     await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}_lock SET is_locked = 0`);
@@ -201,7 +204,7 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Runs before knex's own check, which refuses every unknown migration. With that check disabled, knex would apply missing migrations on top
+ * Runs before knex's latest(), which refuses every unknown migration. If latest() accepted them, it would apply missing migrations on top
  * of the newer schema.
  */
 async function findNewerMigration(
@@ -232,10 +235,15 @@ async function findNewerMigration(
 }
 
 /**
- * Returns a hook that runs in each migration's transaction. It throws if the lock's connection is lost, and stores the oldest version that
- * runs on the schema in a comment on the migrations table, for readOldestVersion of older versions.
+ * Returns a hook for knex to run before each migration, in the migration's transaction if it has one. The hook throws if the lock's
+ * connection is lost. It stores the oldest version that runs on the schema in a comment on the migrations table; older versions read the
+ * comment with readOldestVersion.
  */
-function prepareMigration(assertLocked: () => void, { schema, migrations }: MigrateOptions, direction: "up" | "down") {
+function createMigrationHook(
+  assertLocked: () => void,
+  { schema, migrations }: MigrateOptions,
+  direction: "up" | "down",
+) {
   return async (connection: Knex, [current]: unknown[]): Promise<void> => {
     assertLocked();
     const index = migrations.indexOf(current as Migration);

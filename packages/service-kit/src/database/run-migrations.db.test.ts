@@ -6,7 +6,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
-test("two roles of a service, as in a password rotation, can use the schema, each with its own password", async () => {
+test("two roles of a service, as in a password rotation, can use the schema, each with its own password and a lock timeout", async () => {
   const database = await createDatabase();
   // Random, because roles belong to the whole server, which other tests share.
   const suffixes = ["", "_2"].map((end) => `_${randomBytes(4).toString("hex")}${end}`);

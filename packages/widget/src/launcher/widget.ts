@@ -18,7 +18,10 @@ export function startWidget(options: Options): ParleyApi {
   let panel: Panel | undefined;
   /** Whether the panel is open or will open when it has loaded. */
   let isOpen = options.shouldOpen;
-  /** The element that had the focus before the panel opened. It gets the focus back when the panel closes. Null if data-open opened the panel. */
+  /**
+   * The element that had the focus before the panel opened. If the widget has the focus when the panel closes, this element gets it back.
+   * Null if data-open opened the panel.
+   */
   let opener: HTMLElement | null = null;
 
   const emit: PanelContext["emit"] = (name, detail) =>

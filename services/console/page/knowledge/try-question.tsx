@@ -26,10 +26,10 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const navigate = useNavigate();
   const [text, setText] = useState(question);
   const form = useRef<HTMLFormElement>(null);
-  const linkedQuestion = useRef(question);
+  const initialQuestion = useRef(question);
   useEffect(() => {
     // If the page's URL contains a question, focuses the form's field. The browser then scrolls to the form, which is below the documents.
-    if (linkedQuestion.current !== "") form.current?.querySelector("input")?.focus();
+    if (initialQuestion.current !== "") form.current?.querySelector("input")?.focus();
   }, []);
   // The browser's Back and Forward change the question.
   useEffect(() => setText(question), [question]);

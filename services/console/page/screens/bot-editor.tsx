@@ -90,8 +90,8 @@ function Editor({ bot, stored, models }: EditorProps) {
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
   const saving = useMutation({
-    mutationFn: async ({ quickReplies, ...texts }: Partial<BotSettings>) => {
-      const sent = { ...texts, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
+    mutationFn: async ({ quickReplies, ...others }: Partial<BotSettings>) => {
+      const sent = { ...others, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
       return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
     },
     onSuccess: (saved, savedChanges) => {
@@ -100,7 +100,7 @@ function Editor({ bot, stored, models }: EditorProps) {
         before?.map((each) => (each.id === saved.id ? saved : each)),
       );
       setChanges((before) => withoutSaved(before, savedChanges));
-      announce("Saved. Visitors see it within a minute.");
+      announce("Saved. Visitors see the changes within a minute.");
     },
   });
   useBlocker({

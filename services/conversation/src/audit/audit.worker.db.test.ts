@@ -15,7 +15,7 @@ const signal = new AbortController().signal;
 const collator = new Intl.Collator("en-US");
 
 /** Returns a fake quota service with this usage of each workspace. It lists no turns. */
-function quotaOf(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
+function createFakeQuota(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
   const calls: string[] = [];
   const limits: number[] = [];
   return {
@@ -57,7 +57,7 @@ test("each workspace that has turns, usage or both is on exactly one page", asyn
   const usage = Object.fromEntries([...usageOnly, ...both].map((id) => [id, { used: 2, ledgerDigest: 1n }]));
   const found: [string, number, number][] = [];
   for (let after = ""; ; ) {
-    const page = await auditPage(system.database, quotaOf(usage), "2020-01", { after, limit: 2 });
+    const page = await auditPage(system.database, createFakeQuota(usage), "2020-01", { after, limit: 2 });
     found.push(
       ...page.workspaces.map(({ id, doneMessages, used }): [string, number, number] => [id, doneMessages, used]),
     );
@@ -75,7 +75,7 @@ test("each workspace that has turns, usage or both is on exactly one page", asyn
 
 test("an audit fails if quota's database sorts workspaces in another order", async () => {
   const usage = Object.fromEntries(["org_aB", "org_B1"].map((id) => [id, { used: 1, ledgerDigest: 1n }]));
-  const { getMonth, ...others } = quotaOf(usage);
+  const { getMonth, ...others } = createFakeQuota(usage);
   const reversed: typeof getMonth = async (...call) => {
     const month = await getMonth(...call);
     return { ...month, workspaces: month.workspaces.toReversed() };
@@ -88,7 +88,7 @@ test("an audit fails if quota's database sorts workspaces in another order", asy
 
 test("an audit of all workspaces reads them in bounded pages, and stops when its caller cancels", async () => {
   const ids = Array.from({ length: 45 }, (_, n) => `paged-${10 + n}`);
-  const quota = quotaOf(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
+  const quota = createFakeQuota(Object.fromEntries(ids.map((id) => [id, { used: 1, ledgerDigest: 1n }])));
   const request = { workspaceId: "", month: "2020-02" };
   const { workspaces } = await audit(system.database, quota, request, signal);
   expect(workspaces.map(({ id }) => id)).toEqual(ids);
@@ -107,7 +107,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
   const after = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
     await deleteProgress();
-    const quota = quotaOf({});
+    const quota = createFakeQuota({});
     const options = { everySeconds: 300, finalAfterDays: 7, ...bound };
     const run = createAuditTask({ database: system.database, quota, log }, options);
     await run(signal);
@@ -122,7 +122,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
   await deleteProgress();
 });
 
-test("one replica at a time audits, and every replica reports the result", async () => {
+test("one replica at a time audits, and every replica reports the result, or NaN if no run succeeded in the last 30 minutes", async () => {
   await system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
   const bot = await createBot(system.database);
   const turn = newTurn(bot);
@@ -138,7 +138,7 @@ test("one replica at a time audits, and every replica reports the result", async
     (await registry.getSingleMetric("parley_usage_unreconciled_workspaces")?.get())?.values[0]?.value;
   expect(await gauge()).toBeNaN();
 
-  const quotas = [quotaOf({}), quotaOf({})];
+  const quotas = [createFakeQuota({}), createFakeQuota({})];
   const tasks = quotas.map((quota) =>
     createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalAfterDays: 7 }),
   );

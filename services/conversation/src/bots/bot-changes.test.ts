@@ -5,7 +5,7 @@ import { toBotPatch } from "./bot-changes.ts";
 
 const patchOf = (changes: MessageInitShape<typeof BotChangesSchema>) => toBotPatch(create(BotChangesSchema, changes));
 
-test("toBotPatch contains only the fields that are set", () => {
+test("toBotPatch returns only the fields that are set", () => {
   expect(toBotPatch(undefined)).toEqual({ display: {} });
   expect(patchOf({})).toEqual({ display: {} });
   expect(patchOf({ model: "", name: "Ada", borderRadius: 0, quickReplies: {}, customCssVars: {} })).toEqual({

@@ -6,7 +6,7 @@ export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether every session that started before the request is committed, so that queries see it. Only then can the erasure be complete. */
+  /** Whether queries see every session that started before the request. Only then can the erasure be complete. */
   areSessionsVisible: boolean;
 };
 

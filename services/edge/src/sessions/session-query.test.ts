@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseExportQuery, parseListQuery, parseTime } from "./session-query.ts";
 
-test("reads every parameter of the list, and sets the defaults of absent ones", () => {
+test("parseListQuery reads every parameter, and sets the defaults of absent ones", () => {
   expect(parseListQuery({})).toEqual({
     limit: 20,
     pageToken: "",
@@ -54,15 +54,18 @@ test.each([
   { visitor_id: ["a", "b"] },
   { limit: ["1", "2"] },
   { offset: "" },
-])("the list refuses %j", (query) => {
+])("parseListQuery refuses %j", (query) => {
   expect(() => parseListQuery(query)).toThrow("invalid_parameter");
 });
 
-test.each([{ limit: "1" }, { q: "x" }, { until: "x" }, { cursor: ["a", "b"] }])("an export refuses %j", (query) => {
-  expect(() => parseExportQuery(query)).toThrow("invalid_parameter");
-});
+test.each([{ limit: "1" }, { q: "x" }, { until: "x" }, { cursor: ["a", "b"] }])(
+  "parseExportQuery refuses %j",
+  (query) => {
+    expect(() => parseExportQuery(query)).toThrow("invalid_parameter");
+  },
+);
 
-test("treats an empty parameter as absent", () => {
+test("parseExportQuery treats an empty parameter as absent", () => {
   const noFilters = { botSlug: "", visitorId: "", source: "", rating: "", review: "" };
   expect(parseExportQuery({ cursor: "", since: "", bot_slug: "" })).toEqual({ cursor: "", ...noFilters });
 });
@@ -77,7 +80,7 @@ test.each([
   ["2026-11-21T04:32:49.5+02:00", 1_795_228_369_500_000n],
   ["2026-11-20t21:32:49-05:00", 1_795_228_369_000_000n],
   ["2028-02-29T00:00:00Z", 1_835_395_200_000_000n],
-])("reads the time %s as %s microseconds since 1970", (text, microseconds) => {
+])("parseTime reads %s as %s microseconds since 1970", (text, microseconds) => {
   expect(parseTime(text)).toBe(microseconds);
 });
 
@@ -90,6 +93,6 @@ test.each([
   "2026-11-21T02:32:49",
   "1",
   "",
-])("refuses the time %j", (text) => {
+])("parseTime refuses %j", (text) => {
   expect(() => parseTime(text)).toThrow("invalid_parameter");
 });

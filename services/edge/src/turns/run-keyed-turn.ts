@@ -21,7 +21,7 @@ const OPEN_RETRY_DELAY_MS = 100;
 export type IdempotencyHashes = { keyHash: Uint8Array; requestHash: Uint8Array };
 
 /**
- * Runs a turn with an idempotency key. If every client leaves before the turn is opened, it is not opened. Once open, it continues without
+ * Runs a turn with an idempotency key. If every client leaves before OpenTurn is sent, the turn is not opened. An open turn continues without
  * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of
  * `reply` get the same error. The caller must have added `reply` with addReply(); this function removes it.
  */
@@ -71,18 +71,18 @@ export async function runKeyedTurn(
  */
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;
-  let lostResponse: RpcError | undefined;
+  let unavailableError: RpcError | undefined;
   for (;;) {
     try {
       return await openTurn(deps, turn, stopwatch);
     } catch (error) {
-      const isLost = error instanceof RpcError && error.status === status.UNAVAILABLE;
-      if (!isLost || performance.now() >= retryUntilMs) {
+      const isUnavailable = error instanceof RpcError && error.status === status.UNAVAILABLE;
+      if (!isUnavailable || performance.now() >= retryUntilMs) {
         // Even if this attempt was refused, an earlier attempt whose response was lost may have opened the turn.
-        handleOpenFailure(deps, turn, lostResponse ?? error, stopwatch);
+        handleOpenFailure(deps, turn, unavailableError ?? error, stopwatch);
         throw error;
       }
-      lostResponse = error;
+      unavailableError = error;
       await sleep(OPEN_RETRY_DELAY_MS);
     }
   }

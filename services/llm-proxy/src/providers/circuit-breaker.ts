@@ -5,7 +5,10 @@ export type BreakerState = "closed" | "open" | "half_open";
 /** How an admitted request ended. `neutral` shows nothing about the provider, for example because the request was cancelled. */
 export type BreakerVerdict = "ok" | "fault" | "neutral";
 
-/** Refuses requests to a provider after consecutive faults. After a cooldown, admits one request at a time until one succeeds. */
+/**
+ * Refuses requests to a provider after consecutive faults. After a cooldown, admits one request at a time: a success closes the breaker, and
+ * a fault starts the next cooldown.
+ */
 export class CircuitBreaker {
   readonly #policy: BreakerPolicy;
   readonly #now: () => number;

@@ -32,7 +32,7 @@ export class WidgetPage {
   get input(): Locator {
     return this.panel.locator("textarea");
   }
-  /** The Send button, which stops the answer while one is streaming. */
+  /** The Send button. While an answer is streaming, this button stops the answer. */
   get sendButton(): Locator {
     return this.panel.locator(".send");
   }
@@ -61,9 +61,9 @@ export class WidgetPage {
   }
 
   async askAndWait(text: string): Promise<void> {
-    const answers = await this.ratingControls.count();
+    const earlierAnswers = await this.ratingControls.count();
     await this.ask(text);
-    await this.ratingControls.nth(answers).waitFor();
+    await this.ratingControls.nth(earlierAnswers).waitFor();
   }
 
   /** The rating buttons, one group for each complete answer. Other answers have none. */

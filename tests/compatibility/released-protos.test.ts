@@ -17,8 +17,8 @@ let system: SharedSystem;
 /** The proxies, by the environment variable that contains a proxy's address. */
 let proxies: Record<"CONVERSATION_TARGET" | "QUOTA_TARGET" | "LLM_TARGET", ReleasedProtosProxy>;
 
-// During a rollout, services of two versions call each other. Here, edge 1 and the conversation service call through proxies that know only
-// the released protos. So both sides of such a call see a peer of the last release. Edge 0 calls directly.
+// During a rollout, services of two versions call each other. Here, edge 1 and the conversation replica call through proxies that know only
+// the released protos. So both sides of such a call see a peer of the last release. Edge 0 calls the services directly.
 beforeAll(async () => {
   system = await joinSharedSystem();
   const start = (service: string, { port }: ServicePorts) => startReleasedProtosProxy(service, `127.0.0.1:${port}`);

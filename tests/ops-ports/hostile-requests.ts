@@ -137,8 +137,8 @@ const LARGE_BODIES = [
 export function largeRequests(path: string, authorization: string | undefined): HostileRequest[] {
   const contentTypes = ["application/json", "application/proto", "application/connect+json"];
   return contentTypes.flatMap((contentType) => {
-    const ownBodies = contentType.endsWith("json") ? LARGE_JSON : LARGE_BINARY;
-    const bodies = [...LARGE_BODIES, ...ownBodies.map((body) => ({ body, encoding: "gzip" }))];
+    const bombs = contentType.endsWith("json") ? LARGE_JSON : LARGE_BINARY;
+    const bodies = [...LARGE_BODIES, ...bombs.map((body) => ({ body, encoding: "gzip" }))];
     return bodies.map(({ body, encoding }) => {
       const isUnary = encodingHeader(contentType) === "content-encoding";
       return {

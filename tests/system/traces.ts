@@ -88,7 +88,7 @@ export function createTraceHelpers(get: () => { system: System; collector: Colle
   return { createTenantWithFilledCaches, traceTurn };
 }
 
-/** Formats each span as `service name < parent's name`. */
+/** Formats each span as `SERVICE SPAN_NAME < PARENT_SPAN_NAME`. */
 export function describeSpans(spans: readonly CollectedSpan[]): string[] {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
   return spans.map(({ service, name, parentId }) => {

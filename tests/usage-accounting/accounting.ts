@@ -42,7 +42,7 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
     (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
 
   /** Waits until the tenant has `done` done turns, the same usage and nothing pending. Expects that the audit finds no difference. */
-  async function expectNoDifferences(done: number): Promise<void> {
+  async function expectConsistentTurns(done: number): Promise<void> {
     await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
     expect(await auditExitCode()).toBe(0);
   }
@@ -58,5 +58,5 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   const countRepairs = (kind?: string) =>
     readMetric(get().system.conversation, "parley_reconciliation_repairs_total", kind ? { kind } : {});
 
-  return { auditExitCode, backUp, completeTurns, expectBalance, expectNoDifferences, countRepairs };
+  return { auditExitCode, backUp, completeTurns, expectBalance, expectConsistentTurns, countRepairs };
 }

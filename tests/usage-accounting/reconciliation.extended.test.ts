@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-const { backUp, completeTurns, expectBalance, expectNoDifferences, countRepairs } = createAccounting(() => ({
+const { backUp, completeTurns, expectBalance, expectConsistentTurns, countRepairs } = createAccounting(() => ({
   system,
   tenant,
 }));
@@ -27,7 +27,7 @@ test("the reconciler counts the lost replies again after a restore of quota lose
   const restore = await backUp("quota");
   await completeTurns(5);
   await restore();
-  await expectNoDifferences(7);
+  await expectConsistentTurns(7);
   expect(await countRepairs("reply_not_counted")).toBe(5);
 }, 60_000);
 
@@ -37,7 +37,7 @@ test("the reconciler subtracts the lost replies after a restore of conversation 
   await completeTurns(5);
   const restoreNew = await backUp("conversation");
   await restoreOld();
-  await expectNoDifferences(2);
+  await expectConsistentTurns(2);
   const { entries } = await queryFirstRow<{ entries: number }>(
     system.database,
     `SELECT count(*)::integer AS entries FROM quota.adjustments
@@ -47,7 +47,7 @@ test("the reconciler subtracts the lost replies after a restore of conversation 
   expect(entries).toBe(5);
   // A later restore brings the replies back.
   await restoreNew();
-  await expectNoDifferences(7);
+  await expectConsistentTurns(7);
 }, 60_000);
 
 test("the reconciler settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
@@ -59,9 +59,10 @@ test("the reconciler settles the hold of a closed turn whose settlement was lost
   const restore = await backUp("quota");
   await streaming;
   await expectBalance({ used: 2, held: 0, outbox: 0 });
-  // A reconciliation compares first the holds, then the turns that were closed at least 1 s ago. If the restore falls between the two, the
-  // comparison of turns would find this turn first, and the repair would not be hold_not_settled. The new closed_at prevents that.
+  // A reconciliation compares first the holds, then the turns that were closed at least 1 s ago. If the restore falls between these
+  // comparisons, the comparison of turns would find this turn first, and the repair would not be hold_not_settled. The new closed_at
+  // prevents that.
   await restore(`UPDATE conversation.turns SET closed_at = now() WHERE workspace_id = '${tenant.workspaceId}';`);
-  await expectNoDifferences(2);
+  await expectConsistentTurns(2);
   expect(await countRepairs("hold_not_settled")).toBe(1);
 }, 60_000);

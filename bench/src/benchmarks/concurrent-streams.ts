@@ -16,7 +16,7 @@ export const concurrentStreams: Benchmark = {
   name: "held",
   description: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
   hintIfMissed:
-    "about half is Node's memory for the connection, request and response; the rest includes uncollected garbage",
+    "Node uses about half of the memory for the connection, request and response; the rest includes uncollected garbage",
   async run({ rounds, scale }, progress) {
     const streams = Math.ceil(STREAMS * scale);
     const tokens = Math.max(5, Math.ceil(TOKENS * scale));
@@ -37,7 +37,7 @@ export const concurrentStreams: Benchmark = {
   },
 };
 
-/** Starts new processes, because a process does not return the memory of an earlier round. */
+/** Starts new processes for each round, because a process keeps the memory of an earlier round. */
 async function runRound(streams: number, tokens: number): Promise<{ lost: number; kilobytesPerStream: number }> {
   const testbed = await startTestbed(`tokens-${tokens}-every-1000`, {
     env: { edge: { MAX_STREAMS: String(streams * 2) } },
@@ -53,13 +53,13 @@ async function runRound(streams: number, tokens: number): Promise<{ lost: number
   });
   try {
     const shape = { callers: streams, turns: streams, warmUpTurns: 0, rampMs: streams * 4 };
-    const [edge = 0] = testbed.servicePids();
+    const [edgePid = 0] = testbed.servicePids();
     await warmUp(testbed);
     const load = startLoad(parleyLoad(testbed, shape));
     await load.ready;
-    const before = residentBytes(edge);
+    const before = residentBytes(edgePid);
     const { result, peak } = await measurePeak(
-      () => residentBytes(edge),
+      () => residentBytes(edgePid),
       SAMPLE_INTERVAL_MS,
       () => load.run(),
     );

@@ -20,7 +20,7 @@ const SETTLE_TIMEOUT_MS = 30_000;
 
 const MAX_CPU_RATIO = 1.05;
 const SHAPE: LoadShape = { callers: 16, turns: 300, warmUpTurns: 100 };
-/** Turns of each kind, with and without an idempotency key, that run before the first round, while the new processes compile their code. */
+/** Turns of each kind (without and with an idempotency key) that warm up the new processes before the first round. */
 const FIRST_WARM_UP_TURNS = 4_000;
 /** Alternations in a round. Each measures turns without a key, then turns with one. */
 const ALTERNATIONS = 8;
@@ -28,8 +28,9 @@ const ALTERNATIONS = 8;
 /** Measures replies with an idempotency key: how many the reconnections lose, duplicate or charge wrongly, and the CPU time that a key costs. */
 export const resume: Benchmark = {
   name: "resume",
-  description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges, CPU of a turn with a key ÷ one without`,
-  hintIfMissed: "a turn with a key hashes it, stores it in an index and sends an id with each event",
+  description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges; CPU of a turn with a key ÷ CPU without a key`,
+  hintIfMissed:
+    "for a turn with a key, the edge hashes the key and sends an id with each event, and an index stores the hash",
   async run(runOptions, progress) {
     return [...(await measureReconnects(runOptions, progress)), await compareCpu(runOptions, progress)];
   },
@@ -39,15 +40,17 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
   const testbed = await startTestbed(`tokens-${TOKENS}-every-50`, { edges: EDGES });
   try {
     const replies = Math.ceil(REPLIES * scale);
-    const attachMs: number[] = [];
-    const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) => readReply(testbed, number, attachMs));
+    const reconnectMs: number[] = [];
+    const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) =>
+      readReply(testbed, number, reconnectMs),
+    );
     const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
     const duplicated = ends.filter((end) => "duplicated" in end).length;
     const { workspaceId } = testbed.tenant;
     const { used, ledger } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS, workspaceId);
     const { missing, additional } = await compareCharges(testbed.system.database, workspaceId, replies);
-    const reconnects = attachMs.length;
-    const detail = `${replies} replies, ${reconnects} reconnections, ${ledger} charges (${missing} missing, ${additional} additional), ${used} messages used; attach p50 ${median(attachMs).toFixed(1)} ms, p99 ${percentile(attachMs, 99).toFixed(1)} ms`;
+    const reconnects = reconnectMs.length;
+    const detail = `${replies} replies, ${reconnects} reconnections, ${ledger} charges (${missing} missing, ${additional} additional), ${used} messages used; time to continue a reply: p50 ${median(reconnectMs).toFixed(1)} ms, p99 ${percentile(reconnectMs, 99).toFixed(1)} ms`;
     progress(detail);
     return [
       // On a slow machine, a reply can end before its last reconnection. Then this figure is lower.
@@ -62,7 +65,7 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
 }
 
 /** Reads a reply. Reconnects RECONNECTS times, each time to the next edge. */
-async function readReply({ system, tenant }: Testbed, number: number, attachMs: number[]): Promise<ReplyEnd> {
+async function readReply({ system, tenant }: Testbed, number: number, reconnectMs: number[]): Promise<ReplyEnd> {
   let requests = 0;
   const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };
   return readUntilEnd(message, {
@@ -71,7 +74,7 @@ async function readReply({ system, tenant }: Testbed, number: number, attachMs: 
     nextEventLimit: () => (requests <= RECONNECTS ? 1 + randomInt(4) : Number.POSITIVE_INFINITY),
     nextDelayMs: () => 0,
     timeoutMs: READER_TIMEOUT_MS,
-    onAttached: (ms) => attachMs.push(ms),
+    onAttached: (ms) => reconnectMs.push(ms),
   });
 }
 

@@ -13,7 +13,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ["CONSOLE_URL", publicUrl],
     ["JWT_ISSUER", jwt.issuer],
   ] as const) {
-    if (url !== "" && !isSecure(url)) environment.addProblem(`${name} must be an https URL, except on this machine`);
+    if (url !== "" && !isSecure(url))
+      environment.addProblem(`${name} must be an https URL, or an http URL of this machine`);
   }
   if (jwt.roles === undefined)
     environment.addProblem("JWT_ROLE_CLAIM is not set: without roles the services refuse every call of the console");
@@ -24,7 +25,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     opsPort: environment.port("OPS_PORT", 8091),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     origin: URL.canParse(publicUrl) ? new URL(publicUrl).origin : "",
-    /** How to read and verify access tokens, as the services do. */
+    /** How to read and verify access tokens. The services have the same settings. */
     jwt,
     signIn: {
       clientId: environment.requiredText("OIDC_CLIENT_ID", "the console's client at your identity provider"),

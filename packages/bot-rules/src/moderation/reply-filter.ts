@@ -66,7 +66,7 @@ export class ReplyFilter {
       : "";
   }
 
-  /** Searches the held text and records a match. Returns the length of the longest possible match. */
+  /** Searches the held text and records a match. Returns the greatest length that a match can have; 0 if an earlier search matched. */
   async #search(isTextComplete: boolean): Promise<number> {
     if (this.#matchedPatternIndex !== undefined) return 0;
     const { index, maxMatchLength } = await this.#matchText(this.#normalisedText, this.#contextLength, isTextComplete);
@@ -100,7 +100,7 @@ export class ReplyFilter {
     return released;
   }
 
-  /** Drops released text from `#normalisedText`, except its last character. */
+  /** Drops the released text from `#normalisedText`, except the last released character. */
   #trimContext(normalLength: number): void {
     if (normalLength === 0) return;
     const end = this.#contextLength + normalLength;

@@ -28,7 +28,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
   const { databaseUrl, rolePasswords, systemVariables } = config;
   if (databaseUrl === undefined) {
     throw new CliError(
-      "DATABASE_URL is not set: set it to the database's URL (the local start command migrates its own database)",
+      "DATABASE_URL is not set: set it to the database's URL (pnpm start migrates the local database itself)",
     );
   }
   const results = [];

@@ -51,9 +51,9 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
     traefik: "if another proxy is in front of it, set forwardedHeaders.trustedIPs in the entry point",
     envoy:
       "set use_remote_address: true; with Envoy Gateway, set clientIPDetection.xForwardedFor.numTrustedHops in a ClientTrafficPolicy",
-    alb: "set load-balancer-attributes: routing.http.xff_header_processing.mode=append, and trust the load balancer's subnets",
-    gcp: "trust 130.211.0.0/22, 35.191.0.0/16 and the forwarding rule's address, which the load balancer appends too",
-    cloudflare: "trust the networks of https://www.cloudflare.com/ips/ as well",
+    alb: "set load-balancer-attributes: routing.http.xff_header_processing.mode=append, and add the load balancer's subnets to edge.trustedProxies",
+    gcp: "add 130.211.0.0/22, 35.191.0.0/16 and the forwarding rule's address, which the load balancer appends too, to edge.trustedProxies",
+    cloudflare: "also add the networks of https://www.cloudflare.com/ips/ to edge.trustedProxies",
     caddy:
       "it sets X-Forwarded-For automatically; if another proxy is in front of it, set trusted_proxies in servers { }",
     haproxy: "set option forwardfor",
@@ -67,7 +67,7 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
       "set forwardedHeaders.insecure: false in the entry point, and trustedIPs to only the proxies in front of it",
     envoy: "set use_remote_address: true, and xff_num_trusted_hops to at most the number of proxies in front of it",
     alb: "set routing.http.xff_header_processing.mode=append, not preserve",
-    gcp: "it appends the address automatically: trust only its networks and the forwarding rule's address",
+    gcp: "it appends the address automatically: list only its networks and the forwarding rule's address in edge.trustedProxies",
     cloudflare: "allow only Cloudflare's networks to reach the origin",
     caddy: "remove header_up X-Forwarded-For, and set trusted_proxies to only the proxies in front of it",
     haproxy: "add http-request del-header X-Forwarded-For before option forwardfor",

@@ -4,7 +4,7 @@ export interface Entry {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly text: string;
-  /** The service's ID of a reply that can be rated. */
+  /** On a reply that can be rated: its ID in the service. */
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
   /**

@@ -17,6 +17,6 @@ test("changes older than the oldest loaded change of an incomplete log are left 
   expect(merged(log(false, 50, 30), log(false, 40, 35))).toEqual([50, 40, 35]);
 });
 
-test("a complete, empty log hides nothing", () => {
+test("a complete, empty log hides no changes of another log", () => {
   expect(merged(log(true), log(false, 40, 10))).toEqual([40, 10]);
 });

@@ -13,7 +13,7 @@ export type PageDeps = { readSessionInfo: ReadSessionInfo };
 /** An unknown path that matches gets 404. Any other unknown path gets the page. */
 const BACKEND_PATHS = /^\/(?:api|auth|assets|healthz|widget)(?:\/|$)/;
 
-/** Serves the page with a new nonce and the owner's session, the page's assets, and the widget for the preview. */
+/** Serves the page, its assets, and the widget for the preview. The page contains a new nonce and, after a sign-in, the owner's session. */
 export async function pageRoutes(
   app: FastifyInstance,
   { readSessionInfo }: PageDeps,

@@ -7,7 +7,7 @@ import { createBotReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
-/** Waits until the service has run the task, and runs it again. */
+/** Waits until the service has run the task. Then runs the task again. */
 async function countReplies() {
   const succeeded =
     "SELECT FROM conversation.task_leases WHERE task = 'count_bot_replies' AND succeeded_at IS NOT NULL";
@@ -34,7 +34,7 @@ const monthsAgo = (months: number) => {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1)).toISOString().slice(0, 7);
 };
 
-test("ListUsageByBot sums the complete replies of each bot by the month in which they count, the newest month first", async () => {
+test("ListUsageByBot sums each bot's complete replies by the month in which quota counts them, the newest month first", async () => {
   const bot = await createBot(system.database);
   const other = await createBot(system.database, { workspaceId: bot.workspaceId });
   const { workspaceId } = bot;

@@ -12,9 +12,9 @@ import { createReplyCountTask } from "./statistics.worker.ts";
 const system = useTestSystem();
 const { signal } = new AbortController();
 /** Runs the task even if the service has just run it. */
-async function count(abort = signal, database = system.database) {
+async function count(abortSignal = signal, database = system.database) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
-  await createReplyCountTask(database)(abort);
+  await createReplyCountTask(database)(abortSignal);
 }
 const statistics = (workspaceId: string, days = 0) => system.ops(TurnAdminService).getStatistics({ workspaceId, days });
 const today = () => new Date().toISOString().slice(0, 10);
@@ -25,7 +25,7 @@ const moveBack = (turnId: string, interval: string) =>
     [turnId, interval],
   );
 
-// Waits for the run that the service starts with. Then each test starts without the progress of earlier runs.
+// Waits until the service has run the task. Before each test, deletes the progress of earlier runs.
 beforeAll(async () => {
   const succeeded = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND succeeded_at IS NOT NULL";
   await vi.waitFor(async () => expect((await system.admin.query(succeeded)).rowCount).toBe(1), { timeout: 10_000 });

@@ -9,30 +9,30 @@ const OVERLOADED = { code: "overloaded" };
 const STAYS = new AbortController().signal;
 
 /**
- * Begins turns of a workspace. `releases` has a function for each turn that the limiter has admitted, which frees the turn's place.
+ * Begins turns of a workspace. For each turn that the limiter has admitted, `releases` has a function that frees the turn's place.
  * `releaseOldest` calls the oldest function and removes it.
  */
 function begin(limiter: TurnStartLimiter, workspaceId: string, count: number, signal = STAYS) {
   const releases: (() => void)[] = [];
   const turns = Array.from({ length: count }, () =>
-    limiter.begin(workspaceId, signal).then((started) => releases.push(started)),
+    limiter.begin(workspaceId, signal).then((release) => releases.push(release)),
   );
   // Prevents unhandled rejections: turns that still wait after a test are refused later.
   for (const turn of turns) turn.catch(() => undefined);
   return { turns, releases, releaseOldest: () => releases.shift()?.() };
 }
 
-async function settle(): Promise<void> {
+async function flushPromises(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("starts at most 64 turns of a workspace concurrently, and starts waiting ones in order", async () => {
+test("starts at most 64 turns of a workspace concurrently, and starts waiting turns in order", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const a = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE);
   const order: number[] = [];
   const later = [1, 2].map((n) => limiter.begin("a", STAYS).then(() => order.push(n)));
   const b = begin(limiter, "b", 1);
-  await settle();
+  await flushPromises();
   expect([a.releases.length, b.releases.length, order]).toEqual([MAX_STARTING_OF_WORKSPACE, 1, []]);
   a.releaseOldest();
   await later[0];
@@ -42,14 +42,14 @@ test("starts at most 64 turns of a workspace concurrently, and starts waiting on
   expect(order).toEqual([1, 2]);
 });
 
-test("frees a turn's place once, however often its function is called", async () => {
+test("frees only one place if a turn's release function is called twice", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const { releases, turns } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + 2);
   await turns[0];
   const [first] = releases;
   first?.();
   first?.();
-  await settle();
+  await flushPromises();
   expect(releases).toHaveLength(MAX_STARTING_OF_WORKSPACE + 1);
 });
 
@@ -58,21 +58,21 @@ test("starts at most 256 turns concurrently, and shares freed places between wai
   const busy = Array.from({ length: MAX_STARTING }, (_, n) => begin(limiter, `busy-${n}`, 1));
   const waiting = ["e", "f"].map((workspaceId) => begin(limiter, workspaceId, 10));
   const countAdmitted = () => waiting.map(({ releases }) => releases.length);
-  await settle();
+  await flushPromises();
   expect(countAdmitted()).toEqual([0, 0]);
   for (let n = 0; n < 6; n++) busy[n]?.releaseOldest();
-  await settle();
-  // Two of the six places stay free: a workspace may only start fewer turns than there are free places.
+  await flushPromises();
+  // Two of the six places stay free: a workspace that is starting two turns may start another only if more than two places are free.
   expect(countAdmitted()).toEqual([2, 2]);
 });
 
-test("leaves places for five other workspaces while seven are stuck", async () => {
+test("leaves places for other workspaces while seven are stuck", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const stuck = Array.from({ length: 7 }, (_, n) => begin(limiter, `stuck-${n}`, 100));
-  await settle();
+  await flushPromises();
   expect(stuck.map(({ releases }) => releases.length)).toEqual([64, 64, 64, 32, 16, 8, 4]);
   const live = begin(limiter, "live", 2);
-  await settle();
+  await flushPromises();
   expect(live.releases).toHaveLength(2);
 });
 
@@ -80,10 +80,10 @@ test("when a turn has started, admits all waiting turns that now have room", asy
   const limiter = new TurnStartLimiter(() => undefined);
   const workspaces = ["a", "b", "c", "d", "e"].map((workspaceId) => begin(limiter, workspaceId, 64));
   const [, , , d, e] = workspaces;
-  await settle();
+  await flushPromises();
   expect(workspaces.map(({ releases }) => releases.length)).toEqual([64, 64, 64, 32, 16]);
   for (let n = 0; n < 32; n++) d?.releaseOldest();
-  await settle();
+  await flushPromises();
   // 192 + 21 + 22 of the 256 places are taken. d and e wait, because each already has at least as many places as the 21 that are free.
   expect([d?.releases.length, e?.releases.length]).toEqual([21, 22]);
 });
@@ -105,7 +105,7 @@ test("does not start the turns of visitors who left, and lets others wait in the
   const live = begin(limiter, "a", 1);
   expect(waiting).toBe(1);
   starting.releaseOldest();
-  await settle();
+  await flushPromises();
   expect([left.releases.length, live.releases.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });
 
@@ -132,12 +132,12 @@ test("refuses a turn immediately while 1,000 turns of its workspace wait", async
   const refused = vi.fn();
   const limiter = new TurnStartLimiter(refused);
   const { releaseOldest } = begin(limiter, "a", MAX_STARTING_OF_WORKSPACE + MAX_WAITING_OF_WORKSPACE);
-  await settle();
+  await flushPromises();
   await expect(limiter.begin("a", STAYS)).rejects.toMatchObject(OVERLOADED);
   expect(refused.mock.calls).toEqual([["workspace"]]);
   await limiter.begin("b", STAYS);
   releaseOldest();
-  await Promise.race([limiter.begin("a", STAYS), settle()]);
+  await Promise.race([limiter.begin("a", STAYS), flushPromises()]);
   expect(refused).toHaveBeenCalledOnce();
 });
 

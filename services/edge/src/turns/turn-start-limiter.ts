@@ -1,7 +1,7 @@
 import { RpcError, status } from "@parley/rpc";
 import { HttpError } from "../http/index.ts";
 
-/** OpenTurn's semantic search may take 300 ms, so a workspace can still start 200 turns a second. */
+/** Even if OpenTurn's semantic search takes 300 ms, a workspace can start 200 turns a second. */
 const MAX_STARTING_OF_WORKSPACE = 64;
 /** Limit for all workspaces of this process together. */
 const MAX_STARTING = 256;
@@ -37,7 +37,7 @@ export class TurnStartLimiter {
   readonly #onWaiting: (change: 1 | -1) => void;
 
   /**
-   * @param onRefused called for each turn that may not start
+   * @param onRefused called for each refused turn
    * @param onWaiting called with 1 when a turn begins to wait, and with -1 when it no longer waits
    */
   constructor(onRefused: (reason: StartRefusal) => void, onWaiting: (change: 1 | -1) => void = () => undefined) {
@@ -48,8 +48,7 @@ export class TurnStartLimiter {
   /**
    * Waits until a turn of the workspace may start. The caller must call the returned function when the turn has started or failed; further
    * calls have no effect. Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has
-   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the
-   * signal is aborted while the turn waits.
+   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the signal is aborted while the turn waits.
    */
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };

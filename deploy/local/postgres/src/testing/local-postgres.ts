@@ -46,8 +46,8 @@ export function useLocalPostgres() {
   }
 
   /**
-   * Runs starter.fixture.ts in its own process group. `killStarter` sends a signal to this group. The server is in another group and survives
-   * the signal. With `uid` and `gid`, the script stops the server before this function returns.
+   * Runs starter.fixture.ts, which starts a server. The script and the server have separate process groups. `kill` sends a signal to the
+   * script's group, so the server survives. With `uid` and `gid`, the script stops the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;

@@ -129,7 +129,8 @@ export const CHAT: Dashboard = {
         },
         {
           title: "Queue time by provider, p99",
-          shows: "How long a generation waits because its provider already runs as many generations as its `concurrency` allows.",
+          shows:
+            "How long a generation waits because its provider already runs as many generations as its `concurrency` allows.",
           normal: "0, or milliseconds at peaks.",
           act: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
           unit: "s",

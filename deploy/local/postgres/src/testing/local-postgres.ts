@@ -46,7 +46,7 @@ export function useLocalPostgres() {
   }
 
   /**
-   * Runs starter.fixture.ts, which starts a server. The script and the server have separate process groups. `kill` sends a signal to the
+   * Runs starter.fixture.ts, which starts a server. The script and the server have separate process groups. `killStarter` sends a signal to the
    * script's group, so the server survives. With `uid` and `gid`, the script stops the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {

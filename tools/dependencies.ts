@@ -37,7 +37,7 @@ export function lockfileProblems(lockfile: string): Problems {
     .split("\n")
     .flatMap((line, index) =>
       /\b(tarball|registry)\b.*:\/\//.test(line)
-        ? [`pnpm-lock.yaml:${index + 1} contains a host; install again with the default registry settings`]
+        ? [`pnpm-lock.yaml:${index + 1} contains a URL; install again with the default registry settings`]
         : [],
     );
 }

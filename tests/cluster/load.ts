@@ -9,13 +9,13 @@ export type LoadReport = {
   /** Streams that were requested. */
   total: number;
   /** Streams with the whole reply. */
-  whole: number;
+  complete: number;
   /** Number of failed streams, by cause. */
   failures: Record<string, number>;
   /** Time of the last failure in ms since 1970, or 0 if no stream failed. */
   lastFailureAt: number;
   /** Streams with the whole reply that ended after the last failure. */
-  wholeSinceFailure: number;
+  completeSinceFailure: number;
 };
 
 /** A stream lasts 3 s; a retry or a failover takes a few seconds more. */
@@ -25,7 +25,7 @@ const PAUSE_AFTER_FAILURE_MS = 500;
 
 const { URL: url = "", ORIGIN = "", PUBLIC_KEY = "", VISITORS = "", EXPECTED_REPLY = "" } = process.env;
 
-const report: LoadReport = { total: 0, whole: 0, failures: {}, lastFailureAt: 0, wholeSinceFailure: 0 };
+const report: LoadReport = { total: 0, complete: 0, failures: {}, lastFailureAt: 0, completeSinceFailure: 0 };
 const stopping = new AbortController();
 
 /** Sends one message. Returns undefined if the whole reply arrives, otherwise the cause of the failure. */
@@ -60,11 +60,11 @@ async function visit(): Promise<void> {
       (error: Error) => `${error.message}: ${(error.cause as Error | undefined)?.message}`,
     );
     if (failure === undefined) {
-      report.whole++;
-      report.wholeSinceFailure++;
+      report.complete++;
+      report.completeSinceFailure++;
     } else {
       report.lastFailureAt = Date.now();
-      report.wholeSinceFailure = 0;
+      report.completeSinceFailure = 0;
       console.error(`${new Date().toISOString()} ${failure}`);
       report.failures[failure] = (report.failures[failure] ?? 0) + 1;
       await sleep(PAUSE_AFTER_FAILURE_MS);

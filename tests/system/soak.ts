@@ -27,7 +27,7 @@ export type SoakResult = {
   memory: Record<string, [number, number][]>;
 };
 
-/** Limits the heap so that it is full before the warm-up ends. Later growth is a leak. */
+/** Limits the heap so that it is full within the first third of the run. Later growth is a leak. */
 const SMALL_HEAP = "--max-semi-space-size=4 --max-old-space-size=112";
 const HANG_MS = 120_000;
 const SAMPLE_MS = 2_000;
@@ -36,7 +36,7 @@ const MIB = 1024 * 1024;
 
 /**
  * Runs mixed load with faults. The load has short and long replies, failing providers, refusals, and visitors who disconnect. Redis pauses,
- * and connections between the services are cut, reset, delayed and stalled. Kills no process, because it measures each one's memory.
+ * and connections between the services are cut, reset, delayed and stalled. Kills no process, because it measures the memory of each process.
  */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const [postgres, redis] = await Promise.all([startTestPostgres(), startRedis()]);

@@ -1,7 +1,8 @@
 import { parseAllDocuments } from "yaml";
 
 // These types describe only the fields of a Kubernetes document that the assertions read. validate.ts checks the whole document.
-export type Labels = Partial<Record<string, string>>;
+type StringMap = Partial<Record<string, string>>;
+export type Labels = StringMap;
 
 export type EnvEntry = {
   name: string;
@@ -14,7 +15,7 @@ export type Container = {
   image: string;
   env?: EnvEntry[];
   ports?: { name: string; containerPort: number; hostPort?: number }[];
-  resources?: { requests?: Labels; limits?: Labels };
+  resources?: { requests?: StringMap; limits?: StringMap };
   securityContext?: {
     privileged?: boolean;
     allowPrivilegeEscalation?: boolean;
@@ -67,7 +68,7 @@ export type Volume = {
 export type Manifest = {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; labels?: Labels; annotations?: Labels };
+  metadata: { name: string; labels?: Labels; annotations?: StringMap };
   // biome-ignore lint/suspicious/noExplicitAny: its shape depends on the kind, and validate.ts checks it
   spec?: any;
   [field: string]: unknown;

@@ -1,13 +1,13 @@
 /** Configuration of quota-load-generator.ts, passed as JSON on its command line. */
 export type QuotaLoadOptions = {
-  /** `grpc` calls the quota service, `sql` runs the same statements on the database. */
+  /** `grpc` calls the quota service; `sql` runs the service's statements directly on its database. */
   transport: "grpc" | "sql";
   /** `host:port` of the quota service. */
   target: string;
   internalToken: string;
   /** Database URL with the quota service's role. */
   databaseUrl: string;
-  /** Maximum database connections with `sql`; the same as the service's pool. */
+  /** Maximum database connections with `sql`: the size of the service's pool. */
   databasePoolSize: number;
   workspaceIds: string[];
   callers: number;

@@ -5,7 +5,7 @@ type EndpointsOrError = Parameters<experimental.ResolverListener>[0];
 
 /**
  * Resolves several DNS names and uses all their addresses: `names:///quota-headless:9000,quota:9000`. In Kubernetes, the first name is a
- * headless Service, with an address for each replica. All of them may be stale in a DNS cache. The second name is a ClusterIP Service, whose
+ * headless Service, with an address for each replica. All these addresses may be stale in a DNS cache. The second name is a ClusterIP Service, whose
  * single address always leads to a ready replica. Certificates are verified against the first name.
  */
 class NamesResolver implements experimental.Resolver {
@@ -49,8 +49,8 @@ class NamesResolver implements experimental.Resolver {
     else this.#failed.add(index);
     const endpoints = this.#results.flatMap((each) => (each?.ok ? each.value : []));
     if (endpoints.length > 0) {
-      // grpc-js repeats a failed lookup only if its error is reported. It is not reported here, so this loop repeats the lookup. The DNS resolver
-      // limits the rate of lookups.
+      // grpc-js repeats a failed lookup only if the lookup's error is reported. No error is reported here, so this loop repeats the failed
+      // lookups. The DNS resolver limits the rate of lookups.
       for (const failed of this.#failed) this.#resolvers[failed]?.updateResolution();
       return this.#listener(experimental.statusOrFromValue(endpoints), {}, null, "");
     }

@@ -84,7 +84,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       registers,
     }),
   };
-  // increase() misses the first increment of a new series, so each series that an alert reads starts at 0.
+  // increase() misses the first increment of a new series, so these series start at 0.
   for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
   for (const result of ["stored", "late", "dropped", "filled"]) metrics.callLogRows.inc({ result }, 0);
   return metrics;

@@ -74,11 +74,11 @@ function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
 
 /** Returns the running pods that have their own address. */
 function podsWithAddress(): (Pod & { status: { podIP: string } })[] {
-  const isRunning = (pod: Pod): pod is Pod & { status: { podIP: string } } =>
+  const isRunningWithAddress = (pod: Pod): pod is Pod & { status: { podIP: string } } =>
     pod.status.podIP !== undefined &&
     pod.spec.hostNetwork !== true &&
     !["Succeeded", "Failed"].includes(pod.status.phase ?? "");
-  return [...pods.values()].filter(isRunning);
+  return [...pods.values()].filter(isRunningWithAddress);
 }
 
 function podsOfPeer({ podSelector = {}, namespaceSelector }: Peer, policy: Policy) {

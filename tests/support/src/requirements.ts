@@ -18,7 +18,7 @@ const requirements = {
   proc: { isMet: () => existsSync("/proc/self/status"), remedy: "run on Linux" },
   nginx: { isMet: () => nginxCommand() !== undefined, remedy: "install Debian's nginx" },
   prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
-  /** A PostgreSQL server near the oldest supported version, with pg_dump and psql. */
+  /** Debian's PostgreSQL server, with pg_dump and psql. */
   "debian-postgres": { isMet: () => findDebianPostgres() !== undefined, remedy: "install Debian's postgresql" },
   /** A pooler in front of PostgreSQL that can track prepared statements. */
   pgbouncer: { isMet: hasPgBouncer, remedy: "install PgBouncer 1.21 or newer; Debian has it from version 13 on" },
@@ -40,7 +40,7 @@ export function chromiumCommand(): string | undefined {
   return findCommand("chromium", "chromium-browser", "google-chrome");
 }
 
-/** Chromium's headless shell has no window, and loads a page in a third of the time. */
+/** Chromium's headless shell has no window, and loads a page in a third of Chromium's time. */
 export function headlessChromiumCommand(): string | undefined {
   return findCommand("chromium-headless-shell");
 }

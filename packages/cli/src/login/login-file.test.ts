@@ -57,8 +57,8 @@ test("when the command that holds the lock is killed, the waiting commands soon 
 });
 
 test("a running command keeps its lock, however old the lock file is", async () => {
-  const held = Promise.withResolvers<void>();
-  const first = withLoginLock(path, ignore, () => held.promise);
+  const release = Promise.withResolvers<void>();
+  const first = withLoginLock(path, ignore, () => release.promise);
   await sleep(100);
   const old = new Date(Date.now() - 60_000);
   await utimes(`${path}.lock`, old, old);
@@ -68,23 +68,23 @@ test("a running command keeps its lock, however old the lock file is", async () 
   });
   await sleep(300);
   expect(hasStarted).toBe(false);
-  held.resolve();
+  release.resolve();
   await Promise.all([first, second]);
   expect(hasStarted).toBe(true);
 });
 
 test("a command that waits for more than a second prints why, once", async () => {
-  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const notices: string[] = [];
   const notice = (line: string) => notices.push(line);
-  const first = withLoginLock(path, notice, () => held.promise);
+  const first = withLoginLock(path, notice, () => release.promise);
   await sleep(100);
   const second = withLoginLock(path, notice, async () => undefined);
   await sleep(700);
   expect(notices).toEqual([]);
   await sleep(700);
   expect(notices).toEqual(["waiting for another parley command that changes the login …"]);
-  held.resolve();
+  release.resolve();
   await Promise.all([first, second]);
   expect(notices).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import { HttpError } from "./http-error.ts";
 export const errors = plugin(
   async (app) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
-      const httpError = error instanceof HttpError ? error : fromFramework(error);
+      const httpError = error instanceof HttpError ? error : toHttpError(error);
       if (httpError.status >= 500) request.log.warn({ error, code: httpError.code }, "request failed");
       return reply
         .code(httpError.status)
@@ -18,7 +18,7 @@ export const errors = plugin(
   { name: "errors" },
 );
 
-function fromFramework(error: Error & { statusCode?: number }): HttpError {
+function toHttpError(error: Error & { statusCode?: number }): HttpError {
   switch (error.statusCode) {
     case 413:
       return new HttpError(413, "payload_too_large", {}, { cause: error });

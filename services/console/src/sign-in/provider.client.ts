@@ -16,7 +16,7 @@ export type ProviderOptions = {
 
 export type Tokens = { accessToken: string; refreshToken: string | undefined };
 
-/** Every method throws 503 sign_in_unavailable if the OpenID Connect provider's discovery document cannot be read. */
+/** Every method throws 503 sign_in_unavailable if the identity provider's discovery document cannot be read. */
 export type ProviderClient = {
   /** Returns the URL to send the owner to, and the pending sign-in to store until the callback. */
   begin(returnTo: string): Promise<{ url: URL; pending: PendingSignIn }>;
@@ -83,7 +83,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
         const tokens = await openid.authorizationCodeGrant(config, callback, checks, resource);
         return { accessToken: tokens.access_token, refreshToken: tokens.refresh_token };
       } catch (cause) {
-        throw isUnreachable(cause) ? unavailable(cause) : new HttpError(400, "sign_in_refused", {}, { cause });
+        throw isRetryable(cause) ? unavailable(cause) : new HttpError(400, "sign_in_refused", {}, { cause });
       }
     },
     async refresh(refreshToken) {
@@ -113,7 +113,7 @@ export function createProviderClient(options: ProviderOptions): ProviderClient {
 }
 
 /** Whether the identity provider did not respond or had a server error, so that a retry may succeed. */
-function isUnreachable(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError) return false;
   if (error instanceof TypeError) return true;
   if (!(error instanceof openid.ClientError)) return false;

@@ -30,7 +30,8 @@ export type NewSource = {
   document: IndexedDocument;
 };
 
-// `embedded` counts embeddings of the content that was stored at the time `embedding_of`. They do not count if that content has been replaced since.
+// The column `embedded` counts embeddings of the content that was stored at the time `embedding_of`. If that content has been replaced since, the
+// result is 0.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 

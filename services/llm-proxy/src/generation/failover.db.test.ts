@@ -42,7 +42,7 @@ describe("a route", () => {
     ["sends an error in the stream", { fault: "error", afterTokens: 0 }, 2],
     ["does not respond", { hangs: true }, 1],
     ["sends an HTML page", { headers: { "content-type": "text/html" }, body: "<html>" }, 1],
-  ] as const)("fails over to its next model if its first model %s", async (_, response, attempts) => {
+  ] as const)("fails over to its next model if the provider of its first model %s", async (_, response, attempts) => {
     first.script(() => response);
     const turnId = randomUUID();
     const events = await proxy.generate({ turnId });
@@ -113,7 +113,7 @@ describe("a breaker", () => {
     expect(await proxy.metric('parley_llm_breaker_state{provider="second",service="llm-proxy"}')).toBe(0);
   });
 
-  test("that refuses a route's last model: the generation reports the model that received the last request", async () => {
+  test("refuses a route's last model, and the generation reports the model that received the last request", async () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 500 }));
     for (let count = 0; count < 2; count++) await proxy.generate({ model: "second:x" });
@@ -140,7 +140,7 @@ describe("a breaker", () => {
 });
 
 describe("the concurrency limit", () => {
-  test("if the queue is full or the wait too long, fails over to the route's next model, or refuses the generation if there is none", async () => {
+  test("if the queue is full or the wait is too long, a route fails over to its next model, and a generation without a route is refused", async () => {
     second.script(() => ({ everyMs: 60 }));
     const generations = Array.from({ length: 5 }, () => proxy.generate({ model: "narrow:x" }));
     const statuses = (await Promise.all(generations)).map(statusOf).sort();

@@ -14,7 +14,7 @@ export type Operation = {
   model: string;
 };
 
-/** Metrics of the requests to providers. If the trace is recorded, each observation of a histogram has it as its exemplar. */
+/** Metrics of the requests to providers. If the active span is recorded, each observation of a histogram has the span's ids as its exemplar. */
 export class OperationMetrics {
   readonly #duration: Histogram;
   readonly #firstChunk: Histogram;

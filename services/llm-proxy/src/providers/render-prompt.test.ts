@@ -6,7 +6,7 @@ import { renderPrompt } from "./render-prompt.ts";
 const render = (prompt: MessageInitShape<typeof PromptSchema>) => renderPrompt(create(PromptSchema, prompt));
 const question = { role: Role.USER, content: "How much is it?" };
 
-test("with neither a system prompt nor passages, the messages are sent unchanged and in order", () => {
+test("with neither a system prompt nor passages, the messages are rendered unchanged and in order", () => {
   expect(
     render({ messages: [{ role: Role.USER, content: "Hi" }, { role: Role.ASSISTANT, content: "Hello!" }, question] }),
   ).toEqual([

@@ -84,11 +84,11 @@ export type SettleOptions = {
 
 /**
  * Settles turns; the first outcome of a turn wins. Returns the stored outcome of each settled turn, or the code month_closed. The caller must
- * send the missing turns again. A turn is missing if
+ * resend the turns that the result lacks. The result lacks a turn if
  * - a concurrent call is settling it,
  * - another transaction locks its workspace's usage,
  * - PostgreSQL refuses it, or
- * - it was not tried, because other turns of the batch were locked or refused for too long.
+ * - its part of a split batch was not tried before SPLIT_MS had passed or the signal was aborted.
  */
 export async function settle(
   database: Database,

@@ -25,7 +25,7 @@ export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalform
 export const errors = plugin<ErrorsOptions>(
   async (app, { onRefusal, countMalformed }) => {
     app.setErrorHandler<FastifyError | Error>(async (error, request, reply) => {
-      const mapped = error instanceof HttpError ? error : fromFramework(error);
+      const mapped = error instanceof HttpError ? error : toHttpError(error);
       // If the client leaves, the edge cancels the request's calls to other services, and these calls fail as `unavailable`.
       const isCancelled = mapped.code === "unavailable" && reply.raw.destroyed;
       const failure = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : mapped;
@@ -54,7 +54,7 @@ export const errors = plugin<ErrorsOptions>(
 );
 
 /** Translates Fastify's own errors into documented codes, and every other error into 500 internal_error. */
-function fromFramework(error: Error & { statusCode?: number }): HttpError {
+function toHttpError(error: Error & { statusCode?: number }): HttpError {
   switch (error.statusCode) {
     case 413:
       return new HttpError(413, "payload_too_large", {}, { cause: error });

@@ -25,7 +25,7 @@ function renderRound({ text, calls }: ToolRound): Message[] {
   ];
 }
 
-/** Replaces arguments that are not JSON with {}: some providers refuse a request that contains them, even if their own model wrote them. */
+/** Returns `{}` if the arguments are not JSON: some providers refuse a request with invalid arguments, even if their own model wrote them. */
 function ensureValidJson(text: string): string {
   try {
     JSON.parse(text);

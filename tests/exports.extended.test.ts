@@ -11,7 +11,7 @@ import { createTenant, type System, startSystem, type Tenant } from "./system/sy
 
 /** The connections that the conversation service has for exports and other reads by owners: a fifth of its pool of ten. */
 const EXPORT_CONNECTIONS = 2;
-/** Together 30 MB, which is more than the kernel's buffers of a connection hold. */
+/** Messages of MESSAGE_CHARACTERS each: together 30 MB, more than the kernel's buffers of a connection hold. */
 const LARGE_MESSAGES = 300;
 const MESSAGE_CHARACTERS = 100_000;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readConfig } from "./config.ts";
 
 describe("readConfig", () => {
-  it("sets hasConsole if there is no identity provider, or if OIDC_CLIENT_ID and JWT_ROLE_CLAIM are set", () => {
+  it("sets hasConsole if no identity provider is configured, or if OIDC_CLIENT_ID and JWT_ROLE_CLAIM are set", () => {
     const url = "https://sso.example";
     const sso = { JWT_ISSUER: url, JWT_AUDIENCE: "parley", JWKS_URL: `${url}/jwks` };
     const hasConsole = (values: Record<string, string>) => readConfig(values, "/parley").hasConsole;

@@ -5,7 +5,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("questions in the console", (fixture) => {
-  it("shows the share of questions that found their document, before and after a change of the knowledge", async () => {
+  it("shows the share of questions for which a search found the expected document, before and after a change of the knowledge", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/evaluation?bot=${bot}`, "Evaluation");

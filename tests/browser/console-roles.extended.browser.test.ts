@@ -81,7 +81,7 @@ describeInBrowser("roles in the console", (fixture) => {
       page.takeRequestPaths();
       await page.goto("/keys");
       await page.heading2("Your account has no role in this workspace").waitFor();
-      await page.tab.getByText("Ask the person who runs Parley to give you one.").waitFor();
+      await page.tab.getByText("Ask the person who runs Parley to give you a role.").waitFor();
       await page.waitUntilQuiet();
       expect(page.takeRequestPaths()).toEqual([]);
       expect(await page.tab.getByRole("navigation", { name: "Screens" }).count()).toBe(0);

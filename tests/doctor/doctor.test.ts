@@ -44,12 +44,12 @@ describeWith("nginx", "parley doctor", () => {
   });
 
   /** Runs `parley doctor` in its own process. */
-  function doctor(url: string, ...more: string[]): Promise<CliResult> {
+  function runInOwnProcess(url: string, ...more: string[]): Promise<CliResult> {
     return runCliProcess(argumentsOf(tenant, url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
   }
 
-  /** Runs `parley doctor` in this process, which trusts the test authority only in the describe block "reports faults". */
-  const report = (url: string, ...more: string[]) => runDoctor(argumentsOf(tenant, url, ...more));
+  /** Runs `parley doctor` in this process, which trusts the test authority only in the describe block "faults and output". */
+  const runInThisProcess = (url: string, ...more: string[]) => runDoctor(argumentsOf(tenant, url, ...more));
 
   const notPassed = ({ findings }: Report) => findings.filter(({ result }) => result !== "pass");
 
@@ -57,7 +57,7 @@ describeWith("nginx", "parley doctor", () => {
     // Retries, because on a busy machine events may arrive together. The doctor reports that as buffering.
     await vi.waitFor(
       async () => {
-        const { code, stdout } = await doctor(proxies.url("healthyTls"), "--silence", "2", "--json");
+        const { code, stdout } = await runInOwnProcess(proxies.url("healthyTls"), "--silence", "2", "--json");
         const healthy = JSON.parse(stdout) as Report;
         expect(notPassed(healthy)).toEqual([]);
         expect({ code, ...healthy }).toMatchObject({ code: 0, verdict: "pass", proxies: ["nginx"] });
@@ -68,7 +68,7 @@ describeWith("nginx", "parley doctor", () => {
     );
   });
 
-  describe.concurrent("reports faults", () => {
+  describe.concurrent("faults and output", () => {
     const trusted = getCACertificates("default");
     beforeAll(async () => {
       setDefaultCACertificates([...trusted, await readFile(certificates.authority, "utf8")]);
@@ -127,11 +127,13 @@ describeWith("nginx", "parley doctor", () => {
         ["backendDown", "access", "fail", /proxy returned 502/, /backend/],
       ];
 
-    test.each(faults)("%s: %s %s", async (fault, check, result, message, fix, more = ["--quick"]) => {
+    test.each(faults)(
+      "reports the fault %s: check %s, result %s",
+      async (fault, check, result, message, fix, more = ["--quick"]) => {
       // Retries, because on a busy machine the doctor may report buffering.
       await vi.waitFor(
         async () => {
-          const diagnosis = await report(proxies.url(fault), ...more);
+            const diagnosis = await runInThisProcess(proxies.url(fault), ...more);
           const finding = findingOf(diagnosis, check);
           const expected = { result, message: expect.stringMatching(message) };
           expect(finding, JSON.stringify(diagnosis.findings)).toMatchObject(expected);
@@ -144,7 +146,8 @@ describeWith("nginx", "parley doctor", () => {
         },
         { timeout: 45_000 },
       );
-    });
+      },
+    );
 
     test("reports a certificate authority that the machine does not trust", async () => {
       const args = ["--public-key", tenant.publicKey, "--origin", tenant.origin, "--quick", "--json"];
@@ -155,8 +158,8 @@ describeWith("nginx", "parley doctor", () => {
 
     test("reports an unknown key, and an origin that the key does not allow", async () => {
       const [origin, key] = await Promise.all([
-        report(proxies.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
-        report(proxies.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),
+        runInThisProcess(proxies.url("healthy"), "--quick", "--origin", "https://elsewhere.example"),
+        runInThisProcess(proxies.url("healthy"), "--quick", "--public-key", `svc_pk_${"0".repeat(32)}`),
       ]);
       expect(findingOf(origin, "access")).toMatchObject({
         result: "fail",
@@ -169,9 +172,9 @@ describeWith("nginx", "parley doctor", () => {
 
     test("reports a closed port, a name without an address and a port without TLS", async () => {
       const [refused, unresolved, plain] = await Promise.all([
-        report(`http://127.0.0.1:${await freePort()}`),
-        report("https://parley.invalid"),
-        report(proxies.url("healthy").replace("http:", "https:")),
+        runInThisProcess(`http://127.0.0.1:${await freePort()}`),
+        runInThisProcess("https://parley.invalid"),
+        runInThisProcess(proxies.url("healthy").replace("http:", "https:")),
       ]);
       expect(refused.findings).toMatchObject([{ check: "connection", result: "fail" }]);
       expect(refused.findings[0]?.message).toMatch(/refuses connections/);
@@ -182,7 +185,7 @@ describeWith("nginx", "parley doctor", () => {
     test("prints the output that its documentation shows", async () => {
       const page = await readFile(`${root}docs/operations/doctor.md`, "utf8");
       const [, documented = ""] = /^```\n(ok {4}dns[\s\S]*?)^```$/m.exec(page) ?? [];
-      const { stdout } = await doctor(proxies.url("buffering"), "--silence", "1");
+      const { stdout } = await runInOwnProcess(proxies.url("buffering"), "--silence", "1");
       // The test uses an IP address, so there is no dns check. Numbers and dates vary.
       const expected = documented
         .replace(/^ok {4}dns .*\n/, "")
@@ -194,7 +197,7 @@ describeWith("nginx", "parley doctor", () => {
     });
 
     test("prints findings on stdout and progress on stderr", async () => {
-      const { code, stdout, stderr } = await doctor(proxies.url("compressing"), "--quick");
+      const { code, stdout, stderr } = await runInOwnProcess(proxies.url("compressing"), "--quick");
       expect(code).toBe(1);
       expect(stderr).toMatch(/^connecting to 127\.0\.0\.1:\d+ …\nstreaming paced events …\n$/);
       expect(stdout).toMatch(/^FAIL {2}compression +the stream is compressed \(gzip\)/m);
@@ -206,7 +209,7 @@ describeWith("nginx", "parley doctor", () => {
       // Retries, because on a busy machine the doctor may report buffering.
       await vi.waitFor(
         async () => {
-          const { stdout, code } = await doctor(system.url(), "--quick");
+          const { stdout, code } = await runInOwnProcess(system.url(), "--quick");
           expect(code, stdout).toBe(0);
           expect(stdout).toMatch(/^ok {4}client address +the edge counts this machine as 127\.0\.0\.1$/m);
           expect(stdout).toContain("No proxy detected.");

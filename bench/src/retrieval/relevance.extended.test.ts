@@ -6,7 +6,7 @@ import { GOALS, measureRelevance } from "./measure.ts";
 import { plainText, readRelevanceSet } from "./relevance-set.ts";
 
 let system: System;
-// A separate server, because the services' tests give the same roles other passwords on the shared server.
+// A separate server: on the shared server, the services' tests set other passwords for the services' database roles.
 let server: TestPostgres;
 beforeAll(async () => {
   server = await startTestPostgres();
@@ -53,7 +53,7 @@ The first boat leaves at 6:30, the last at 22:00.
 
 test.each([
   ["a document of four sections", FERRY],
-  ["a single sentence", "Bicycles travel free of charge."],
+  ["a document of one sentence", "Bicycles travel free of charge."],
 ])(
   "a bot with %s quotes the sentence that answers a price question, and refuses what its document does not answer",
   async (_, text) => {

@@ -126,7 +126,7 @@ function NoRole() {
           </button>
         }
       >
-        Ask the person who runs Parley to give you one. Then sign out and in again.
+        Ask the person who runs Parley to give you a role. Then sign out and in again.
       </Empty>
     </div>
   );

@@ -20,7 +20,7 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
     streams: createStreamMetrics(registry),
     rpcFailures: createRpcClientFailureCounter(registry),
     limiter: {
-      onFallback: new Gauge({
+      isOnFallback: new Gauge({
         name: "parley_rate_limiter_on_fallback",
         help: "1 while Redis does not answer and this edge counts requests locally.",
         registers,

@@ -5,7 +5,7 @@ const PLACES = 10;
 const UNITS_PER_ONE = 10n ** BigInt(PLACES);
 const DECIMAL = /^(-?)(\d+)(?:\.(\d{1,10})0*)?$/;
 
-/** Parses "12.5". Throws RangeError unless it is a decimal with at most ten places. */
+/** Parses a text such as "12.5". Throws RangeError if the text is not a decimal or needs more than ten places. */
 export function parseDecimal(text: string): Decimal {
   const [, sign, integer, fraction = ""] = DECIMAL.exec(text) ?? [];
   if (integer === undefined) throw new RangeError(`"${text}" is not a decimal with at most ${PLACES} places`);
@@ -21,7 +21,7 @@ export function formatDecimal(units: Decimal): string {
   return `${units < 0n ? "-" : ""}${magnitude / UNITS_PER_ONE}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Formats a decimal for display with 2 to `places` places. Rounds half away from zero. */
+/** Formats the text of a decimal for display, with at least 2 and at most `places` decimal places. Rounds half away from zero. */
 export function formatRounded(text: string, places: number): string {
   const units = parseDecimal(text);
   const step = 10n ** BigInt(PLACES - places);

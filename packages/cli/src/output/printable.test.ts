@@ -49,15 +49,15 @@ const HOSTILE = [
   ...["\u00ad", "\u200b", "\u2028", "\u2029", "\u2060", "\ufeff", "\ufff9", "\u{e0041}", "\ud800"],
 ];
 
-describe("output for a terminal", () => {
-  const terminal = (isTty: boolean) => Object.assign(new PassThrough(), { isTTY: isTty });
+describe("writeResult", () => {
+  const createStdout = (isTty: boolean) => Object.assign(new PassThrough(), { isTTY: isTty });
   const output = async (result: Result, { asJson = false, isTty = true }) => {
-    const stdout = terminal(isTty);
+    const stdout = createStdout(isTty);
     writeResult(result, asJson, stdout);
     return text(stdout.end());
   };
 
-  it.each(HOSTILE)("never contains %j, in text or in JSON", async (character) => {
+  it.each(HOSTILE)("makes %j printable, in text for a terminal and in JSON for any stdout", async (character) => {
     const value = `a${character}b`;
     const shown = await output({ json: {}, text: `${value}\n` }, {});
     expect(shown.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);

@@ -17,7 +17,7 @@ const NEAR_CAP_SHARE = 0.8;
 /** Draws the activity as lines that fit the canvas. Every problem is readable without colour. */
 export function drawActivity(activity: Activity, { width, height, color }: Canvas): string[] {
   const lines = [
-    ...figureLines(activity),
+    ...metricLines(activity),
     ...stateLines(activity),
     plainLine(""),
     ...refusalLines(activity),
@@ -36,9 +36,9 @@ function labelledLine(label: string, text: string, isBad = false): Line {
   return { text: `${label.padEnd(LABEL_WIDTH)}${text}`, tone: isBad ? "bad" : "plain" };
 }
 
-function figureLines({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Activity): Line[] {
+function metricLines({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Activity): Line[] {
   const { p50_ms, p99_ms, window_seconds } = first_token;
-  const span = window_seconds === null ? "since the start" : `last ${window_seconds} s`;
+  const span = window_seconds === null ? "since the edges started" : `last ${window_seconds} s`;
   const oldest = formatNumber(outbox.oldest_seconds);
   return [
     labelledLine("streams open", formatNumber(streams_open)),

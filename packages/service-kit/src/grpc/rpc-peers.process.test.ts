@@ -85,7 +85,7 @@ describe.each([
     await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
   });
 
-  test("a call whose first attempt may have succeeded fails as unavailable, although its retry is refused as overloaded", async () => {
+  test("a call fails as unavailable if its first attempt may have succeeded, even if the retry is refused as overloaded", async () => {
     const failures = [
       new RpcError(status.UNAVAILABLE, "unavailable", "the database connection was lost"),
       new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database"),

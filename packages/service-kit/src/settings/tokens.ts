@@ -23,7 +23,7 @@ export function fixedTokens(...tokens: readonly string[]): Tokens {
   return createTokens(() => tokens);
 }
 
-/** Returns the tokens of a secret, which may change. */
+/** Returns tokens that follow each change of the secret. */
 export function openTokens(source: SecretSource<string[]>, options: SecretOptions): Tokens {
   return createTokens(openSecret(source, options).current);
 }

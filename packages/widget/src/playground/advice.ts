@@ -23,8 +23,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the code and its advice. Codes without advice are those of refused requests. The edge does not log these requests, so the text
- * refers to docs/api.md.
+ * Returns the code and its advice. If the code has no advice, the edge refused the request and did not log it, so the text refers to
+ * docs/api.md.
  */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;

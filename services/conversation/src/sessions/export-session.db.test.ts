@@ -127,10 +127,10 @@ test("ExportSession exports 20,000 messages completely, in order, in pieces of b
   expect(ids).toEqual(ids.toSorted((a: number, b: number) => a - b));
 });
 
-test("clients that stop reading hold no connection, and delay no other export", async () => {
+test("clients that stop reading hold no database connection, and delay no other export", async () => {
   const sessionId = await createSession(10_000, "y".repeat(2_000));
   const cancellation = new AbortController();
-  // The service has fewer connections for exports than there are readers.
+  // The service has fewer database connections for exports than there are readers.
   const readers = Array.from({ length: 8 }, () =>
     stream(sessionId, bot.workspaceId, cancellation.signal)[Symbol.asyncIterator](),
   );

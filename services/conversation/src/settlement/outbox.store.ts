@@ -19,7 +19,7 @@ export function positionBefore(createdAt = "-infinity"): OutboxPosition {
   return { createdAt, workspaceId: "", turnId: NIL_UUID };
 }
 
-/** Returns the oldest settlements after `after` that are at least `minAgeSeconds` old. */
+/** Returns at most `limit` settlements after the position `after`, oldest first. Each is at least `minAgeSeconds` old. */
 export async function readOutbox(
   database: Database,
   { after, minAgeSeconds, limit }: { after: OutboxPosition; minAgeSeconds: number; limit: number },
@@ -35,8 +35,9 @@ export async function readOutbox(
 
 /**
  * Returns a time from which the next reads may start (see QueueMark): no running transaction will add a row with an earlier created_at, except
- * an erasure, which may run longer.
- * The process that runs the erasure settles the turns that it closes. If that process dies, the next full read of the outbox finds them.
+ * an erasure, which may run longer than LONGEST_TRANSACTION_SECONDS.
+ * The process that runs the erasure settles the turns that the erasure closes. If that process dies, the next full read of the outbox finds
+ * their settlements.
  */
 export async function readOutboxMark(database: Database): Promise<string> {
   const { rows } = await database.query<{ mark: string }>({

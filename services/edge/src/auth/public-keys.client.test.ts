@@ -52,7 +52,7 @@ test("when a slow lookup of a valid key ends in a later second, that second's li
   expect(lookedUp).toHaveLength(40);
 });
 
-test("an unknown key is looked up again 4 s after the start of its lookup", async () => {
+test("an unknown key is looked up again 4 s after its previous lookup started", async () => {
   const { statusOf, finishSlow, lookedUp } = createResolver();
   const now = vi.spyOn(performance, "now");
   onTestFinished(() => now.mockRestore());

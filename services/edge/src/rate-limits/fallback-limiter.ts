@@ -3,7 +3,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 
 export type FallbackMetrics = {
   /** 1 if the last decision was local, else 0. */
-  onFallback: Gauge;
+  isOnFallback: Gauge;
   localDecisions: Counter;
 };
 
@@ -13,10 +13,10 @@ export function createFallbackLimiter(shared: RateLimiter, local: RateLimiter, m
     async take(policy, subject) {
       try {
         const decision = await shared.take(policy, subject);
-        metrics.onFallback.set(0);
+        metrics.isOnFallback.set(0);
         return decision;
       } catch {
-        metrics.onFallback.set(1);
+        metrics.isOnFallback.set(1);
         metrics.localDecisions.inc();
         return local.take(policy, subject);
       }

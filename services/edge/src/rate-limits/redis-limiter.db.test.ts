@@ -86,14 +86,14 @@ describeWith("redis", "the limiter on Redis", () => {
 
   test("when Redis does not reply, a replica limits locally and decides within 100 ms at p99", async () => {
     const registers = [createRegistry("test")];
-    const onFallback = new Gauge({ name: "test_fallback", help: "test", registers });
+    const isOnFallback = new Gauge({ name: "test_fallback", help: "test", registers });
     const localDecisions = new Counter({ name: "test_local_total", help: "test", registers });
     const [replica] = replicas;
     if (replica === undefined) throw new Error("no replica");
     const limiter = createFallbackLimiter(
       replica,
       createLocalLimiter(() => performance.now()),
-      { onFallback, localDecisions },
+      { isOnFallback, localDecisions },
     );
     await server.pause();
     try {
@@ -109,14 +109,14 @@ describeWith("redis", "the limiter on Redis", () => {
       // Once Redis is known to be unresponsive, requests no longer wait for it.
       expect(delaysMs.filter((delay) => delay > 40).length).toBeLessThanOrEqual(10);
       expect(passed).toBe(60);
-      expect((await onFallback.get()).values[0]?.value).toBe(1);
+      expect((await isOnFallback.get()).values[0]?.value).toBe(1);
       expect((await localDecisions.get()).values[0]?.value).toBe(100);
     } finally {
       await server.resume();
     }
     const readFallbackAfterTake = async () => {
       await limiter.take(policy, "203.0.113.10");
-      return (await onFallback.get()).values[0]?.value;
+      return (await isOnFallback.get()).values[0]?.value;
     };
     await expect.poll(readFallbackAfterTake).toBe(0);
   });

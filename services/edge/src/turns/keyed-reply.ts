@@ -58,7 +58,7 @@ export class KeyedReply implements TurnSink {
       this.#resolveOpening = resolve;
       this.#rejectOpening = reject;
     });
-    // Prevents an unhandled rejection if there are no readers.
+    // Prevents an unhandled rejection if no request waits for `opening`.
     this.opening.catch(() => undefined);
   }
 
@@ -117,7 +117,7 @@ export class KeyedReply implements TurnSink {
   meta({ message_id }: MetaEvent): void {
     this.messageId = message_id;
     this.#resolveOpening({ isLocal: true });
-    // Lets the readers that wait for `opening` attach first.
+    // Lets the requests that wait for `opening` attach their readers first.
     setImmediate(() => this.#startDetachTimerIfUnread());
   }
 

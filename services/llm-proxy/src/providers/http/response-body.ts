@@ -99,10 +99,10 @@ export class StreamedResponse extends Response {
 /** Narrows a response of the OpenAI SDK to the type that createStreamingFetch returns. Throws TypeError for any other response. */
 export function asStreamedResponse(response: Response): StreamedResponse {
   if (response instanceof StreamedResponse) return response;
-  throw new TypeError("the response did not come from the client's fetch");
+  throw new TypeError("the response did not come from createStreamingFetch");
 }
 
-/** Reads at most the first `maxBytes` of a body as text. Closes the connection of a body that is not shorter. */
+/** Reads at most the first `maxBytes` of a body as text. If the body is at least that long, closes the connection. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -18,7 +18,7 @@ export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
       HOST: LOOPBACK,
       PORT: String(ports.sso),
       ISSUER: issuer,
-      // `parley token` signs with the same key, so the services accept the tokens of both.
+      // The development sign-in and `parley token` sign with the same key, which the services trust.
       KEY_FILE: join(config.dataDir, "issuer-key.json"),
       WORKSPACE: DEMO.workspaceId,
       WORKSPACE_CLAIM: config.workspaceClaim,

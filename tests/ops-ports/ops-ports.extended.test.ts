@@ -81,8 +81,8 @@ afterAll(async () => {
 });
 
 /**
- * The status is 0 if the server closes the connection without a response, or sends nothing for 30 s. A request that fails on a reused connection
- * is repeated on a new one, because the server may have closed the idle connection.
+ * The status is 0 if the server closes the connection without a response, or sends nothing for 30 s. If a reused connection fails before a
+ * response, repeats the request on a new one, because the server may have closed the idle connection. Does not repeat a request with `mayClose`.
  */
 function send(port: number, hostile: HostileRequest, connections: Agent | false = agent): Promise<ReceivedResponse> {
   const { method, path, headers, body } = hostile;
@@ -142,7 +142,7 @@ async function attack(target: Target, requests: readonly HostileRequest[], calle
     const body = hostile.body?.toString("latin1").slice(0, 60);
     const { method, path, headers } = hostile;
     problems.push(
-      `${problem} to ${caller}: ${target.name} ${method} ${path.slice(0, 90)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body} → ${received.status} ${received.text.slice(-300)}`,
+      `${problem} (caller: ${caller}): ${target.name} ${method} ${path.slice(0, 90)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body} → ${received.status} ${received.text.slice(-300)}`,
     );
   });
   return { counts, problems };
@@ -180,7 +180,7 @@ function expectNoProblems(
   expect(results.flatMap(({ problems }) => problems)).toEqual([]);
 }
 
-test("every method and path gets a permitted status", async () => {
+test("every HTTP method with every path gets a permitted status", async () => {
   const results = [];
   for (const target of targets) results.push(await attack(target, pathRequests(), "nobody"));
   expectNoProblems("methods and paths", results);

@@ -4,7 +4,7 @@ export type LogLine = {
   text: string;
 };
 
-const LEVELS = ["warn", "error", "fatal"] as const;
+const LEVELS_ABOVE_INFO = ["warn", "error", "fatal"] as const;
 const MAX_TEXT_CHARACTERS = 300;
 
 /** Parses a JSON log line or an error's message line. Returns undefined for other lines, such as those of a stack trace. */
@@ -16,7 +16,7 @@ export function parseLogLine(line: string): LogLine | undefined {
   const isReasonRedundant = reason === undefined || message?.includes(reason);
   const parts = isReasonRedundant ? [message] : [message, reason];
   const text = parts.filter(Boolean).join(": ").slice(0, MAX_TEXT_CHARACTERS);
-  return { level: LEVELS.find((each) => each === level) ?? "info", text };
+  return { level: LEVELS_ABOVE_INFO.find((each) => each === level) ?? "info", text };
 }
 
 type Entry = { level?: string; message?: string; error?: { message?: string; code?: string } };

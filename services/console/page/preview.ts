@@ -8,7 +8,7 @@ import { readTheme } from "./components/theme.ts";
 // widget go to the bot's playground, authenticated by the owner's sign-in.
 
 const RESTART_DELAY_MS = 200;
-/** With these headers, the playground resumes a reply after a lost connection instead of starting a second one. */
+/** With these headers, the playground resumes a reply after a lost connection instead of starting a second reply. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
 let configuration: PreviewMessage | undefined;
@@ -62,7 +62,7 @@ async function fetchFromPlayground(
     return await fetchWithSession(`/api/chat/playground/${path}`, { method: "POST", headers, body, signal, keepalive });
   } catch (error) {
     if (!(error instanceof SignedOutError)) throw error;
-    // Does not throw, because the widget would retry after a network error.
+    // Does not rethrow, because the widget would treat the error as a lost connection and retry.
     return Response.json({ error: "authentication_required" }, { status: 401 });
   }
 }

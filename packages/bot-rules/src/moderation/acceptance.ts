@@ -4,8 +4,8 @@ import { PatternSet } from "./pattern-set.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
- * Limit for the sum of the sizes of a bot's patterns, in instructions of their compiled programs. At the limit, a thread matches the slowest
- * text of 4,000 characters in about 0.2 s.
+ * Limit for the sum of the sizes of a bot's patterns. A pattern's size is the number of instructions in its compiled program. At the limit, a
+ * thread matches the slowest text of 4,000 characters in about 0.2 s.
  */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { EgressError } from "./error.ts";
 
-// Addresses in public ranges at which a cloud provider serves only its own virtual machines.
+// Addresses in a public range, each reachable only from a cloud provider's virtual machines.
 const CLOUD_INTERNAL_ADDRESSES = new Set(["168.63.129.16"]);
 
 /** The only range from which IANA assigns public IPv6 addresses. ipaddr.js recognizes the special ranges within it, such as 6to4 and Teredo. */

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 const MAX_WORKSPACES = 10_000;
 
 export type WorkspaceTimeLimiterOptions = {
-  /** The share of the time that each workspace may use, above 0 and at most 1. */
+  /** Each workspace's maximum share of the time: above 0 and at most 1. */
   share: number;
   /** The token bucket's capacity: the time that an idle workspace may use without waiting. */
   burstMs: number;

@@ -10,7 +10,7 @@ export type Statement = {
 };
 
 /**
- * Runs `use` and returns the statements that it sends through the pool or through one of its connections. Omits BEGIN, COMMIT,
+ * Runs `use` and returns the statements that `use` sends through the database or one of its connections. Omits BEGIN, COMMIT,
  * ROLLBACK, SET and FETCH.
  */
 export async function recordStatements(
@@ -40,7 +40,10 @@ export async function recordStatements(
   return statements.filter(({ text }) => !/^(BEGIN|COMMIT|ROLLBACK|SET|FETCH)/.test(text));
 }
 
-/** Returns the tables that a statement scans sequentially, in its plan for these values and in its generic plan. A table occurs once per scan. */
+/**
+ * Returns the tables that a statement scans sequentially: in its plan for these values and, unless the statement declares a cursor, in its
+ * generic plan. A table occurs once per scan.
+ */
 export async function findSequentialScans(admin: Database, { text, values }: Statement): Promise<string[]> {
   const plans = [
     await admin.query(`EXPLAIN (FORMAT JSON) ${text}`, values),

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from "react";
 
 type HeaderProps = { title: string; children?: ReactNode; actions?: ReactNode };
 
-/** Shows a screen's title and, in `children`, a sentence below it. Also sets the title of the browser's tab. */
+/** Shows a screen's title and, below it, the sentence in `children`. Also sets the title of the browser's tab. */
 export function PageHeader({ title, children, actions }: HeaderProps) {
   useEffect(() => {
     document.title = `${title} · Parley`;

@@ -20,7 +20,7 @@ export type WorkspaceAudit = {
 };
 
 /** If the quota service restarts, the audit waits for it. */
-const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
+const QUOTA_CALL_OPTIONS = { timeoutMs: 30_000, waitForReady: true };
 
 /** Limits the turns that one SQL statement counts: 500,000 if 20 workspaces reach the cap of the largest plan. */
 export const WORKSPACES_PER_PAGE = 20;
@@ -37,7 +37,7 @@ export async function audit(
   signal: AbortSignal,
 ): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
   if (workspaceId !== "") {
-    const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL);
+    const { month, workspaces } = await quota.getMonth({ workspaceId, month: requestedMonth }, QUOTA_CALL_OPTIONS);
     const turnTotals = await countDoneTurns(database, workspaceId, month);
     const ids = turnTotals.length + workspaces.length > 0 ? [workspaceId] : [];
     return {
@@ -68,7 +68,7 @@ export async function auditPage(
   { after, limit }: { after: string; limit: number },
 ): Promise<{ month: string; workspaces: WorkspaceAudit[]; next: string }> {
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
-  const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL);
+  const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL_OPTIONS);
   const turnTotals = await countDoneTurnsOfPage(database, month, { after, limit });
   const ids = await sortIds(
     database,
@@ -137,11 +137,11 @@ async function compareTurns(
   const before = await listDoneTurnIds(database, workspaceId, month);
   const counted = new Set<string>();
   const held = new Set<string>();
-  for await (const page of quota.listMonthTurns({ workspaceId, month }, QUOTA_CALL)) {
+  for await (const page of quota.listMonthTurns({ workspaceId, month }, QUOTA_CALL_OPTIONS)) {
     for (const id of page.counted) counted.add(id);
     for (const id of page.held) held.add(id);
   }
-  const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL);
+  const { workspaces } = await quota.getMonth({ workspaceId, month }, QUOTA_CALL_OPTIONS);
   const { used = 0, ledger = 0, held: heldCount = 0, adjusted = 0 } = workspaces[0] ?? {};
   const after = await listDoneTurnIds(database, workspaceId, month);
   const { opened, goneFromOutbox } = await findOpenedTurns(database, workspaceId, [...held]);
@@ -170,7 +170,7 @@ async function findHeld(quota: AuditedQuota, workspaceId: string, turnIds: reado
   const held = new Set<string>();
   for (let offset = 0; offset < turnIds.length; offset += TURNS_PER_CALL) {
     const turns = turnIds.slice(offset, offset + TURNS_PER_CALL).map((turnId) => ({ workspaceId, turnId }));
-    const { reservations } = await quota.getReservations({ turns }, QUOTA_CALL);
+    const { reservations } = await quota.getReservations({ turns }, QUOTA_CALL_OPTIONS);
     for (const { turnId, state } of reservations) if (state === ReservationState.HELD) held.add(turnId);
   }
   return held;

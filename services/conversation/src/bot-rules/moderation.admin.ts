@@ -25,7 +25,7 @@ export function createModerationAdmin(
   /** Throws unless the pattern may be saved beside the bot's other patterns. */
   async function requireAcceptable(
     workspaceId: string,
-    { pattern, appliesTo }: Expression,
+    { pattern, appliesTo }: ScopedPattern,
     otherPatterns: readonly StoredPattern[],
   ): Promise<void> {
     const others = otherPatterns.map((each) => each.pattern);
@@ -36,11 +36,11 @@ export function createModerationAdmin(
 
   async function requireAddable(
     workspaceId: string,
-    expression: Expression,
+    scopedPattern: ScopedPattern,
     saved: readonly StoredPattern[],
   ): Promise<void> {
     if (saved.length >= MAX_PATTERNS) throw tooManyPatterns();
-    await requireAcceptable(workspaceId, expression, saved);
+    await requireAcceptable(workspaceId, scopedPattern, saved);
   }
 
   /**
@@ -50,15 +50,15 @@ export function createModerationAdmin(
   async function withUnsaved(
     workspaceId: string,
     saved: readonly StoredPattern[],
-    { replacesId, ...expression }: Expression & { replacesId: bigint },
+    { replacesId, ...scopedPattern }: ScopedPattern & { replacesId: bigint },
   ): Promise<StoredPattern[]> {
-    const unsaved = { ...expression, id: 0, reason: "", fallback: "" };
+    const unsaved = { ...scopedPattern, id: 0, reason: "", fallback: "" };
     if (replacesId !== 0n) {
       const { replaced, others } = findReplaced(saved, replacesId);
-      await requireAcceptable(workspaceId, expression, others);
+      await requireAcceptable(workspaceId, scopedPattern, others);
       return saved.map((each) => (each === replaced ? unsaved : each));
     }
-    await requireAddable(workspaceId, expression, saved);
+    await requireAddable(workspaceId, scopedPattern, saved);
     return [...saved, unsaved];
   }
 
@@ -116,7 +116,7 @@ export function createModerationAdmin(
       if (text === "") throw invalidArgument("text must not be empty");
       requireText("text", text, MAX_CHECKED_CHARACTERS);
       const unsaved = request.unsaved && {
-        ...requireExpression(request.unsaved),
+        ...requireScopedPattern(request.unsaved),
         replacesId: request.unsaved.replacesId,
       };
       const saved = await listPatterns(database, workspaceId, await requireBotId(database, request));
@@ -133,9 +133,9 @@ export function createModerationAdmin(
   };
 }
 
-type Expression = { pattern: string; appliesTo: AppliesTo };
+type ScopedPattern = { pattern: string; appliesTo: AppliesTo };
 
-function requireExpression({ pattern, appliesTo }: { pattern: string; appliesTo: string }): Expression {
+function requireScopedPattern({ pattern, appliesTo }: { pattern: string; appliesTo: string }): ScopedPattern {
   if (pattern === "") throw invalidArgument("pattern must not be empty");
   requireText("pattern", pattern, 1_000);
   return { pattern, appliesTo: requireAppliesTo(appliesTo) };
@@ -145,7 +145,7 @@ function requirePattern(pattern: Omit<ModerationPattern, "appliesTo"> & { applie
   const { fallback, reason } = pattern;
   requireText("fallback", fallback, 2_000);
   requireText("reason", reason, 100);
-  return { ...requireExpression(pattern), fallback, reason: reason || DEFAULT_REASON };
+  return { ...requireScopedPattern(pattern), fallback, reason: reason || DEFAULT_REASON };
 }
 
 function findReplaced(patterns: readonly StoredPattern[], id: bigint) {

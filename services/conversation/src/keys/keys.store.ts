@@ -27,7 +27,7 @@ export type ApiKey = {
   lastUsedOn: string;
 };
 
-/** The start of a query. Its caller appends a JOIN with the selected keys, `k`. */
+/** The start of a query. A JOIN with the selected keys, `k`, must follow. */
 const SELECT_API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
@@ -72,7 +72,7 @@ export async function listKeys(database: Database, workspaceId: string, maxRevok
 }
 
 /**
- * Replaces the allowed domains of a key of a workspace, or of any workspace if `workspaceId` is empty. Returns undefined if the key is unknown
+ * Replaces a key's allowed domains. If `workspaceId` is empty, the key may belong to any workspace. Returns undefined if the key is unknown
  * or revoked.
  */
 export async function updateKey(
@@ -93,7 +93,7 @@ export async function updateKey(
 }
 
 /**
- * Revokes a key of a workspace, or of any workspace if `workspaceId` is empty. Keeps the time of the first revocation. Returns undefined if
+ * Revokes a key. If `workspaceId` is empty, the key may belong to any workspace. Keeps the time of the first revocation. Returns undefined if
  * the key is unknown.
  */
 export async function revokeKey(

@@ -8,7 +8,7 @@ import { findUnsettledReason, storeClosedMonths } from "./months.store.ts";
 
 const TASK = "close months";
 const LEASE_SECONDS = 300;
-const QUOTA_CALL = { timeoutMs: 30_000, waitForReady: true };
+const QUOTA_CALL_OPTIONS = { timeoutMs: 30_000, waitForReady: true };
 const DAY_SECONDS = 86_400;
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
@@ -50,7 +50,7 @@ export function createCloseMonthsTask(
   const lease: TaskLease = { task: TASK, holder: randomUUID(), leaseSeconds: LEASE_SECONDS, everySeconds };
   return (signal) =>
     runIfDue(database, lease, signal, async (claimed) => {
-      const { months } = await quota.listMonths({}, QUOTA_CALL);
+      const { months } = await quota.listMonths({}, QUOTA_CALL_OPTIONS);
       await storeClosedMonths(
         database,
         months.filter(({ closedAt }) => closedAt !== ""),
@@ -110,7 +110,7 @@ async function comparePage(
   const used = comparison.used + page.workspaces.reduce((sum, workspace) => sum + workspace.used, 0);
   if (page.next !== "") return { turns, next: { month, after: page.next, used } };
   try {
-    await quota.closeMonth({ month, used: BigInt(used) }, QUOTA_CALL);
+    await quota.closeMonth({ month, used: BigInt(used) }, QUOTA_CALL_OPTIONS);
     return { turns };
   } catch (error) {
     if (error instanceof RpcError && CLOSE_REFUSALS.has(error.code)) return { turns, refusal: error.code };

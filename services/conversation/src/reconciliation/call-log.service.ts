@@ -5,7 +5,7 @@ import type { Comparison } from "./reconcile.service.ts";
 import { listDoneTurns } from "./turns.store.ts";
 
 const PAGE_SIZE = 1_000;
-const LLM_CALL = { timeoutMs: 10_000, waitForReady: true };
+const LLM_CALL_OPTIONS = { timeoutMs: 10_000, waitForReady: true };
 
 /**
  * Returns a comparison that sends the done turns of a window to the llm-proxy, which adds the rows that its call log lacks. The
@@ -19,7 +19,7 @@ export function createCallLogComparison(llm: Pick<RpcClient<typeof LlmService>, 
     });
     if (turns.length > 0) {
       const turnsToSend = turns.map(({ isInOutbox: _, isMonthClosed: __, ...turn }) => turn);
-      await llm.fillCallLog({ turns: turnsToSend }, LLM_CALL);
+      await llm.fillCallLog({ turns: turnsToSend }, LLM_CALL_OPTIONS);
     }
     const last = turns.length === PAGE_SIZE ? turns.at(-1) : undefined;
     return {

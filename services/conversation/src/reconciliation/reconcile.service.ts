@@ -51,7 +51,7 @@ export type Comparison = (deps: ReconcileDeps, window: TurnWindow, token: string
 
 const PAGE_SIZE = 1_000;
 /** If the quota service restarts, the comparison waits for it instead of failing. */
-const QUOTA_CALL = { timeoutMs: 10_000, waitForReady: true };
+const QUOTA_CALL_OPTIONS = { timeoutMs: 10_000, waitForReady: true };
 /** The age at which a hold without a turn is settled as void. Longer than any turn can run (7 minutes). */
 const ABANDONED_HOLD_SECONDS = 600;
 const ADJUSTMENT_REASON = "reconciled";
@@ -99,7 +99,7 @@ export const compareDoneTurns: Comparison = async (deps, window, token) => {
 export const compareCountedTurns: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
     { ...window, state: ReservationState.DONE, pageSize: PAGE_SIZE, pageToken: token },
-    QUOTA_CALL,
+    QUOTA_CALL_OPTIONS,
   );
   const states = await findTurnStates(deps.database, reservations);
   const pruned = await readPrunedMonths(deps.database);
@@ -119,7 +119,7 @@ export const compareCountedTurns: Comparison = async (deps, window, token) => {
 export const compareHolds: Comparison = async (deps, window, token) => {
   const { reservations, nextPageToken, listedUntil } = await deps.quota.listReservations(
     { ...window, state: ReservationState.HELD, pageSize: PAGE_SIZE, pageToken: token },
-    QUOTA_CALL,
+    QUOTA_CALL_OPTIONS,
   );
   const states = await findTurnStates(deps.database, reservations);
   const closed = reservations.filter((turn) => isClosedAndNotInOutbox(states.get(keyOf(turn))));
@@ -156,7 +156,7 @@ async function readReservationStates(
   turns: readonly TurnKey[],
 ): Promise<(TurnKey & { state: ReservationState })[]> {
   if (turns.length === 0) return [];
-  const { reservations } = await quota.getReservations({ turns: turns.map(toTurnKey) }, QUOTA_CALL);
+  const { reservations } = await quota.getReservations({ turns: turns.map(toTurnKey) }, QUOTA_CALL_OPTIONS);
   const states = new Map(reservations.map((each) => [keyOf(each), each.state]));
   return turns.map((turn) => ({ ...toTurnKey(turn), state: states.get(keyOf(turn)) ?? ReservationState.UNSPECIFIED }));
 }
@@ -171,7 +171,7 @@ async function enqueue(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tu
 async function settleAsVoid(deps: ReconcileDeps, turns: readonly TurnKey[]): Promise<Repair[]> {
   if (turns.length === 0) return [];
   const settlements = turns.map((turn) => ({ ...toTurnKey(turn), outcome: SETTLE_OUTCOMES.void, month: "" }));
-  const { settled } = await deps.quota.settle({ settlements }, QUOTA_CALL);
+  const { settled } = await deps.quota.settle({ settlements }, QUOTA_CALL_OPTIONS);
   const released = settled.filter(({ outcome }) => outcome === SettleOutcome.VOID);
   return report(deps, released, "held_without_turn", "void");
 }
@@ -181,7 +181,7 @@ async function adjust(deps: ReconcileDeps, kind: RepairKind, turns: readonly Tur
   const outcome = SETTLE_OUTCOMES[kind === "reply_not_counted" ? "done" : "void"];
   const { adjusted } = await deps.quota.adjustTurns(
     { turns: turns.map(toTurnKey), outcome, reason: ADJUSTMENT_REASON },
-    QUOTA_CALL,
+    QUOTA_CALL_OPTIONS,
   );
   return report(deps, adjusted, kind, "adjust");
 }

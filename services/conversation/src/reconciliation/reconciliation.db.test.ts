@@ -82,7 +82,7 @@ test("the lag of the call log is the age of the oldest done turn until the first
   expect((await measureCallLog(system.database)).lagSeconds).toBeLessThan(600);
 });
 
-test("a finished task cannot be claimed again during its pause, unless the clock was set back", async () => {
+test("a finished task cannot be claimed again within `everySeconds`, unless the clock was set back", async () => {
   const newLease = (): TaskLease => ({ task: "rare", holder: randomUUID(), leaseSeconds: 120, everySeconds: 3_600 });
   const [first, second] = [newLease(), newLease()];
   expect(await claimTask(system.database, first)).toBeDefined();

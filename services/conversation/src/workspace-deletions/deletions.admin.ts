@@ -6,7 +6,7 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { type Database, isWorkspaceId, notFound, ServiceError } from "@parley/service-kit";
 import { removeDeletion, storeDeletion, type WorkspaceDeletion } from "./deletions.store.ts";
 
-const QUOTA_CALL = { timeoutMs: 5_000, waitForReady: true };
+const QUOTA_CALL_OPTIONS = { timeoutMs: 5_000, waitForReady: true };
 
 export type DeletionAdminDeps = {
   database: Database;
@@ -24,7 +24,7 @@ export function createDeletionAdmin({
   return {
     async deleteWorkspace({ workspaceId }) {
       requireWorkspaceId(workspaceId);
-      await quota.setWorkspaceDeleted({ workspaceId, deleted: true }, QUOTA_CALL);
+      await quota.setWorkspaceDeleted({ workspaceId, deleted: true }, QUOTA_CALL_OPTIONS);
       return { deletion: toProto(await storeDeletion(database, workspaceId)) };
     },
     async restoreWorkspace({ workspaceId }) {
@@ -35,7 +35,7 @@ export function createDeletionAdmin({
           "workspace_erased",
           "the erasure of the workspace's data has begun, so the workspace cannot be restored",
         );
-      await quota.setWorkspaceDeleted({ workspaceId, deleted: false }, QUOTA_CALL);
+      await quota.setWorkspaceDeleted({ workspaceId, deleted: false }, QUOTA_CALL_OPTIONS);
       return {};
     },
   };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { HttpError } from "../http/index.ts";
 
-/** The headers of a chat request for idempotency and resumption. */
+/** A chat request's headers for idempotency and resumption. */
 export type ResumeHeaders = {
   /** The idempotency key. */
   key: string | undefined;
@@ -10,7 +10,7 @@ export type ResumeHeaders = {
   lastEventId: string | undefined;
 };
 
-/** Where a reader continues: the reply's message id, and the offset in its text, in UTF-16 code units. */
+/** Where a client continues to read a reply: the reply's message id, and the offset in its text, in UTF-16 code units. */
 export type ReplyPosition = { messageId: number; offset: number };
 
 /** An idempotency key: 1 to 255 visible ASCII characters. */
@@ -51,7 +51,7 @@ export function hashKey(source: "widget" | "playground", caller: string, key: st
   return sha256(JSON.stringify([source, caller, key]));
 }
 
-/** Only the message must stay the same when a key is reused. Metadata and referrer change from page to page. */
+/** Hashes only the message. If a key is reused, metadata and referrer may differ, because they change from page to page. */
 export function hashRequest(message: string): Uint8Array {
   return sha256(message);
 }

@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /**
- * Returns the rate-limit bucket of a client address: an IPv4 address (also one mapped into IPv6), or the /64 of an IPv6 address, because one
+ * Returns the rate-limit bucket of a client address: the IPv4 address, even if it is mapped into IPv6, or the /64 of an IPv6 address. One
  * visitor usually has a whole /64. Invalid addresses share the bucket "unknown".
  */
 export function addressBucket(address: string): string {

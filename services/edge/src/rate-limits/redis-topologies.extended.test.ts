@@ -46,7 +46,7 @@ describeWith(
       return server;
     }
 
-    test("with sentinels uses the master, and the new master after the old one stopped replying", async () => {
+    test("with sentinels keeps deciding after a failed reconnect, and uses the new master when the old one stops replying", async () => {
       const master = await start();
       const replica = await start(
         "--replicaof",
@@ -134,7 +134,10 @@ describeWith(
         return port;
       }
 
-      /** Asks the limiter for one decision per element of `subjects`, in a new process. Returns the output of take.child.ts. */
+      /**
+       * Asks the limiter for one decision per element of `subjects`, in a new process. Returns the output of take.child.ts:
+       * `<allowed> <failed attempts>`, or `unavailable`.
+       */
       async function take(settings: RedisSettings, subjects: string[], env: Record<string, string>): Promise<string> {
         const taking = await startProcess({
           name: "limiter",
@@ -154,15 +157,15 @@ describeWith(
         const port = await startTls(await freePort(), "--requirepass", "p,w");
         const settings = { mode: "standalone", urls: [`rediss://:p,w@localhost:${port}`] } as const;
         const subjects = Array.from({ length: policy.limit + 2 }, () => "a");
-        const [trusting, other] = await Promise.all([
+        const [withAuthority, withoutAuthority] = await Promise.all([
           take(settings, subjects, { NODE_EXTRA_CA_CERTS: authorityFile }),
           take(settings, subjects, {}),
         ]);
-        const [allowed = 0, failedAttempts = 0] = trusting.split(" ").map(Number);
+        const [allowed = 0, failedAttempts = 0] = withAuthority.split(" ").map(Number);
         // If Redis' reply is late, the process repeats the request, and both attempts count.
         expect(allowed).toBeLessThanOrEqual(policy.limit);
         expect(allowed + failedAttempts).toBeGreaterThanOrEqual(policy.limit);
-        expect(other).toBe("unavailable");
+        expect(withoutAuthority).toBe("unavailable");
       });
 
       test("enforces the limit on a cluster whose certificates contain host names", async () => {
@@ -197,7 +200,7 @@ describeWith(
         const [allowed = 0, failedAttempts = 0] = [0, 1].map((index) =>
           results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),
         );
-        // A repeated request may have been allowed and counted before: its first attempt is among the failed ones.
+        // If Redis' reply is late, the process repeats the request, and both attempts count.
         expect(allowed).toBeLessThanOrEqual(names.length * policy.limit);
         expect(allowed + failedAttempts).toBeGreaterThanOrEqual(names.length * policy.limit);
         const counts = await Promise.all(

@@ -40,7 +40,7 @@ export type CallRow = {
   reason: string;
   /** A decimal; null when the model has no price. */
   cost: string | null;
-  /** Rounds of attempts: one, and one more after each round of tool calls; 0 without attempts. Retries and failovers do not count. */
+  /** Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round. */
   rounds: number;
   toolCalls: number;
   /** Time spent waiting for tools. */
@@ -79,8 +79,8 @@ const COLUMNS = [
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
-// A batch is inserted again if its first result was lost, so existing rows are skipped. If FillCallLog has added a row for the turn in the
-// meantime, the generation's own row replaces the added row.
+// A batch is inserted again if the result of its first INSERT was lost, so existing rows are skipped. If FillCallLog has added a row for the
+// turn, the generation's own row replaces the added row.
 const INSERT = `
   WITH filled AS (
     DELETE FROM llm.calls c USING unnest($1::text[], $3::uuid[]) AS r (workspace_id, turn_id)
@@ -181,7 +181,7 @@ export async function listCalls(database: Database, workspaceId: string, turnId:
   return rows;
 }
 
-/** Microseconds since 1970, because a Date has only milliseconds. */
+/** Has microseconds since 1970, because a Date has only milliseconds. */
 export type CallCursor = { createdAtMicroseconds: number; callId: string };
 
 /**

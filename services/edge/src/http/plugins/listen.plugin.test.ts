@@ -40,7 +40,7 @@ test("a server with a slow event loop accepts many connections per iteration", a
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 });
 
-test("every socket serves HTTP, and no socket accepts a connection after stop()", async () => {
+test("every listening socket serves HTTP, and none accepts a connection after stop()", async () => {
   const { listener, port } = await startServer();
   const url = `http://${HOST}:${port}/`;
   const headers = { connection: "close" };
@@ -54,7 +54,7 @@ test("every socket serves HTTP, and no socket accepts a connection after stop()"
   }
 });
 
-test("rejects with EADDRINUSE when another server listens on the port, with or without reusePort", async () => {
+test("listen rejects with EADDRINUSE when another server, with or without reusePort, listens on the port", async () => {
   const other = createServer().listen(0, HOST);
   await once(other, "listening");
   onTestFinished(() => void other.close());

@@ -81,7 +81,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
 
   describe("the list", () => {
-    test("has the session's fields, the number of messages, the rating and the review, newest activity first [D40/1]", async () => {
+    test("the list has the session's fields, the number of messages, the rating and the review, newest activity first [D40/1]", async () => {
       const own = await createTenant(system.admin);
       const first = await startConversation({ visitor_id: "v-1", visitor_metadata: { a: 1 } }, own);
       const second = await startConversation({}, own);
@@ -97,7 +97,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(conversations[0]).toEqual({ ...session, message_count: 4, rating: "down", review: "" });
     });
 
-    test("pages by cursor, with 20 conversations by default and at most 100 [D40/2]", async () => {
+    test("the list continues by cursor, with 20 conversations a page by default and at most 100 [D40/2]", async () => {
       const own = await createTenant(system.admin);
       const ids: string[] = [];
       for (let i = 0; i < 23; i++) ids.unshift((await startConversation({}, own)).session_id);
@@ -109,7 +109,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(idsOf(await list("?limit=1", own))).toEqual(ids.slice(0, 1));
     });
 
-    test("filters by bot, source, time, visitor, rating, review and text [D40/3]", async () => {
+    test("the list filters by bot, source, time, visitor, rating, review and text [D40/3]", async () => {
       const own = await createTenant(system.admin);
       const bot = await addBot(system, own, "second");
       const a = await startConversation({ visitor_id: "v-a", message: "Where is my Größe 100%_parcel?" }, own);
@@ -183,7 +183,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("exports of all conversations", () => {
-    test("NDJSON has one line per conversation in the format of a single conversation's export, ordered by the conversation's start [D40/5]", async () => {
+    test("the NDJSON export has one line per conversation in the format of a single conversation's export, ordered by the conversation's start [D40/5]", async () => {
       const own = await createTenant(system.admin);
       const ids = [];
       for (let i = 0; i < 5; i++) ids.push((await startConversation({}, own)).session_id);
@@ -206,7 +206,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
     });
 
-    test("NDJSON and CSV filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
+    test("the NDJSON and CSV exports filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
       const own = await createTenant(system.admin);
       const bot = await addBot(system, own, "second");
       const a = await startConversation({ visitor_id: "v-a" }, own);
@@ -288,7 +288,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       }
     });
 
-    test("CSV has one row per message and no cell that a spreadsheet would run as a formula [D40/6]", async () => {
+    test("the CSV export has one row per message and no cell that a spreadsheet would run as a formula [D40/6]", async () => {
       const own = await createTenant(system.admin);
       await startConversation({ visitor_id: "=1+1", message: '=HYPERLINK("https://evil.example","a")' }, own);
       await backdateSessions(own);
@@ -304,7 +304,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${CSV}?cursor=${cursor}`, own)).text).toBe(`${reply}\r\n`);
     });
 
-    test("the response is compressed if the client accepts gzip [D40/7]", async () => {
+    test("an export is compressed if the client accepts gzip [D40/7]", async () => {
       await backdateSessions(other);
       const compressed = await get(NDJSON, other);
       expect(compressed.headers.get("content-encoding")).toBe("gzip");
@@ -412,7 +412,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(await send("POST", ERASE, { visitor_id: "nobody" })).toMatchObject({ body: { conversations: 0 } });
     });
 
-    test("a malformed body gets 400, and one that is too large gets 413 [D40/4]", async () => {
+    test("a malformed erasure request gets 400, and one that is too large gets 413 [D40/4]", async () => {
       for (const body of [
         {},
         { visitor_id: "" },

@@ -81,7 +81,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     api.recordResponse(api.description.check({ ...exchange, events: complete.events }));
   });
 
-  test("the doctor reports the caller's address, where it came from, and its rate-limit bucket [D41/3]", async () => {
+  test("the doctor reports the caller's address, the header it was read from, and the caller's rate-limit bucket [D41/3]", async () => {
     const address = newClientAddress();
     const headers = { "x-forwarded-for": `192.0.2.1, ${address}`, "x-forwarded-proto": "https", via: "1.1 proxy" };
     const meta = await metaOf(doctorRequest({}, { headers }));
@@ -94,7 +94,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
-  test("the doctor has chat's errors and rate-limit bucket [D41/5]", async () => {
+  test("the doctor sends the same errors as chat and has the same rate-limit bucket [D41/5]", async () => {
     const refusals: [ApiRequest, string][] = [
       [doctorRequest({}, { body: "{" }), formatError(400, "invalid_json")],
       [doctorRequest({ public_key: " " }), formatError(400, "invalid_message")],

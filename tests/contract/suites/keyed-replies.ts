@@ -119,7 +119,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
 
   describe("a known key", () => {
-    test("replays an ended reply without a model call or a charge [D33/1]", async () => {
+    test("a known key replays an ended reply without a model call or a charge [D33/1]", async () => {
       const message = newMessage();
       const first = await send(message);
       const used = await waitForUsedMessages(system, tenant);
@@ -131,7 +131,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(await waitForUsedMessages(system, tenant)).toBe(used);
     });
 
-    test("replays an ended reply while two other replies of its session run [D33/1]", async () => {
+    test("a known key replays an ended reply while two other replies of its session run [D33/1]", async () => {
       const session_id = randomUUID();
       const message = newMessage({ session_id });
       const first = await send(message, slower);
@@ -142,7 +142,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       await Promise.all(running);
     });
 
-    test("attaches to a running reply from its start [D33/2]", async () => {
+    test("a known key attaches to a running reply from its start [D33/2]", async () => {
       const message = newMessage();
       const opener = send(message, slow);
       await expect.poll(() => system.provider.requests[0]?.tokensSent ?? 0).toBeGreaterThanOrEqual(2);
@@ -154,7 +154,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(system.provider.requests).toHaveLength(1);
     });
 
-    test("thirty concurrent requests open one turn, and at most eight of them read its reply [D33/3] [D36/2]", async () => {
+    test("thirty concurrent requests with one key open one turn, and at most eight of them read its reply [D33/3] [D36/2]", async () => {
       const message = newMessage();
       const before = await countClientRefusals();
       const responses = await Promise.all(
@@ -170,7 +170,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(await countClientRefusals()).toBe(before + 22);
     });
 
-    test("continues after Last-Event-ID while the reply runs and after its end [D33/4]", async () => {
+    test("a known key continues its reply after Last-Event-ID, while the reply runs and after its end [D33/4]", async () => {
       const message = newMessage();
       const start = await readUntil(message, "t0 t1 t2 ");
       const { id = "" } = start.at(-1) ?? {};
@@ -182,7 +182,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(await statusOf(String(message.fields.session_id))).toBe("done");
     });
 
-    test("with another message gives 409 idempotency_key_reused, while the reply runs and after its end [D33/5]", async () => {
+    test("a known key with another message gives 409 idempotency_key_reused, while the reply runs and after its end [D33/5]", async () => {
       const message = newMessage();
       const running = send(message, slow);
       await waitForProviderRequests(1);
@@ -194,7 +194,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(formatRefusal(await sendRefused(other, { "last-event-id": "1-0" }, slow))).toBe(reused);
     });
 
-    test("replays the reply to a request with other metadata and another referrer [D33/5]", async () => {
+    test("a known key replays its reply to a request with other metadata and another referrer [D33/5]", async () => {
       const message = newMessage();
       const first = await send(message);
       const fields = { ...message.fields, visitor_metadata: { page: 2 } };
@@ -202,7 +202,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(again.meta).toEqual(first.meta);
     });
 
-    test("replays a blocked message and the end of a failed reply [D33/6]", async () => {
+    test("a known key replays a blocked message and the end of a failed reply [D33/6]", async () => {
       await system.admin.moderation.addPattern({
         workspaceId: tenant.workspaceId,
         botSlug: slow.botSlug,
@@ -224,7 +224,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(replayed.events.slice(-2)).toEqual(failed.events.slice(-2));
     });
 
-    test("of a deleted session gives 404 session_not_found [D33/7]", async () => {
+    test("a known key of a deleted session gives 404 session_not_found [D33/7]", async () => {
       const message = newMessage();
       await send(message);
       const sessionId = String(message.fields.session_id);
@@ -301,7 +301,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect((await send(third, slower)).text).toBe(TEXT);
     });
 
-    test("requests with Last-Event-ID have a bucket of their own, 120 a minute [D36/3]", async () => {
+    test("requests with Last-Event-ID have a separate limit of 120 a minute [D36/3]", async () => {
       const message = newMessage();
       const { events } = await send(message);
       const call = { headers: { ...message.headers, "last-event-id": events[0]?.id ?? "" }, address: "10.99.0.1" };
@@ -313,7 +313,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
 
   describe("stop", () => {
-    test("by key cancels the reply and its provider request, and returns the stored outcome [D35/1-2]", async () => {
+    test("stopping by key cancels the reply and its provider request, and returns the stored outcome [D35/1-2]", async () => {
       const message = newMessage();
       const session_id = message.fields.session_id;
       const reply = send(message, slower);
@@ -336,7 +336,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       });
     });
 
-    test("cancels the provider request within 1 s [D35/1]", async () => {
+    test("stopping cancels the provider request within 1 s [D35/1]", async () => {
       // One cancellation in time is enough: a busy machine can only make a cancellation slower.
       const cancelMs = await findShortestMs(system, async () => {
         const message = newMessage();
@@ -354,7 +354,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(cancelMs).toBeLessThan(MAX_CANCEL_MS);
     });
 
-    test("by message id stops a reply without a key [D35/1]", async () => {
+    test("stopping by message id cancels a reply without a key [D35/1]", async () => {
       const session_id = randomUUID();
       let last: SseEvent | undefined;
       for await (const event of readEvents(await api.openChat(slower, { session_id }))) {
@@ -366,14 +366,14 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(last).toMatchObject({ event: "done", data: { finish_reason: "cancelled" } });
     });
 
-    test("of an ended reply returns its outcome [D35/2]", async () => {
+    test("stopping an ended reply returns its outcome [D35/2]", async () => {
       const message = newMessage();
       const { meta } = await send(message);
       const { session_id } = message.fields;
       expect((await stop({ session_id, message_id: meta?.message_id })).body).toEqual({ status: "done" });
     });
 
-    test("of another session or bot, or of an unknown reply, gives 404 message_not_found [D35/3]", async () => {
+    test("stopping a reply of another session or bot, or an unknown reply, gives 404 message_not_found [D35/3]", async () => {
       const message = newMessage();
       const { meta } = await send(message);
       const { session_id } = message.fields;
@@ -387,7 +387,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(answers.map(formatRefusal)).toEqual(answers.map(() => formatError(404, "message_not_found")));
     });
 
-    test("refuses a malformed or too large request, a GET, an invalid public key, and an origin that is not allowed [D35/4] [D5/1]", async () => {
+    test("stopping refuses a malformed or too large request, a GET, an invalid public key, and an origin that is not allowed [D35/4] [D5/1]", async () => {
       const session_id = randomUUID();
       const bad: [Record<string, unknown>, string][] = [
         [{ session_id }, "invalid_message"],

@@ -139,7 +139,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       clientRequest.destroy();
     });
 
-    test("invalid tokens of the export count as malformed requests [D24/5]", async () => {
+    test("exports with an invalid token count as malformed requests [D24/5]", async () => {
       const address = newClientAddress();
       const answers = await callConcurrently(301, () =>
         api.call({ path: exportPath(randomUUID()), address, ...badToken }),
@@ -267,7 +267,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
 
     const callEdgesInTurn = (address: string) => (index: number) => countedChat(address, edges[index % 2]);
 
-    test("all replicas together allow 60 requests a minute [D24/2]", async () => {
+    test("with Redis, all edges together allow 60 requests a minute [D24/2]", async () => {
       const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
         return {
@@ -280,7 +280,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       for (const answer of later) expectLimited(answer, "chat", 60, formatError(429, "rate_limited"));
     });
 
-    test("replicas count malformed requests together, and each refuses the address once it has itself received one above 300 [D24/6]", async () => {
+    test("edges share the count of malformed requests, and an edge refuses the address after it has itself received one above 300 [D24/6]", async () => {
       const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
         const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
@@ -300,7 +300,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       }
     });
 
-    test("each replica limits alone after Redis is killed [D24/3]", async () => {
+    test("each edge limits requests on its own after Redis is killed [D24/3]", async () => {
       await redis.kill();
       const address = newClientAddress();
       const answers = await callConcurrently(150, callEdgesInTurn(address));

@@ -103,7 +103,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       expect(result.done).toMatchObject({ finish_reason: "quota_exceeded" });
     });
 
-    test("at the cap a blocked message still gets blocked [D7/1]", async () => {
+    test("at the cap a blocked message still gets the event blocked [D7/1]", async () => {
       const bot = await addBot(system, tenant, "strict");
       const { workspaceId, botSlug } = bot;
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern: "forbidden", fallback: "No." });

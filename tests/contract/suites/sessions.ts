@@ -91,7 +91,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
   });
 
   describe("playground", () => {
-    test("the playground streams the same events in its own sessions, and its replies count [4.4/1-2] [5/3] [D26/1-3]", async () => {
+    test("the playground streams the same events as chat, in its own sessions, and its replies count against the quota [4.4/1-2] [5/3] [D26/1-3]", async () => {
       const owned = await createTenant(system.admin);
       const { botSlug: bot_slug } = owned;
       const token = await createMemberToken(system, owned);

@@ -16,7 +16,7 @@ describeWith("redis", "tracing", () => {
   const resources = new AsyncDisposableStack();
   afterAll(() => resources.disposeAsync());
   beforeAll(async () => {
-    // A test stops the collector and starts another on the same port. Until then no outgoing connection takes the port, because freePort()
+    // A test stops the collector and starts another on the same port. No outgoing connection takes the port in between, because freePort()
     // returns no ephemeral port.
     collector = await startCollector(await freePort());
     // Not `resources.adopt`, because a test assigns another collector to the variable.
@@ -64,7 +64,7 @@ describeWith("redis", "tracing", () => {
     await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });
 
-  test("a stopping edge exports its pending spans; while the collector is down, the edge logs one line, serves turns and stops within 15 s", async () => {
+  test("a stopping edge exports its pending spans; while the collector is down, the edge logs the failure once, serves turns and stops within 15 s", async () => {
     const edge = system.edges[0];
     const countLines = (text: string) =>
       edge

@@ -2,7 +2,7 @@ import { importsOf, targetOf } from "./imports.ts";
 import type { SourceFile } from "./problems.ts";
 import { readTypeScript } from "./repository.ts";
 
-/** Returns one group of paths for each import cycle. Cycles that share a file form one group. Type-only imports count too. */
+/** Returns the import cycles as groups of paths. Cycles that share a file form one group. Type-only imports count too. */
 export function importCycles(files: readonly SourceFile[]): string[][] {
   const paths = new Set(files.map(({ path }) => path));
   const edges = new Map(
@@ -25,7 +25,10 @@ function stronglyConnected(edges: ReadonlyMap<string, readonly string[]>): strin
   const onStack = new Set<string>();
   const groups: string[][] = [];
 
-  /** Returns the smallest order of a node on the stack that `node` reaches. If that is `node`'s own order, `node` completes a group. */
+  /**
+   * Visits `node` and the unvisited nodes that it reaches. Returns the low-link of `node`. If the low-link is `node`'s own index, `node`
+   * completes a group.
+   */
   function visit(node: string): number {
     const index = order.size;
     order.set(node, index);

@@ -10,7 +10,7 @@ const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 /** The limit for the neighbour's p99 during the attack, as a multiple of its p99 without the attack. */
 const MAX_RATIO = 1.2;
-/** The percentiles are over the times of all rounds. */
+/** Each p99 is computed from the chat times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
 /** While the ratio is above its limit, the test adds rounds up to this number, because the p99 of few chats depends on chance. */
 const MAX_ROUNDS = 4 * MIN_ROUNDS;

@@ -10,7 +10,7 @@ import { createReplicas, type Replicas, type ServiceEnvironments, type System, s
 export type ServicePorts = Pick<ServiceProcess, "port" | "opsPort">;
 
 /**
- * A system that several test files use at the same time. They share its database, services, identity provider and fake provider. Each file
+ * A system that several test files use at the same time. They share its database, services, identity provider and fake LLM provider. Each file
  * starts edges and replicas of its own.
  */
 export type SharedSystem = Replicas &
@@ -56,7 +56,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 /**
  * Returns the run's shared system, without an edge. A test file must not stop the shared services, or depend on the workspaces of other
- * files. `stop` stops the edges and replicas that this file started.
+ * files. `stop` stops the edges and replicas that the calling test file started.
  */
 export async function joinSharedSystem(): Promise<SharedSystem> {
   const { env, sso, ...system } = inject("sharedSystem");

@@ -7,8 +7,8 @@ import { readPostmasterPid, startTestbed, type Testbed } from "../support/testbe
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 /**
- * Indexes that only owners' lists, exports and erasures use. The migrations 0016, 0033 and 0035 create them, and sessions_uncounted, which is
- * not in the list.
+ * The indexes from the migrations 0016, 0033 and 0035 that only owners' lists, exports and erasures use. Migration 0016 also creates
+ * sessions_uncounted, which a background task uses.
  */
 const OWNER_INDEXES = [
   "sessions_bot",
@@ -28,7 +28,7 @@ const WORKSPACES = 1_000;
 const GOAL = 1.03;
 const WARM_UP_TURNS = 2_000;
 const TURNS = 600;
-/** The ratios of the pairs differ by several percent, so the median needs many. */
+/** The ratios of the pairs differ by several percent, so the median needs many pairs. */
 const PAIRS_PER_ROUND = 8;
 
 export const ownerIndexes: Benchmark = {
@@ -84,8 +84,8 @@ async function fill({ system, tenant }: Testbed, scale: number, isIndexed: boole
 async function measureCost(testbed: Testbed, turns: number): Promise<number> {
   const load = parleyLoad(testbed, { callers: 16, turns, warmUpTurns: 0 });
   const body = JSON.stringify({ ...(JSON.parse(load.body) as object), visitor_id: "$uuid" });
-  const server = await readPostmasterPid(testbed.system.database.url);
-  const before = familyCpuMs(server);
+  const postmasterPid = await readPostmasterPid(testbed.system.database.url);
+  const before = familyCpuMs(postmasterPid);
   const { cpuMsPerTurn } = await measureLoad({ ...load, body }, testbed.servicePids());
-  return cpuMsPerTurn + (familyCpuMs(server) - before) / turns;
+  return cpuMsPerTurn + (familyCpuMs(postmasterPid) - before) / turns;
 }

@@ -23,7 +23,7 @@ export type Load = {
   run(): Promise<LoadResult>;
 };
 
-/** Starts a load generator in a process of its own, which begins with the warm-up turns. */
+/** Starts a load generator in a process of its own. The generator begins with the warm-up turns. */
 export function startLoad(options: LoadOptions): Load {
   const child = spawn(process.execPath, [...nodeFlags, generatorPath, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -69,7 +69,7 @@ export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadO
   };
 }
 
-/** The same load for the bare relay, a minimal service with which Parley is compared. */
+/** Like parleyLoad, but for the bare relay, a minimal service with which Parley is compared. */
 export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape): LoadOptions {
   return {
     url: relayUrl,

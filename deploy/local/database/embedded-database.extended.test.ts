@@ -37,7 +37,7 @@ test("reports in one line why the database could not be created, and stops the s
   const failure = await startEmbeddedDatabase(options).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(StartError);
   expect(String(failure)).toMatch(
-    /^StartError: the embedded PostgreSQL did not open its database \(source database "template1" is being accessed by other users\): start again$/,
+    /^StartError: the embedded PostgreSQL did not open its database \(source database "template1" is being accessed by other users\): start Parley again$/,
   );
   await expect(new Client({ connectionString: serverUrl }).connect()).rejects.toThrow("ECONNREFUSED");
 });

@@ -96,6 +96,8 @@ async function ensureDatabase(server: LocalPostgres): Promise<string> {
   } catch (cause) {
     await server.stop();
     const reason = cause instanceof Error ? cause.message : "unknown reason";
-    throw new StartError(`the embedded PostgreSQL did not open its database (${reason}): start again`, { cause });
+    throw new StartError(`the embedded PostgreSQL did not open its database (${reason}): start Parley again`, {
+      cause,
+    });
   }
 }

@@ -28,7 +28,7 @@ import { type Streams, writeResult } from "./output/result.ts";
 const EPILOGUE = `
 Set PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL, PARLEY_LLM_URL and ADMIN_TOKEN to administer a remote installation.
 Without ADMIN_TOKEN, members of a workspace sign in with parley login.
-If none of the URLs is set, the CLI uses the installation on this machine, from DATA_DIR (default .parley).
+If none of the URLs is set, the CLI uses the installation in DATA_DIR (default .parley) on this machine.
 Run parley GROUP COMMAND --help for a command's options.`;
 
 /** Runs one command. Returns its exit code: 0 for success, 1 for a failure, 2 for a usage error. */

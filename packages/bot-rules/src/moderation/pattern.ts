@@ -41,7 +41,7 @@ export class PatternRefusedError extends Error {
 
 export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "patterns_too_large";
 
-/** Compiles a pattern, case-insensitively. Throws PatternRefusedError if it is invalid or too large. */
+/** Compiles a case-insensitive pattern. Throws PatternRefusedError if the pattern is invalid or too large. */
 export function compilePattern(pattern: string): Matcher {
   const compiled = parse(composeCharacters(pattern));
   const size = compiled.programSize();
@@ -80,7 +80,10 @@ function parse(source: string): RE2JS {
   }
 }
 
-/** Counts the runes in a program's lists. A class such as \pL lists more than a thousand. Expanded repetitions share one list. */
+/**
+ * Counts the runes in the lists of a program's instructions. The list of a class such as \pL has more than 1,000 runes. Expanded repetitions
+ * share one list.
+ */
 function countRunes(compiled: RE2JS): number {
   const lists = new Set(readProgram(compiled).inst.map(({ runes }) => runes));
   return [...lists].reduce((sum, runes) => sum + (runes?.length ?? 0), 0);

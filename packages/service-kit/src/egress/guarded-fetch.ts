@@ -47,7 +47,8 @@ export async function guardedFetch(url: string, options: GuardedFetchOptions): P
     return await fetchWithRedirects(url, options, agent, AbortSignal.any([deadline, ...(signal ? [signal] : [])]));
   } catch (error) {
     signal?.throwIfAborted();
-    if (deadline.aborted) throw new EgressError("timeout", `no response within ${timeoutMs} ms`, { cause: error });
+    if (deadline.aborted)
+      throw new EgressError("timeout", `no complete response within ${timeoutMs} ms`, { cause: error });
     throw toEgressError(error);
   } finally {
     await agent.destroy();
@@ -130,7 +131,8 @@ function toEgressError(error: unknown): unknown {
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressError) return cause;
     const { code } = cause as NodeJS.ErrnoException;
-    if (code !== undefined) return new EgressError("unreachable", `cannot be reached (${code})`, { cause: error });
+    if (code !== undefined)
+      return new EgressError("unreachable", `the server cannot be reached (${code})`, { cause: error });
   }
-  return new EgressError("unreachable", "cannot be reached", { cause: error });
+  return new EgressError("unreachable", "the server cannot be reached", { cause: error });
 }

@@ -99,7 +99,7 @@ describe("with https", () => {
     );
     await expect(get(`https://other.example:${port}/`, [V4])).rejects.toMatchObject({
       code: "unreachable",
-      message: "cannot be reached (ERR_TLS_CERT_ALTNAME_INVALID)",
+      message: "the server cannot be reached (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
   });
 

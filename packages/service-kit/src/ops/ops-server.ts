@@ -31,16 +31,16 @@ export type OpsServerOptions = {
   /** A directory with `tls.crt` and `tls.key`. Without it the port serves plain HTTP. */
   tlsDir?: string | undefined;
   registry: Registry;
-  /** Whether the service can do its work. The liveness probe never calls it. */
+  /** Whether the service can do its work. Called for `/healthz/ready` only. */
   isReady: () => boolean | Promise<boolean>;
   admin?: AdminOptions;
 };
 
-/** A service's admin services and who may call them. */
+/** The admin RPC services and who may call them. */
 export type AdminOptions = {
   /** The operator's tokens. */
   tokens: Tokens;
-  /** How to verify the access tokens of workspaces' members. Without it, only the operator may call. */
+  /** How to verify the access tokens of workspaces' members. If undefined, only the operator may call the admin services. */
   jwt: JwtSettings | undefined;
   /** The audit log. Required if a method changes something. */
   changes?: ChangeLog;
@@ -49,7 +49,7 @@ export type AdminOptions = {
   register: (router: ConnectRouter) => void;
 };
 
-/** Serves `/metrics`, `/healthz/live`, `/healthz/ready`, and `options.admin` to authorized callers. */
+/** Serves `/metrics`, `/healthz/live` and `/healthz/ready` to everyone, and `options.admin` to authorized callers. */
 export async function startOpsServer(options: OpsServerOptions, log: Logger, lifecycle: Lifecycle): Promise<void> {
   // A stopping service is not ready, so that it gets no new calls while it finishes those in flight.
   const isReady = () => !lifecycle.isClosing && options.isReady();
@@ -114,7 +114,10 @@ async function getPage(options: OpsServerOptions, { url, headers }: IncomingMess
   }
 }
 
-/** Returns the OpenMetrics format only if tracing is on and the scraper accepts it: only exemplars, which name traces, need it. */
+/**
+ * Returns OpenMetrics if tracing is on and the scraper accepts that format, otherwise Prometheus' format. Exemplars, which contain trace ids,
+ * need OpenMetrics.
+ */
 async function getMetrics(registry: Registry, accept: string): Promise<Page> {
   if (currentTracer() === undefined || !accept.includes("application/openmetrics-text"))
     return { status: 200, type: registry.contentType, body: await registry.metrics() };

@@ -2,13 +2,13 @@ import { useId } from "react";
 
 export type Bar = { day: string; count: number };
 
-// In units of the SVG's view box, which is stretched to the width of the screen.
+// In units of the SVG's view box. The browser stretches the view box to the size of the SVG.
 const DAY_WIDTH = 10;
 const BAR_WIDTH = 7;
 const HEIGHT = 100;
 const DAY_FORMAT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Shows the messages of each day as bars, and as a table if the owner opens it. */
+/** Shows the number of messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
   const titleId = useId();
   const largest = Math.max(0, ...bars.map(({ count }) => count));

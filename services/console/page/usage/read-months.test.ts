@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { readMonths } from "./read-months.ts";
 
 test.each(["2027-01-31T23:59:59Z", "2027-03-01T00:00:01Z"])(
-  "reads each of six months once if the service's clock is in February and the browser's at %s",
+  "reads each of six months once if the service's clock is in February and the browser's clock is at %s",
   async (time) => {
     vi.useFakeTimers({ now: new Date(time) });
     onTestFinished(() => void vi.useRealTimers());

@@ -164,12 +164,12 @@ describe("with pgvector", () => {
 
   test("a process whose expired lease has been taken over stores nothing and does not release the new lease", async () => {
     await addDocument(db.database, bot, "one.md", HANDBOOK);
-    const late = await claimSource(db.database, "test:words");
+    const expired = await claimSource(db.database, "test:words");
     await db.database.query("UPDATE conversation.knowledge_sources SET embedding_until = now() - interval '1 second'");
     const holder = await claimSource(db.database, "test:words");
-    if (late === undefined || holder === undefined) throw new Error("the source was not claimed twice");
-    expect(await storeEmbeddings(db.database, late, "test:words", [])).toBeUndefined();
-    await releaseSource(db.database, late, 0);
+    if (expired === undefined || holder === undefined) throw new Error("the source was not claimed twice");
+    expect(await storeEmbeddings(db.database, expired, "test:words", [])).toBeUndefined();
+    await releaseSource(db.database, expired, 0);
     expect(await claimSource(db.database, "test:words")).toBeUndefined();
     const renewed = await storeEmbeddings(db.database, holder, "test:words", []);
     if (renewed === undefined) throw new Error("the holder could not store");
@@ -177,7 +177,7 @@ describe("with pgvector", () => {
     expect(await claimSource(db.database, "test:words")).toMatchObject({ sourceId: holder.sourceId });
   });
 
-  test("hybrid search finds passages with the same meaning in other words, and passages with the same words", async () => {
+  test("hybrid search finds passages with the message's meaning in other words, and passages with the message's words", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);
@@ -199,7 +199,8 @@ describe("with pgvector", () => {
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
     expect(found.semanticSearch).toBe("ok");
     const [first, ...others] = found.passages;
-    // This passage is first in both searches, and each adds 1 / 61. Only the semantic search found the others, in second and third place.
+    // Each search ranks this passage first and adds 1 / 61 to the score. Only the semantic search found the other passages, in second and third
+    // place.
     expect(first).toMatchObject({ heading: "Hours", wordRank: expect.any(Number), score: 2 / 61 });
     for (const [index, { wordRank, similarity = 2, score }] of others.entries()) {
       expect(wordRank).toBeUndefined();
@@ -211,7 +212,7 @@ describe("with pgvector", () => {
     expect(others).toHaveLength(2);
   });
 
-  test("semantic search finds no passage of another bot, in the same workspace or another", async () => {
+  test("semantic search finds no passage of another bot of the same workspace, or of a bot of another workspace", async () => {
     const neighbour = await createBot(db.database, { workspaceId: bot.workspaceId });
     const stranger = await createBot(db.database);
     await addDocument(db.database, neighbour, "a.md", "# Secret\nDogs are welcome.");

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const HOURS_PER_STATEMENT = 24;
 /**
  * Each run starts this many hours before the hour of the last run. A turn that is closed at the end of an hour may be committed after that
- * hour, but well before the end of the next one.
+ * hour, but well before the end of the next hour.
  */
 const REPEATED_HOURS = 1;
 
@@ -43,8 +43,8 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
 }
 
 /**
- * Returns a function that counts the replies since its last run. All replicas call it periodically, and one at a time does the work. After
- * an aborted run, the next run continues where it stopped.
+ * Returns a function that counts the replies since the task's last run. All replicas call the function periodically, and one at a time does
+ * the work. If a run is aborted, the next run continues where that run stopped.
  */
 function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {

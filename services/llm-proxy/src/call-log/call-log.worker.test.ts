@@ -44,7 +44,7 @@ test("counts as late every row that was in memory when a write failed, not only 
   expect(Object.fromEntries(counts)).toMatchObject({ late: 2_500, stored: 10 });
 });
 
-test("counts the late rows of a batch as late if newer rows are dropped while the batch is written", async () => {
+test("counts the rows of a retried batch as late even if newer rows are dropped while the batch is written", async () => {
   const written = Promise.withResolvers<void>();
   const writes = [() => Promise.reject(new Error("the database is down")), () => written.promise];
   const { counts, add } = createCallLog(() => writes.shift()?.() ?? Promise.resolve());

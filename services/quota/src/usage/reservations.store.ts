@@ -8,7 +8,8 @@ export type ReserveResult =
   | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
 
 // The upsert locks the usage row and checks the cap on the row's latest version, so concurrent calls cannot exceed the cap. If two calls reserve
-// the same turn concurrently, the second statement violates the primary key of quota.reservations, which also rolls back its change of the usage.
+// the same turn concurrently, the second statement violates the primary key of quota.reservations. PostgreSQL then also rolls back that
+// statement's change of the usage row.
 const RESERVE = `
   WITH plan AS (
     SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
@@ -49,9 +50,11 @@ export async function reserve(
   signal?: AbortSignal,
 ): Promise<ReserveResult | undefined> {
   const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
-  // A concurrent call may have taken the last message for this turn, or settled the turn. Then a second attempt returns what that call stored.
-  const isKnown = reservation?.status === "exceeded" && (await hasReservation(database, workspaceId, turnId));
-  return isKnown ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
+  // A concurrent call for the same turn may have reserved the last message below the cap, or settled the turn. Then a second attempt returns
+  // what that call stored.
+  const wasStoredConcurrently =
+    reservation?.status === "exceeded" && (await hasReservation(database, workspaceId, turnId));
+  return wasStoredConcurrently ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
 }
 
 async function reserveWithRetry(
@@ -66,7 +69,7 @@ async function reserveWithRetry(
       return await reserveOnce(database, workspaceId, turnId);
     } catch (error) {
       const state = sqlState(error);
-      // A concurrent call reserved or settled the same turn. This one wrote nothing, so a retry reads the stored state.
+      // A concurrent call reserved or settled the same turn. This call wrote nothing, so a retry reads the stored state.
       const isConflict = state === UNIQUE_VIOLATION || state === DEADLOCK_DETECTED;
       if (state === LOCK_NOT_AVAILABLE) signal?.throwIfAborted();
       else if (!isConflict || ++conflicts === MAX_ATTEMPTS) throw error;

@@ -4,7 +4,7 @@ import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
   "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-/** A longer quote is cut. Only a quote of a single sentence can be longer: quotes.ts limits the others. */
+/** A longer quote is cut. Only a quote of a single sentence can be longer: quotes.ts limits quotes of several sentences. */
 const MAX_SHOWN_CHARACTERS = 700;
 
 /** Replies to a greeting. Answers any other message with quotes of the passages, or with NO_ANSWER if no passage contains an answer. */
@@ -22,7 +22,7 @@ function renderQuote({ passage, text }: Quote): string {
 
 function shorten(text: string): string {
   if (text.length <= MAX_SHOWN_CHARACTERS) return text;
-  // Removes the last word, because it may be incomplete. If it has more than 50 characters, as in a language without spaces, removes only a
-  // half of a surrogate pair from its end.
+  // Removes the last word, because it may be incomplete. If that word has more than 50 characters, as in a language without spaces, removes
+  // at most half of a surrogate pair at the end.
   return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

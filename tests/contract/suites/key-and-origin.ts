@@ -69,6 +69,18 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
 
   test("a new bot has every display field [2.2/1-10]", async () => {
     const { bot } = (await api.getConfig(tenant)).body as { bot: Record<string, unknown> };
+    expect(Object.keys(bot).toSorted()).toEqual([
+      "border_radius",
+      "custom_css_vars",
+      "font_family",
+      "logo_url",
+      "name",
+      "position",
+      "primary_color",
+      "quick_replies",
+      "theme_mode",
+      "welcome_message",
+    ]);
     expect(Object.values(bot)).not.toContain(null);
     expect(bot).toMatchObject({ name: "Test bot", quick_replies: [], custom_css_vars: {} });
   });
@@ -181,7 +193,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     return answers.filter(([, answer]) => answer !== formatError(403, "origin_not_allowed")).map(([origin]) => origin);
   }
 
-  test("an origin that only resembles an allowed one gets 403 from chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
+  test("a missing origin, and one that only resembles an allowed one, get 403 from chat, config and rating [2.5/2] [5/5] [5/7] [7.1/7] [D9/1] [D10/5] [H/1]", async () => {
     const origins = [
       "https://ok.com.evil.com",
       "https://ok.com@evil.com",

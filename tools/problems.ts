@@ -1,4 +1,4 @@
-/** The problems that a check found. Usually a problem is one line; the output of a tool has several. */
+/** The problems that a check found. A problem is usually one line, but the output of a failed tool is one problem of several lines. */
 export type Problems = readonly string[];
 
 export type SourceFile = {

@@ -55,7 +55,7 @@ it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https:
   },
 );
 
-/** Each `sync` runs ensureDemo with the same data directory and the same fake service, which keeps the documents' `names`. */
+/** Creates a data directory and a fake service, which stores the names of its documents in `names`. Each `sync` runs ensureDemo with both. */
 async function prepareDemo() {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));

@@ -19,7 +19,7 @@ type Activity = {
   problems: string[];
 };
 
-/** Other tests may have used the system before. */
+/** Defines the tests of `parley top`. Other tests may have used the system before. */
 export function defineTopTests(shared: () => { system: System; env: Record<string, string> }): void {
   let system: System;
   let env: Record<string, string>;
@@ -79,7 +79,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("shows how many replicas are reachable, and that quota usage is unavailable", async () => {
+  it("shows how many replicas are reachable and whether quota usage is available, and exits 1 if no replica is reachable", async () => {
     const deadUrl = `http://127.0.0.1:${await freePort()}`;
     const quotaUrls = `http://127.0.0.1:${system.quota.opsPort},${deadUrl}`;
     const partial = await runCliInProcess(["top", "--once", "--quota", quotaUrls], env);

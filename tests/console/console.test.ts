@@ -87,7 +87,7 @@ describe("sign-in", () => {
     expect((await leaving.post("/api/batch", { calls: [call(`${BOTS}/ListBots`)] })).status).toBe(401);
   });
 
-  it("the development sign-in refuses a request whose Host header has another name", async () => {
+  it("the development sign-in refuses a request whose Host header is not a loopback host", async () => {
     // fetch cannot set the Host header.
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const url = new URL("/.well-known/openid-configuration", sso.issuer);
@@ -166,7 +166,7 @@ describe("calls", () => {
     expect([response.status, response.headers.get("parley-code")]).toEqual([404, "workspace_not_found"]);
   });
 
-  it("forwards no method outside its list", async () => {
+  it("returns 404 for a method that the console does not forward", async () => {
     for (const method of ["parley.quota.v1.WorkspaceAdminService/SetPlan", `${BOTS}/../ListBots`, "x"]) {
       expect((await owner.post(`/api/rpc/${method}`, {})).status, method).toBe(404);
       expect((await owner.post("/api/batch", { calls: [call(method)] })).status, method).toBe(404);
@@ -235,7 +235,8 @@ describe("calls", () => {
 
   it("lets an owner use the playground after 350 requests with invalid tokens", async () => {
     const body = { bot_slug: "guide", session_id: crypto.randomUUID(), message: "hello" };
-    // More than the 300 malformed requests a minute that the edge accepts from one address, here the console's.
+    // The edge accepts 300 requests with invalid tokens a minute from one address. If the console forwarded these requests, the edge would
+    // refuse further requests of the console.
     const forged = Array.from({ length: 350 }, () =>
       owner.post("/api/chat/playground/", body, { authorization: "Bearer a.b.c", "content-type": "application/json" }),
     );
@@ -282,7 +283,7 @@ describe("calls", () => {
     expect(request).not.toHaveProperty("closedByClientAt");
   });
 
-  it("continues the playground's reply with its idempotency key, and calls the model once", async () => {
+  it("resumes the playground's reply if the request is repeated with its idempotency key, and calls the model once", async () => {
     await system.admin.bots.createBot({
       workspaceId: CONSOLE_WORKSPACE,
       slug: "steady",

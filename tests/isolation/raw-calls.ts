@@ -11,7 +11,7 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 
 export type Fields = Record<string, unknown>;
 
-/** Sends a request. Returns the whole response or the error as text, without the volatile fields. */
+/** Sends a request. Returns the response without the volatile fields, or the error, as text. */
 export type Call = (method: DescMethod, fields: Fields, volatile: readonly string[]) => Promise<string>;
 
 const OPTIONS = { timeoutMs: 20_000 };
@@ -53,7 +53,10 @@ function formatError(error: unknown): string {
   return JSON.stringify([error.status, error.code, error.message, trailers]);
 }
 
-/** Returns a function that calls the admin services of an ops port with the Connect protocol; by default as the operator. */
+/**
+ * Returns a function that calls the admin services of an ops port with the Connect protocol; by default as the operator. It does not remove
+ * volatile fields from streams.
+ */
 export function connectAdminPlane(opsPort: number, authorization = `Bearer ${ADMIN_TOKEN}`): Call {
   return async (method, fields, volatile) => {
     const isStream = method.methodKind !== "unary";

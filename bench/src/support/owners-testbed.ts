@@ -10,8 +10,8 @@ export const MESSAGES = 10_000_000;
 export const OWNER_WORKSPACE_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;
-/** Minimum scale for OWNER_WORKSPACE_MESSAGES. With fewer messages, an export would end before a hundred chats have ended. */
-const MIN_OWN_SCALE = 0.2;
+/** Minimum scale for OWNER_WORKSPACE_MESSAGES. With fewer messages, an export would end before measureExportNeighbour has sent its chats. */
+const MIN_OWNER_SCALE = 0.2;
 
 export type OwnersTestbed = { testbed: Testbed; sso: DevelopmentSso; stop(): Promise<void> };
 
@@ -50,21 +50,21 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
   // Without a document, the list of unanswered questions reads only replies that were rated down.
   const content = Buffer.from("# Opening hours\n\nThe shop opens at nine.");
   await admin.knowledge.addSource({ workspaceId, botSlug: BOT, name: "hours.md", format: "md", content });
-  const ownTurns = (OWNER_WORKSPACE_MESSAGES * Math.max(scale, MIN_OWN_SCALE)) / 2;
+  const ownerTurns = (OWNER_WORKSPACE_MESSAGES * Math.max(scale, MIN_OWNER_SCALE)) / 2;
   const report = (turns: number) => progress(`${(turns * 2).toLocaleString("en")} messages stored`);
-  await storeTurns(database.url, { workspaceId, turns: ownTurns });
+  await storeTurns(database.url, { workspaceId, turns: ownerTurns });
   await storeTurns(
     database.url,
     {
       workspaceId: tenant.workspaceId,
-      turns: (MESSAGES * scale) / 2 - ownTurns,
+      turns: (MESSAGES * scale) / 2 - ownerTurns,
       workspaces: WORKSPACES - 1,
     },
     report,
   );
   await vacuumDatabase(database.url);
-  // Before the turns were stored, the conversation service had already counted the past days. The rows below record up to which time it has
-  // counted. Without them, it counts these days again.
+  // The conversation service counted the replies of past days before these turns were stored. Without the rows that hold its progress, it
+  // counts those days again.
   await queryRows(
     database.url,
     "DELETE FROM conversation.task_leases WHERE task IN ('count_replies', 'count_bot_replies')",
@@ -75,7 +75,8 @@ async function fill({ system, tenant }: Testbed, scale: number, progress: (line:
       (SELECT coalesce(sum(replies), 0) FROM conversation.bot_reply_counts WHERE workspace_id = $1)
     )::integer AS count`;
   while (
-    ((await queryRows<{ count: number }>(database.url, selectCountedReplies, [workspaceId]))[0]?.count ?? 0) < ownTurns
+    ((await queryRows<{ count: number }>(database.url, selectCountedReplies, [workspaceId]))[0]?.count ?? 0) <
+    ownerTurns
   )
     await sleep(500);
   progress("replies counted");

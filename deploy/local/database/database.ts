@@ -33,7 +33,7 @@ export async function openExternalDatabase(url: string): Promise<Database> {
   }
 }
 
-/** Returns the URL of the same database for a service's own role. */
+/** Returns the URL with which `role` connects to the database of `adminUrl`. */
 export function urlForRole(adminUrl: string, role: string, password: string): string {
   const url = new URL(adminUrl);
   // pg prefers these query parameters to the user and password before the host.

@@ -7,7 +7,7 @@ export * from "./gen/parley/rpc/v1/change_pb.js";
 /** A member's role in a workspace. An owner may do everything that a viewer may. */
 export type Role = "viewer" | "owner";
 
-/** Applies the method's option admin_access. Returns false without a role. */
+/** Returns whether the method's option admin_access lets a member with this role call the method. Returns false if `role` is undefined. */
 export function mayCall(role: Role | undefined, method: DescMethod): boolean {
   const access = getOption(method, admin_access);
   if (access.scope !== AdminScope.WORKSPACE) return false;

@@ -32,7 +32,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The abort reason of the signals of all served calls. abort() without a reason would create a DOMException for each call. */
+/** The reason with which a server aborts the signal of a call. abort() without a reason would create a DOMException for each call. */
 export const CALL_CANCELLED: RpcError = new RpcError(
   status.CANCELLED,
   "cancelled",

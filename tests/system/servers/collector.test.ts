@@ -10,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => collector.close());
 
-const field = (number: number, write: (writer: BinaryWriter) => BinaryWriter) => (writer: BinaryWriter) =>
+const messageField = (number: number, write: (writer: BinaryWriter) => BinaryWriter) => (writer: BinaryWriter) =>
   write(writer.tag(number, WireType.LengthDelimited).fork()).join();
 
 /** Exports one span with an attribute `key`. `writeValue` writes the fields of the attribute's AnyValue. */
 function exportAttribute(writeValue: (writer: BinaryWriter) => BinaryWriter): Promise<Response> {
   const key = (writer: BinaryWriter) => writer.tag(1, WireType.LengthDelimited).string("key");
-  const attribute = field(9, (writer) => field(2, writeValue)(key(writer)));
-  const body = field(1, field(2, field(2, attribute)))(new BinaryWriter()).finish();
+  const attribute = messageField(9, (writer) => messageField(2, writeValue)(key(writer)));
+  const body = messageField(1, messageField(2, messageField(2, attribute)))(new BinaryWriter()).finish();
   return fetch(`${collector.url}/v1/traces`, { method: "POST", body: new Uint8Array(body) });
 }
 

@@ -18,7 +18,7 @@ afterEach(async () => {
   }
 });
 
-/** Starts a server on every loopback address. It records the address and path of each request. */
+/** Starts a server on every loopback address. It records the address at which each request arrives, and the request's path. */
 async function startServer(listener: RequestListener): Promise<{ port: number; requests: string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -117,7 +117,7 @@ describe("sends nothing to a private address", () => {
     expect(requests).toEqual([]);
   });
 
-  it("to which a name resolves at the second query", async () => {
+  it("to which a name resolves at the second DNS query", async () => {
     const { port, requests } = await startServer((request, response) => {
       if (request.url === "/") response.writeHead(302, { location: "/in", connection: "close" }).end();
       else response.end("secret");
@@ -154,7 +154,7 @@ describe("ends a request", () => {
     await expect(get(`http://${PUBLIC}:${port}/`, { method: "POST", maxRedirects: 3 })).rejects.toMatchObject(expected);
   });
 
-  it("when the body is too large by its Content-Length, as received, or after decompression", async () => {
+  it("when the Content-Length, the received body or the decompressed body is too large", async () => {
     const { port } = await startServer((request, response) => {
       if (request.url === "/announced") response.writeHead(200, { "content-length": 20_000 }).end("x".repeat(20_000));
       else if (request.url === "/zipped")

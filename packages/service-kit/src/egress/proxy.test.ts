@@ -176,7 +176,7 @@ it("connects to the networks of EGRESS_ALLOW directly, without the proxy", async
   expect(proxy.authorities).toEqual([]);
 });
 
-it("uses only the addresses in EGRESS_ALLOW if the name also has public addresses", async () => {
+it("ignores a name's public addresses if the name also has an address in EGRESS_ALLOW", async () => {
   // 127.0.0.2 acts as a public address. The server listens only there.
   const { port, requests } = await startServer(undefined, "127.0.0.2");
   const policy = new EgressPolicy(["127.0.0.1"]);

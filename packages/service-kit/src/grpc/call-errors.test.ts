@@ -28,7 +28,7 @@ test("a ServiceError keeps its code and message", () => {
   });
 });
 
-test("logs each internal error, but at most one database failure per 10 s", () => {
+test("logs each internal error, at most one database failure per 10 s, and no ServiceError", () => {
   const lines: { level: string; message: string; method: string; error: { code?: string } }[] = [];
   const log = createLogger("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   let nowMs = 0;

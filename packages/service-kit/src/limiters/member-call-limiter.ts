@@ -8,10 +8,11 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
- * How many calls with a large body the process may run at once. Each uses up to 60 MiB of memory: a JSON body of 24 MiB, and its decoded
- * content.
+ * How many calls with a large body the process may run at once. Each uses up to 60 MiB of memory, including its JSON body of up to 24 MiB
+ * and the decoded content.
  */
 const MAX_UPLOADS = 4;
+/** A body that is larger, is compressed or has no valid Content-Length counts as large. */
 const SMALL_BODY_BYTES = 256 * 1024;
 /** The longest wait of a call with a large body. After a longer wait, proxies would time out and end the request without a code. */
 export const MAX_UPLOAD_WAIT_MS = 20_000;
@@ -50,7 +51,8 @@ export class MemberCallLimiter {
     };
     const isUpload = !isSmall(body);
     const refuse = () => {
-      const message = "other documents are being uploaded: try again in a minute, or upload them one after the other";
+      const message =
+        "other documents are being uploaded: try again in a minute, or upload your documents one after the other";
       leave(new ServiceError("resource_exhausted", "too_many_documents", message));
     };
     const timer = isUpload ? setTimeout(refuse, this.#maxUploadWaitMs).unref() : undefined;

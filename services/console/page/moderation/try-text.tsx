@@ -19,7 +19,7 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   const announce = useAnnounce();
   const [text, setText] = useState("");
   const rule = unsaved?.pattern ? unsaved : undefined;
-  /** Compared with the last trial's, to see whether its result is current. */
+  /** The result of the last trial is current if the trial had this input. */
   const input = { text, rule: rule && `${rule.appliesTo} ${rule.pattern}` };
   const trial = useMutation({
     mutationFn: async (_: typeof input) => {

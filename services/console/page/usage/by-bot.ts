@@ -8,10 +8,12 @@ export type BotShare = {
   messages: number;
 };
 
-/** The name of the last row. Corrections by the operator can make its number negative. */
+/** The name of the entry for the messages that no bot's count contains. A correction by the operator can make its `messages` negative. */
 const REST_NAME = "Corrections, and the last minute's answers";
 
-/** Returns a month's messages by bot, in the order of `usage`. A last entry makes up the difference to the month's usage, if any. */
+/**
+ * Returns a month's messages by bot, in the order of `usage`. If their sum differs from the month's usage, a last entry holds the difference.
+ */
 export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
   const shares = usage
     .filter((each) => each.month === month.month)
@@ -41,7 +43,7 @@ export type Threshold = {
   isReached: boolean;
 };
 
-/** Returns the warning thresholds, or none if the quota is 0. The operator's metrics use 80 % too. */
+/** Returns the warning thresholds, or none if the quota is 0. 80 % is also the threshold of the metric parley_quota_workspaces_near_cap. */
 export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
   if (cap === 0) return [];
   return [80, 100].map((percent) => {

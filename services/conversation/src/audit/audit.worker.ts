@@ -20,7 +20,7 @@ export type AuditTaskOptions = {
    * month. Final does not mean closed: docs/quota.md describes when a month closes.
    */
   finalAfterDays: number;
-  /** A run ends after this many turns or pages, whichever comes first. */
+  /** A run ends after this many done turns or `pagesPerRun` pages, whichever comes first. */
   turnsPerRun?: number;
   pagesPerRun?: number;
 };

@@ -107,7 +107,7 @@ export class DocumentQueue {
     const message =
       waitMs > 0
         ? `this workspace's last documents could not be fetched or read and took too long: try again in ${Math.ceil(waitMs / 1_000)} s`
-        : "other documents are being added: try again in a minute, or add them one after the other";
+        : "other documents are being added: try again in a minute, or add your documents one after the other";
     return new ServiceError("resource_exhausted", "too_many_documents", message);
   }
 }

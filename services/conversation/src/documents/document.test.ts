@@ -99,7 +99,7 @@ test("splitDocument separates the lines and blocks in a heading, a table cell an
   );
 });
 
-test("splitDocument loses no item, row or line of Markdown that is so long that it is parsed in pieces", {
+test("splitDocument loses no list item, table row or line of code if it parses a long Markdown text in pieces", {
   timeout: 20_000,
 }, () => {
   const count = 10_000;

@@ -14,7 +14,7 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
   return counter;
 }
 
-/** Every replica reports the same values, not only the one that reconciles. */
+/** Every replica, not only the one that reconciles, reports the same values. */
 export function registerReconciliationGauges(registry: Registry, database: Database, log: Logger): void {
   registerMeasuredGauges(
     registry,

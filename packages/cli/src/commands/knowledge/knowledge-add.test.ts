@@ -39,7 +39,7 @@ function createContext() {
   return { context, printedErrors };
 }
 
-it("addDocuments continues after a full document queue (too_many_documents), stops when the service is unreachable, and returns the results so far", async () => {
+it("addDocuments continues if the service's document queue is full, stops if the service is unreachable, and returns the results so far", async () => {
   const { context, printedErrors } = createContext();
   const documents = { workspaceId: "w", botSlug: "b", files: FILES, urls: [], language: "" };
   const result = await addDocuments(context, documents);

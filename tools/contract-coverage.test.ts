@@ -35,7 +35,7 @@ describe("coverage", () => {
     expect(page).toContain("| 4.1/3 | Third. | **missing** |");
   });
 
-  it("reports two sections with the same ID", () => {
+  it("reports two sentences with the same ID", () => {
     const repeated = [
       ...parts,
       { title: "Other part", sections: [{ id: "4.1", title: "Stop", sentences: { 1: "Other." } }] },

@@ -90,9 +90,9 @@ export const SERVICE: Dashboard = {
         {
           title: "Refusals by code",
           shows:
-            "Requests refused before any stream, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many at once. `unavailable`: a Parley service is not available.",
+            "Requests refused before a stream starts, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many open streams or too much waiting work. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
-          act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked key; inform its owner.",
+          act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" }],
@@ -101,7 +101,7 @@ export const SERVICE: Dashboard = {
           title: "Duration by route, p99",
           shows: "Time to the end of the response; for a chat, the end of its stream.",
           normal: "Chat: as long as a reply. Others: below 1 s, except long exports.",
-          act: "Another route above 1 s: see _Duration by RPC, p99_.",
+          act: "A route other than chat above 1 s: see _Duration by RPC, p99_.",
           unit: "s",
           queries: [{ expr: quantile(0.99, HTTP, ["route"]), legend: "{{route}}" }],
         },
@@ -137,7 +137,7 @@ export const SERVICE: Dashboard = {
           shows:
             "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and so cannot count them.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
-          act: "UNAVAILABLE or DEADLINE_EXCEEDED: the method names the service that is down. See ParleyTargetDown.",
+          act: "UNAVAILABLE or DEADLINE_EXCEEDED: the RPC shows which service is down or frozen. See ParleyTargetDown.",
           unit: "reqps",
           queries: [
             {
@@ -163,7 +163,7 @@ export const SERVICE: Dashboard = {
           title: "Streams open by edge",
           shows: "Replies being streamed now, by edge.",
           normal: "About the same on each edge.",
-          act: "One edge far from the others: the load balancer does not balance. Use least connections.",
+          act: "One edge far from the others: the load balancer does not balance. Configure it for least connections.",
           unit: "short",
           stacked: true,
           queries: [{ expr: `sum by (instance) (${inNamespace("parley_streams_open")})`, legend: "{{instance}}" }],
@@ -220,7 +220,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Memory",
           shows: "Resident memory, by process.",
-          normal: "Level after the first hour, and below the pod's limit.",
+          normal: "Constant after the first hour, and below the pod's limit.",
           act: "Rises without end: a memory leak; report it. Near the limit: see ParleyMemoryNearLimit.",
           unit: "bytes",
           queries: [

@@ -24,7 +24,7 @@ const { auditExitCode, backUp, completeTurns, expectBalance, expectConsistentTur
   }),
 );
 
-/** Creates the test's tenant and completes some of its turns. */
+/** Creates the test's tenant and completes `turns` turns. */
 async function startTenant(turns: number): Promise<void> {
   tenant = await createTenant(system.admin);
   await completeTurns(turns);

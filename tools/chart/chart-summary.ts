@@ -25,6 +25,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
     /** With their Helm hooks. */
     jobsAndPods: formatList([...ofKind(manifests, "Job"), ...ofKind(manifests, "Pod")].map(describeJobOrPod)),
     images: formatList(containers.map(({ image }) => image)),
+    /** The user that each pod runs as, and the topology keys over which its replicas are spread. */
     pods: formatList(pods.map(describePod)),
     /** In the order startup, readiness, liveness. */
     probes: formatList(containers.flatMap(describeProbes)),

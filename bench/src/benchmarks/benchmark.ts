@@ -1,4 +1,4 @@
-/** The files in bench/results have the same keys. */
+/** One result of a benchmark, as main.ts saves it in bench/results. */
 export type Figure = {
   /** For example `unpaced tokens, 16 callers`. */
   what: string;

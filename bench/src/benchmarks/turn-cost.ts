@@ -14,7 +14,7 @@ type Variant = {
   shape: LoadShape;
   /** Number of turns that Parley and the relay each run before the first round, while the new processes compile their code. */
   initialTurns: number;
-  /** How often a round measures the relay and then Parley. */
+  /** Number of times that a round measures the relay and then Parley. */
   alternations: number;
 };
 
@@ -66,8 +66,9 @@ async function compare(
     const relay: number[] = [];
     /** For each round, the CPU time of each service. */
     const serviceCpuByRound: number[][] = [];
-    const measureRelay = (each: LoadShape) => measureLoad(relayLoad(testbed, model, each), [testbed.relay.pid]);
-    const measureParley = (each: LoadShape) => measureLoad(parleyLoad(testbed, each), testbed.servicePids());
+    const measureRelay = (loadShape: LoadShape) =>
+      measureLoad(relayLoad(testbed, model, loadShape), [testbed.relay.pid]);
+    const measureParley = (loadShape: LoadShape) => measureLoad(parleyLoad(testbed, loadShape), testbed.servicePids());
 
     const initialShape = { ...scaled, turns: Math.ceil(initialTurns * scale), warmUpTurns: 0 };
     const initialCost = { parley: await measureParley(initialShape), relay: await measureRelay(initialShape) };

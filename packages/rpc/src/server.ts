@@ -106,7 +106,7 @@ function createStreamServe(method: DescMethod, handler: StreamHandler, intercept
     await intercept(context, async () => {
       for await (const item of handler(context.request, context)) {
         if (context.signal.aborted) return;
-        // Backpressure: waits until the caller has read.
+        // Backpressure: waits until the caller has read earlier responses.
         const drained = send(create(method.output, item as never) as Message);
         if (drained) await drained;
       }

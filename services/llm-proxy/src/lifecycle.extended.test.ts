@@ -17,7 +17,7 @@ const config = (url: string) => `
   providers: { fake: { base_url: "${url}" } }
 `;
 
-describe("a stopped service", () => {
+describe("a stopping service", () => {
   let proxy: TestProxy;
   const calls: Promise<string>[] = [];
   const turns = { short: randomUUID(), long: randomUUID() };
@@ -96,21 +96,21 @@ describe("a changed key file", () => {
       config: `{ default_model: "fake:default", providers: { fake: { base_url: "${provider.url}", api_key_env: FAKE_KEY } } }`,
       environment: { FAKE_KEY_FILE: file },
     });
-    const keyOfNext = async () => {
+    const keyOfNextGeneration = async () => {
       expect(statusOf(await proxy.generate())).toBe("COMPLETE");
       return provider.requests.at(-1)?.headers.authorization;
     };
     const refused = () => proxy.metric('parley_reloads_refused_total{file="FAKE_KEY",service="llm-proxy"}');
     try {
-      expect(await keyOfNext()).toBe("Bearer sk-old");
+      expect(await keyOfNextGeneration()).toBe("Bearer sk-old");
       const inFlight = proxy.generate({ model: "fake:tokens-100-every-100" });
       await replaceFile(file, "sk-new\n");
-      await eventually(keyOfNext, (key) => key === "Bearer sk-new");
+      await eventually(keyOfNextGeneration, (key) => key === "Bearer sk-new");
       expect(statusOf(await inFlight)).toBe("COMPLETE");
       expect(await refused()).toBe(0);
       await replaceFile(file, "");
       await eventually(refused, (count) => Number(count) > 0);
-      expect(await keyOfNext()).toBe("Bearer sk-new");
+      expect(await keyOfNextGeneration()).toBe("Bearer sk-new");
       // While the key file is unusable, reloaded settings use the previous key too.
       proxy.writeConfig(
         `{ providers: { next: { base_url: "${provider.url}", api_key_env: FAKE_KEY } }, default_model: "next:default" }`,
@@ -119,7 +119,7 @@ describe("a changed key file", () => {
         async () => (await proxy.generate()).end.model,
         (model) => model === "next:default",
       );
-      expect(await keyOfNext()).toBe("Bearer sk-new");
+      expect(await keyOfNextGeneration()).toBe("Bearer sk-new");
       expect(await proxy.metric('parley_llm_config_reloads_total{result="refused",service="llm-proxy"}')).toBe(0);
     } finally {
       await proxy.drop();

@@ -81,7 +81,7 @@ export async function waitForUsedMessages({ admin }: System, { workspaceId }: Te
 
 /** A key with a wrong checksum. The conversation service refuses it without a query. */
 export const MALFORMED_KEY = `svc_pk_${"0".repeat(32)}`;
-/** A key with a valid checksum that was never created. */
+/** A key that was never created. Its checksum is valid. */
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(26)}3vSKjy`;
 
 /** Returns text to compare with that of formatError and formatDetail. */

@@ -21,7 +21,7 @@ export function isClusterStart(character: string): boolean {
   return character <= "\x7f" || !COMPOSES_WITH_PRECEDING.test(character.normalize("NFKD"));
 }
 
-/** Returns where the last cluster of a text starts. Appended text can change the normal form from there on, not before. */
+/** Returns where the last cluster of a text starts. Appended text does not change the normal form of the text before that cluster. */
 export function findLastClusterStart(text: string): number {
   for (let index = text.length; index > 0; ) {
     index -= isLowSurrogate(text.charCodeAt(index - 1)) && index > 1 ? 2 : 1;
@@ -30,7 +30,7 @@ export function findLastClusterStart(text: string): number {
   return 0;
 }
 
-/** Splits a text into pieces: one for each cluster that normalising changes, and one for each run of unchanged clusters between them. */
+/** Splits a text into pieces: one for each cluster that normalising changes, and one for each run of other clusters. */
 export function* splitIntoPieces(text: string, normalise: (text: string) => string): Generator<Piece> {
   if (text === "") return;
   if (ASCII.test(text)) {

@@ -26,7 +26,7 @@ export type EndpointResponse = {
 };
 
 /**
- * Sends one request on a new connection. Ignores certificate errors, which certificate.ts checks; the request contains no secret.
+ * Sends one request on a new connection. Does not verify the certificate: certificate.ts does, and the request contains no secret.
  * If there is no response, rejects with the system error, an AbortError, or an error that reports the end of the connection.
  */
 export function sendRequest(endpoint: Endpoint, request: EndpointRequest): Promise<EndpointResponse> {

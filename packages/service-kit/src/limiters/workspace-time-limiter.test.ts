@@ -11,7 +11,7 @@ test("an idle workspace uses its burst without waiting, and then waits", () => {
   expect(limiter.waitMs("a", 10_040)).toBe(0);
 });
 
-test("over a minute, a busy workspace gets its share of the time and one burst", () => {
+test("in one minute, a busy workspace gets its share of the time plus at most one burst", () => {
   const limiter = new WorkspaceTimeLimiter({ share: 0.25, burstMs: 250 });
   let now = 5_000;
   let worked = 0;

@@ -5,7 +5,7 @@ import { currentTracer, withSpan } from "./tracer.ts";
 export function traceQueries(pool: pg.Pool): void {
   if (currentTracer() === undefined) return;
   const query = pool.query as (...args: unknown[]) => Promise<unknown>;
-  // `this` can be a view of the pool (CallPool.databaseFor).
+  // `this` can be an object that CallPool.databaseFor derived from the pool.
   pool.query = function (this: pg.Pool, ...args: unknown[]) {
     const name = statementName(args[0]);
     const attributes = { "db.system.name": "postgresql", "db.query.summary": name };

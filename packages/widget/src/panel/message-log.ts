@@ -19,7 +19,7 @@ export interface MessageLog {
 /** The distance from the end, in CSS pixels, within which new text scrolls the list to the end. */
 const NEAR_END_PX = 48;
 
-/** Creates the list with the welcome message, and with the quick replies until there is a message. */
+/** Creates the list of the welcome message and the entries. Shows the quick replies while there is no entry. */
 export function createMessageLog(
   bot: BotConfig,
   words: Words,

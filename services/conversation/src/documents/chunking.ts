@@ -48,7 +48,7 @@ function splitProse(text: string): string[] {
   return packParts(sentences, MAX_CHUNK_CHARACTERS).map((each) => each.trim());
 }
 
-/** Splits code between lines. Keeps the indentation of lines within the limit. */
+/** Splits code between lines. A line within the limit keeps its indentation. */
 function splitCode(code: string): string[] {
   const lines = code.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return packParts(lines, MAX_CODE_CHARACTERS).map((each) => each.replace(/^\n+/, "").trimEnd());

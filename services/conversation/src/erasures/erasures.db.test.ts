@@ -14,7 +14,7 @@ const log = createLogger("test", "silent");
 const erase = (workspaceId: string, visitorId: string, requestId: string = randomUUID()) =>
   system.conversation.eraseVisitor({ workspaceId, visitorId, requestId }, { timeoutMs: 10_000 });
 
-const runNow = () =>
+const runEraser = () =>
   new VisitorEraser({
     database: system.database,
     notifySettler: () => undefined,
@@ -22,7 +22,7 @@ const runNow = () =>
     log,
   }).run();
 
-async function storedRequests(workspaceId: string) {
+async function countRequests(workspaceId: string) {
   return (await system.admin.query("SELECT FROM conversation.erasures WHERE workspace_id = $1", [workspaceId]))
     .rowCount;
 }
@@ -66,12 +66,12 @@ test("EraseVisitor erases every session of the visitor, even a deleted one or on
   expect(await sessionsWithContent(foreignBot)).toEqual(new Set([foreign.sessionId]));
   expect(await openTurn(system.database, newTurn(bot, { sessionId: mine.sessionId }))).toBeUndefined();
   expect(await erase(bot.workspaceId, "v", requestId)).toMatchObject({ sessions: 0n });
-  expect(await storedRequests(bot.workspaceId)).toBe(1);
-  await runNow();
-  expect(await storedRequests(bot.workspaceId)).toBe(1);
+  expect(await countRequests(bot.workspaceId)).toBe(1);
+  await runEraser();
+  expect(await countRequests(bot.workspaceId)).toBe(1);
   await ageRequests();
-  await runNow();
-  expect(await storedRequests(bot.workspaceId)).toBe(0);
+  await runEraser();
+  expect(await countRequests(bot.workspaceId)).toBe(0);
   expect(await statusOf(mine)).toEqual([{ status: "done" }]);
   expect(await statusOf(open)).toEqual([{ status: "cancelled" }]);
 });
@@ -88,11 +88,11 @@ test("EraseVisitor erases a session that started before the request but is store
     "UPDATE conversation.sessions SET started_at = started_at - interval '1 minute' WHERE session_id = $1",
     [startedBefore.sessionId],
   );
-  await runNow();
+  await runEraser();
   expect(await sessionsWithContent(bot)).toEqual(new Set([startedAfter.sessionId]));
   await ageRequests();
-  await runNow();
-  expect(await storedRequests(workspaceId)).toBe(0);
+  await runEraser();
+  expect(await countRequests(workspaceId)).toBe(0);
   expect(await sessionsWithContent(bot)).toEqual(new Set([startedAfter.sessionId]));
 });
 
@@ -105,7 +105,7 @@ test("EraseVisitor erases a session that was stored before the database's clock 
     [turn.sessionId],
   );
   await erase(bot.workspaceId, "v");
-  await runNow();
+  await runEraser();
   expect(await sessionsWithContent(bot)).toEqual(new Set());
 });
 
@@ -121,13 +121,13 @@ test("an erasure continues after a session that cannot be erased, and another re
   expect(await erase(workspaceId, "v")).toMatchObject({ sessions: 120n });
   await expect.poll(() => sessionsWithContent(bot), { timeout: 20_000 }).toEqual(new Set([ids[5]]));
   await ageRequests();
-  await runNow();
-  expect(await storedRequests(workspaceId)).toBe(1);
+  await runEraser();
+  expect(await countRequests(workspaceId)).toBe(1);
   await system.admin.query("DROP TRIGGER refuse_erasure ON conversation.messages; DROP FUNCTION refuse_erasure");
-  await runNow();
+  await runEraser();
   expect(await sessionsWithContent(bot)).toEqual(new Set());
-  await runNow();
-  expect(await storedRequests(workspaceId)).toBe(0);
+  await runEraser();
+  expect(await countRequests(workspaceId)).toBe(0);
 });
 
 test("if more than one batch of a visitor's sessions fails, the visitor's other sessions are still erased", async () => {
@@ -144,12 +144,12 @@ test("if more than one batch of a visitor's sessions fails, the visitor's other 
     await erase(workspaceId, "v");
     await expect.poll(() => sessionsWithContent(bot), { timeout: 20_000 }).toEqual(new Set(refused));
     await ageRequests();
-    await runNow();
-    expect(await storedRequests(workspaceId)).toBe(1);
+    await runEraser();
+    expect(await countRequests(workspaceId)).toBe(1);
   } finally {
     await system.admin.query("DROP TRIGGER refuse_erasure ON conversation.messages; DROP FUNCTION refuse_erasure");
   }
-  await runNow();
+  await runEraser();
   expect(await sessionsWithContent(bot)).toEqual(new Set());
 });
 
@@ -165,11 +165,11 @@ test("a request is completed even if more than one page of other requests is sti
     );
   await store("w", 1_001, "20 seconds");
   await store("v", 1, "0 seconds");
-  await runNow();
+  await runEraser();
   expect(await sessionsWithContent(bot)).toEqual(new Set());
   await ageRequests();
-  await runNow();
-  expect(await storedRequests(bot.workspaceId)).toBe(0);
+  await runEraser();
+  expect(await countRequests(bot.workspaceId)).toBe(0);
 }, 60_000);
 
 test.each<[string, string, string]>([
@@ -177,10 +177,10 @@ test.each<[string, string, string]>([
   ["visitor_id", "a\0b", randomUUID()],
   ["visitor_id", "x".repeat(1_025), randomUUID()],
   ["request_id", "v", "1"],
-])("EraseVisitor refuses an invalid %s", async (word, visitorId, requestId) => {
+])("EraseVisitor refuses an invalid %s", async (field, visitorId, requestId) => {
   expect(await rpcFailure(erase("ws_1", visitorId, requestId))).toMatchObject({
     code: "invalid_argument",
-    message: expect.stringContaining(word),
+    message: expect.stringContaining(field),
   });
 });
 
@@ -197,7 +197,7 @@ test("EraseVisitor records a member's request once in the audit log, in the tran
   await rename("changes", "changes_away");
   try {
     await rpcFailure(send());
-    expect(await storedRequests(workspaceId)).toBe(0);
+    expect(await countRequests(workspaceId)).toBe(0);
   } finally {
     await rename("changes_away", "changes");
   }

@@ -28,7 +28,7 @@ export type TurnWindow = {
 };
 
 const RFC3339 = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
-// Not EXISTS, for which PostgreSQL may read the whole outbox into a hash table. After an outage the outbox is large.
+// A scalar subquery, because for EXISTS PostgreSQL may read the whole outbox into a hash table. After an outage the outbox is large.
 const IS_IN_OUTBOX = `
   coalesce(
     (SELECT true FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id), false

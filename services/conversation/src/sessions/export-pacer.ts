@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Turns count as running for this time after a turn was opened or closed. */
 const RECENT_MS = 1_000;
 /**
- * An export pauses before a statement for 9 × the duration of its previous statement × the number of statements of all exports that run or
- * pause. So the paced statements of all exports together run for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
+ * The pause before a statement is 9 × the duration of the export's previous statement × the number of statements that run or pause in all
+ * exports. So the paced statements of all exports together run for about a tenth of the time, or for longer if MAX_PAUSE_MS limits the pauses.
  */
 const PAUSE_RATIO = 9;
 const MAX_PAUSE_MS = 1_000;
@@ -14,7 +14,7 @@ export type RunStatement = <T>(statement: () => Promise<T>) => Promise<T>;
 /** Slows exports down while turns run, because an export reads as fast as its client receives, and would delay the turns. */
 export class ExportPacer {
   #lastTurnAtMs = Number.NEGATIVE_INFINITY;
-  /** The number of statements that run or pause, of all exports. An export that reads ahead may have two. */
+  /** The number of statements that run or pause in all exports. An export that reads ahead may have two. */
   #statements = 0;
 
   /** Records that a turn was opened or closed. */

@@ -8,7 +8,7 @@ import type { RedisSettings } from "./redis-settings.ts";
 
 const LUA_SCRIPT = readFileSync(new URL("./sliding-window.lua", import.meta.url), "utf8");
 const REPLY_TIMEOUT_MS = 50;
-/** After this long without any reply, requests fail immediately until Redis replies again. */
+/** If a command's reply takes longer than this, `take` rejects immediately until that reply arrives or fails. */
 const UNRESPONSIVE_AFTER_MS = 200;
 const SPAN_OPTIONS = {
   kind: "client",
@@ -84,8 +84,8 @@ function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
   redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
   /**
-   * At most one late reply is watched: a Redis server replies in order, so no later reply can arrive first. In a cluster, one slow server makes
-   * the whole cluster count as unresponsive.
+   * Only the first late reply is watched: a Redis server replies in order, so replies to later commands cannot arrive before it. In a cluster,
+   * one slow server makes the whole cluster count as unresponsive.
    */
   let watchedReply: Promise<Reply> | undefined;
   let isUnresponsive = false;

@@ -170,7 +170,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   server_error: 500,
 };
 
-/** Maps an error inside a stream by the HTTP status that it names. Without one, the reason is `stream_error`. */
+/** Maps an error inside a stream by the HTTP status that it contains or that STATUS_OF_CODE gives. Without a status, the reason is `stream_error`. */
 function failureFromStreamError(error: unknown): ProviderFailure {
   const body: ErrorBody = typeof error === "object" && error !== null ? error : {};
   for (const value of [body.code, body.status, body.type]) {

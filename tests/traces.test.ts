@@ -24,7 +24,7 @@ describeWith("redis", "tracing", () => {
 
   const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));
 
-  test("records a turn as one trace across the four services, with each span under its caller", async () => {
+  test("records a turn as one trace across the four services, with each span as a child of its caller's span", async () => {
     const foreignParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const cachedTenant = await createTenantWithFilledCaches();
     const { turnId, result, spans } = await traceTurn(cachedTenant, {}, { traceparent: foreignParent });

@@ -17,9 +17,9 @@ type DocumentChanges = { added: number; updated: number; removed: number };
 
 export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
-/** Matches localhost without a port. This allowed domain covers every port of http://localhost, including the sample shop's. */
+/** Matches localhost without a port: an allowed domain that covers every port of http://localhost, including the sample shop's port. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
-/** The digests of the sent documents by name. They detect changes, because the service stores only the extracted text. */
+/** Stores the digest of each sent document, to detect changes. The service does not store the document, only its extracted text. */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**
@@ -95,8 +95,8 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   for (const name of obsolete) {
     await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ ...DEMO, name }));
   }
-  const sent = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
-  await writeFile(digestsPath, `${JSON.stringify(sent, undefined, 2)}\n`);
+  const currentDigests = Object.fromEntries(documents.map(({ name, digest }) => [name, digest]));
+  await writeFile(digestsPath, `${JSON.stringify(currentDigests, undefined, 2)}\n`);
   const updated = toSend.filter(({ name }) => stored.has(name)).length;
   return { added: toSend.length - updated, updated, removed: obsolete.length };
 }
@@ -112,7 +112,7 @@ async function readDigests(path: string): Promise<Record<string, string>> {
 }
 
 export function describeDemo(demo: Demo | undefined): string {
-  if (demo === undefined) return "its workspace is deleted, so no sample shop";
+  if (demo === undefined) return "the demo's workspace is deleted, so there is no sample shop";
   const changes = Object.entries(demo.documents).filter(([, count]) => count > 0);
   return changes.map(([change, count]) => `${formatCount(count, "document")} ${change}`).join(", ") || "unchanged";
 }

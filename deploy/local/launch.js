@@ -1,4 +1,4 @@
-// Runs on `pnpm start`. Plain JavaScript, so that a Node version too old for TypeScript gets an error message.
+// Runs on `pnpm start`. Plain JavaScript, so that a Node version too old for TypeScript can run this file and print an error.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 // Hides Node's warnings about experimental features.

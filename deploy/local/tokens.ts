@@ -3,9 +3,12 @@ import type { Config } from "./config.ts";
 import type { Ports } from "./processes/ports.ts";
 
 export type TokenIssuer = {
-  /** The settings for `parley token`; null with an identity provider. */
+  /** The settings for `parley token`; null if an identity provider is configured. */
   issuerSettings: IssuerSettings | null;
-  /** The services verify access tokens with these variables. Empty with an identity provider, whose variables the services inherit. */
+  /**
+   * The services verify access tokens with these variables. Empty if an identity provider is configured, because the services inherit its
+   * variables.
+   */
   serviceVariables: Readonly<Record<string, string>>;
 };
 

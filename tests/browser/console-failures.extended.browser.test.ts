@@ -205,7 +205,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps a dialog open when Escape cancels the characters of an IME, or when the owner closes an error message", async () => {
+  it("keeps a dialog open when Escape cancels an IME composition, or when the owner closes an error message", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");

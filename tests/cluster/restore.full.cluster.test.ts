@@ -48,6 +48,7 @@ describe("backup and restore on a real cluster", () => {
       "restore",
       async () => {
         await runCommands("Restore");
+        // countReplies also checks that usage is balanced.
         return countReplies(installation, tenant);
       },
       (count) => `${count} of ${report.complete} replies`,

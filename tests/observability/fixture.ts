@@ -7,7 +7,7 @@ import { createPlan, queryFirstRow } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/servers/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { newClientAddress, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
-import { ALERTS_FILE, fastCauseAlerts } from "./sources.ts";
+import { ALERTS_FILE, causeAlertsWithShortWindows } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
 export type Tenants = Record<
@@ -20,7 +20,7 @@ export type Fixture = {
   redis: { kill(): Promise<void>; restart(): Promise<void> };
   /** Proxy between the services and PostgreSQL. */
   databaseProxy: TcpProxy;
-  /** Proxy between conversation and quota. Only settlement uses it. */
+  /** Proxy between conversation and quota. In a turn, only settlement uses it. */
   settleProxy: TcpProxy;
   prometheus: Prometheus;
   tenants: Tenants;
@@ -70,7 +70,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const prometheus = await startPrometheus({
     targets: services.map(({ name, opsPort }) => ({ service: name, opsPort })),
-    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": fastCauseAlerts() },
+    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": causeAlertsWithShortWindows() },
   });
   return {
     system,

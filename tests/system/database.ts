@@ -80,7 +80,7 @@ export async function queryFirstRow<T extends object>({ url }: Database, sql: st
 export type TableCopies = {
   /** The name of each table's copy. */
   copies: Record<string, string>;
-  /** Statements that delete the tables' current rows that meet the condition and insert the copied rows, like a restored backup. */
+  /** Statements that restore the copies: they delete the tables' current rows that meet the condition, then insert the copied rows. */
   restoreSql: string;
 };
 

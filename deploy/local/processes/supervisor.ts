@@ -3,7 +3,7 @@ import { StartError } from "../errors.ts";
 import { openLogFile } from "./log-file.ts";
 import { type ProcessExit, type ProcessRun, type ProcessSpec, startProcess } from "./process-run.ts";
 
-/** An event of a process to show in the terminal. */
+/** A message about the process `name`, for the terminal. */
 export type Notice = { name: string; level: "info" | "warn" | "error"; text: string };
 
 export type SupervisedProcess = {

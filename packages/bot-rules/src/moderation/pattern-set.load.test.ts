@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { MAX_TOTAL_PATTERN_SIZE } from "./acceptance.ts";
 import { PatternSet } from "./pattern-set.ts";
 
-/** The automaton of these patterns needs a state for each possible set of positions of "buy" in the last 60 characters. */
+/** An automaton of these patterns needs a state for each possible set of positions of "buy" in the last 60 characters. */
 const SLOW_PATTERNS = Array.from({ length: 50 }, (_, number) => `(buy|sell|send).{0,60}(bitcoin|crypto)${number}`);
 
 function randomMessage(length: number): string {
@@ -46,7 +46,7 @@ test.each([
     () => randomText(4_000, "a", "b"),
   ],
   [
-    "with long counts",
+    "with large repetition counts",
     Array.from({ length: 7 }, (_, number) => `[ab]{280}z${number}`),
     () => randomText(4_000, "a", "b"),
   ],
@@ -56,7 +56,7 @@ test.each([
     () => randomText(4_000, "a", "b"),
   ],
 ])(
-  "patterns of nearly the maximum total size, %s, match 4,000 characters in less than 0.5 s of CPU time",
+  "matching patterns of nearly the maximum total size, %s, against 4,000 characters takes less than 0.5 s of CPU time",
   (_, patterns, text) => {
     const set = new PatternSet(patterns);
     expect(set.size).toBeGreaterThan(MAX_TOTAL_PATTERN_SIZE * 0.95);

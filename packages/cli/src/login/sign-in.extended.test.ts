@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
-import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
+import { FAULTS, respond, startProvider, storeLoginAndReadToken, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
 
 /** Faults that the client detects only by its timeout. */
 const SLOW_FAULTS: Record<string, RequestListener> = { "no response": () => undefined };
@@ -29,7 +29,10 @@ describe.concurrent("an access token that expires soon", () => {
     "is used until it expires if the refresh fails with %s",
     async ([, fault], context) => {
       const issuer = await startProvider(context, fault);
-      const tokens = Promise.all([readToken(context, issuer, 60), readToken(context, issuer, 0)]);
+      const tokens = Promise.all([
+        storeLoginAndReadToken(context, issuer, 60),
+        storeLoginAndReadToken(context, issuer, 0),
+      ]);
       expect(await tokens).toEqual(["stored", expect.stringContaining(issuer)]);
     },
   );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { NODE_FLAGS } from "../local/migrate-service.ts";
-import { FAULTS, readToken, respond, startProvider, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
+import { FAULTS, respond, startProvider, storeLoginAndReadToken, TOKENS, tryToSignIn } from "../testing/sign-in.ts";
 import { readLogin, writeLogin } from "./login-file.ts";
 
 /**
@@ -37,14 +37,19 @@ describe.concurrent("an access token that expires soon", () => {
     "is used until it expires if the refresh fails with %s",
     async ([, fault], context) => {
       const issuer = await startProvider(context, fault);
-      const tokens = Promise.all([readToken(context, issuer, 60), readToken(context, issuer, 0)]);
+      const tokens = Promise.all([
+        storeLoginAndReadToken(context, issuer, 60),
+        storeLoginAndReadToken(context, issuer, 0),
+      ]);
       expect(await tokens).toEqual(["stored", expect.stringContaining(issuer)]);
     },
   );
 
   test("is not used if the identity provider refuses the refresh", async (context) => {
     const issuer = await startProvider(context, (_, response) => respond(response, 400, { error: "invalid_grant" }));
-    expect(await readToken(context, issuer, 60)).toBe("your login has ended: sign in again with parley login");
+    expect(await storeLoginAndReadToken(context, issuer, 60)).toBe(
+      "your login has ended: sign in again with parley login",
+    );
   });
 });
 

@@ -60,8 +60,11 @@ export const FAULTS: Record<string, RequestListener> = {
   "503 without Retry-After": (_, response) => response.writeHead(503).end(),
 };
 
-/** Stores a login whose access token expires in `lifetimeS` seconds, then reads the token. Returns the token, or the error's message. */
-export async function readToken(
+/**
+ * Stores a login whose access token expires in `lifetimeS` seconds, then reads the token. Returns the token, or the error's message. If it
+ * returns the stored token, checks that the stored login has not changed.
+ */
+export async function storeLoginAndReadToken(
   { onTestFinished }: TestContext,
   issuer: string,
   lifetimeS: number,

@@ -56,11 +56,11 @@ export class CertificateFiles implements experimental.CertificateProvider {
     } else if (this.#timer === undefined) {
       // The files may have changed while gRPC had no connection, and so no listener.
       this.#read();
-      this.#timer = setInterval(() => this.#renew(), this.#refreshIntervalMs).unref();
+      this.#timer = setInterval(() => this.#readAndNotify(), this.#refreshIntervalMs).unref();
     }
   }
 
-  #renew(): void {
+  #readAndNotify(): void {
     this.#read();
     for (const listener of this.#caListeners) listener(this.#current);
     for (const listener of this.#identityListeners) listener(this.#current);
@@ -78,15 +78,15 @@ export class CertificateFiles implements experimental.CertificateProvider {
 /** Returns the certificates of calls between services. Throws if a file cannot be used. */
 export function readGrpcCertificates(tlsDir: string): Certificates {
   const { cert, key } = readCertificateAndKey(tlsDir);
-  return { caCertificate: readAuthority(tlsDir), certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
+  return { caCertificate: readCaCertificate(tlsDir), certificate: Buffer.from(cert), privateKey: Buffer.from(key) };
 }
 
-function readAuthority(tlsDir: string): Buffer {
-  const authority = readFileSync(join(tlsDir, "ca.crt"));
+function readCaCertificate(tlsDir: string): Buffer {
+  const caCertificate = readFileSync(join(tlsDir, "ca.crt"));
   try {
-    new X509Certificate(authority);
+    new X509Certificate(caCertificate);
   } catch (cause) {
     throw new Error("ca.crt contains no certificate", { cause });
   }
-  return authority;
+  return caCertificate;
 }

@@ -10,7 +10,7 @@ export type ModerationPattern = Pattern & { appliesTo: AppliesTo };
 
 export type StoredPattern = ModerationPattern & { id: number };
 
-const PATTERN = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
+const PATTERN_COLUMNS = 'pattern_id AS id, pattern, reason, fallback, applies_to AS "appliesTo"';
 
 /** Stores a pattern. Returns undefined, and stores nothing, if the bot's patterns are no longer `expected`. */
 export async function insertPattern(
@@ -24,7 +24,7 @@ export async function insertPattern(
     const { rows } = await connection.query<StoredPattern>(
       `INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
        VALUES ($1, $2, $3, $4, $5, $6)
-       RETURNING ${PATTERN}`,
+       RETURNING ${PATTERN_COLUMNS}`,
       [workspaceId, botId, pattern, reason, fallback, appliesTo],
     );
     return rows[0];
@@ -43,7 +43,7 @@ export async function updatePattern(
     const { rows } = await connection.query<StoredPattern>(
       `UPDATE conversation.moderation_patterns SET pattern = $4, reason = $5, fallback = $6, applies_to = $7
        WHERE workspace_id = $1 AND bot_id = $2 AND pattern_id = $3
-       RETURNING ${PATTERN}`,
+       RETURNING ${PATTERN_COLUMNS}`,
       [workspaceId, botId, id, pattern, reason, fallback, appliesTo],
     );
     return rows[0];
@@ -53,7 +53,7 @@ export async function updatePattern(
 /** Lists a bot's patterns in the order in which they are matched. */
 export async function listPatterns(database: Queryable, workspaceId: string, botId: string): Promise<StoredPattern[]> {
   const { rows } = await database.query<StoredPattern>(
-    `SELECT ${PATTERN} FROM conversation.moderation_patterns
+    `SELECT ${PATTERN_COLUMNS} FROM conversation.moderation_patterns
      WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`,
     [workspaceId, botId],
   );

@@ -23,8 +23,8 @@ export function* splitMarkdown(markdown: string): Generator<string> {
     const [, fenceMarker = ""] = FENCE.exec(line) ?? [];
     const isHeadingOrItem = HEADING_OR_ITEM.test(line);
     if (isHeadingOrItem || line.trim() === "") tableHead = "";
-    const isStart = isHeadingOrItem || tableHead !== "" || (previous.trim() === "" && /^\S/.test(line));
-    if (section.length >= SECTION_CHARACTERS && openFence === "" && isStart) {
+    const canStartSection = isHeadingOrItem || tableHead !== "" || (previous.trim() === "" && /^\S/.test(line));
+    if (section.length >= SECTION_CHARACTERS && openFence === "" && canStartSection) {
       yield section + sectionSuffix;
       section = tableHead;
     }

@@ -12,7 +12,7 @@ describe("detectFormat", () => {
     ["", "/page.constructor", undefined],
     ["constructor", "/page", undefined],
     ["text/plain", "/page.constructor", "txt"],
-  ])("detects %j at %s as %s", (contentType, path, format) => {
+  ])("for the Content-Type %j and the path %s, the format is %s", (contentType, path, format) => {
     expect(detectFormat(contentType, path)).toBe(format);
   });
 });

@@ -2,7 +2,7 @@ import { createLogger, type Database } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { VisitorEraser } from "./erasures.worker.ts";
 
-/** Creates an eraser whose first query for erasure requests waits for `firstList`. `lists` counts these queries. */
+/** Creates an eraser. Its first query for erasure requests waits for `firstList`. `lists.count` counts the eraser's queries. */
 function createEraser() {
   const firstList = Promise.withResolvers<{ rows: [] }>();
   const lists = { count: 0 };

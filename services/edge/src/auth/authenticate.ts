@@ -1,9 +1,9 @@
 import { type Caller, ServiceError, type TokenVerifier } from "@parley/service-kit";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../http/index.ts";
-import type { MalformedRequests } from "../rate-limits/index.ts";
+import type { MalformedRequestLimiter } from "../rate-limits/index.ts";
 
-export type AuthDeps = { verifyToken: TokenVerifier; malformedRequests: MalformedRequests };
+export type AuthDeps = { verifyToken: TokenVerifier; malformedRequests: MalformedRequestLimiter };
 
 /**
  * Verifies a request's access token. Throws 401 authentication_required, 401 no_workspace or 503 auth_unavailable. Counts a missing or

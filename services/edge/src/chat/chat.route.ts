@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
@@ -10,7 +10,7 @@ import { readResumeHeaders } from "./turn-key.ts";
 
 export type ChatDeps = KeyedStreamDeps & {
   limiter: RateLimiter;
-  malformedRequests: MalformedRequests;
+  malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   monotonicMs: () => number;
 };

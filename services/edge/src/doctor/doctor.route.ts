@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { parseDoctorRequest } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
@@ -9,7 +9,7 @@ import { streamPacedEvents } from "./paced-events.ts";
 
 export type DoctorDeps = {
   limiter: RateLimiter;
-  malformedRequests: MalformedRequests;
+  malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   streams: StreamRegistry;
   monotonicMs: () => number;

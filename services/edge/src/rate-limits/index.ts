@@ -1,3 +1,3 @@
 export { enforceRateLimit } from "./enforce.ts";
-export type { MalformedRequests } from "./malformed-requests.ts";
+export type { MalformedRequestLimiter } from "./malformed-requests.ts";
 export { POLICIES, type Policy, type RateLimiter } from "./rate-limiter.ts";

@@ -9,8 +9,8 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
  * Above the limit, the routes with the hook `refuseOverLimit` refuse every request of the address before they read its body. They refuse
  * well-formed requests too, because finding out which requests are well-formed is the work that the limit saves.
  */
-export type MalformedRequests = {
-  /** Counts a malformed request. Returns the 429 to send instead if its address has sent too many. */
+export type MalformedRequestLimiter = {
+  /** Counts a malformed request. If its address has sent too many, returns the 429 to send instead of the request's own error. */
   count(request: FastifyRequest, reply: FastifyReply): Promise<HttpError | undefined>;
   /** An onRequest hook that reads only this process's memory. */
   refuseOverLimit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
@@ -23,7 +23,7 @@ const MAX_REFUSED = 10_000;
  * With Redis, all replicas share the counts of `limiter`. Each replica has its own list of refused addresses.
  * @param now a monotonic clock in milliseconds.
  */
-export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => number): MalformedRequests {
+export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => number): MalformedRequestLimiter {
   const policy = POLICIES.malformed;
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 

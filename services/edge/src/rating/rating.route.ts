@@ -3,12 +3,12 @@ import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailable } from "../http/index.ts";
-import { enforceRateLimit, type MalformedRequests, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { parseRatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;
-  malformedRequests: MalformedRequests;
+  malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   conversation: RpcClient<typeof ConversationService>;
 };

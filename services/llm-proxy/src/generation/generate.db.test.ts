@@ -399,10 +399,10 @@ describe("metrics by OpenTelemetry's conventions", () => {
 
   test("have the reason of a failed request, and one observation for each request", async () => {
     const failed = () => read("gen_ai_client_operation_duration_seconds_count", "tokens-3", ',error_type="http_503"');
-    const [before, completed] = [await failed(), (await readAll("tokens-3")).requests];
+    const [failedBefore, completedBefore] = [await failed(), (await readAll("tokens-3")).requests];
     provider.script([{ status: 503 }, {}]);
     await proxy.generate({ model: "fake:tokens-3" });
-    expect(await failed()).toBe(before + 1);
-    expect((await readAll("tokens-3")).requests).toBe(completed + 1);
+    expect(await failed()).toBe(failedBefore + 1);
+    expect((await readAll("tokens-3")).requests).toBe(completedBefore + 1);
   });
 });

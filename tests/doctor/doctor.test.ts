@@ -130,22 +130,22 @@ describeWith("nginx", "parley doctor", () => {
     test.each(faults)(
       "reports the fault %s: check %s, result %s",
       async (fault, check, result, message, fix, more = ["--quick"]) => {
-      // Retries, because on a busy machine the doctor may report buffering.
-      await vi.waitFor(
-        async () => {
+        // Retries, because on a busy machine the doctor may report buffering.
+        await vi.waitFor(
+          async () => {
             const diagnosis = await runInThisProcess(proxies.url(fault), ...more);
-          const finding = findingOf(diagnosis, check);
-          const expected = { result, message: expect.stringMatching(message) };
-          expect(finding, JSON.stringify(diagnosis.findings)).toMatchObject(expected);
-          expect(finding?.mends.map((each) => each.mend).join("; ")).toMatch(fix);
-          expect(diagnosis.code).toBe(result === "fail" ? 1 : 0);
-          // No other check fails, except those that the fault implies.
-          const others = diagnosis.findings.filter((each) => each.result === "fail" && each.check !== check);
-          const implied = { forwardingForgery: ["client_address"], redirecting: ["cors"], backendDown: ["cors"] };
-          expect(others.map((each) => each.check)).toEqual(implied[fault as keyof typeof implied] ?? []);
-        },
-        { timeout: 45_000 },
-      );
+            const finding = findingOf(diagnosis, check);
+            const expected = { result, message: expect.stringMatching(message) };
+            expect(finding, JSON.stringify(diagnosis.findings)).toMatchObject(expected);
+            expect(finding?.mends.map((each) => each.mend).join("; ")).toMatch(fix);
+            expect(diagnosis.code).toBe(result === "fail" ? 1 : 0);
+            // No other check fails, except those that the fault implies.
+            const others = diagnosis.findings.filter((each) => each.result === "fail" && each.check !== check);
+            const implied = { forwardingForgery: ["client_address"], redirecting: ["cors"], backendDown: ["cors"] };
+            expect(others.map((each) => each.check)).toEqual(implied[fault as keyof typeof implied] ?? []);
+          },
+          { timeout: 45_000 },
+        );
       },
     );
 

@@ -48,7 +48,7 @@ export declare type Change = Message<"parley.rpc.v1.Change"> & {
   method: string;
 
   /**
-   * The fields of the call that may be logged, by name: the names and ids of the target, such as slug or session_id, and
+   * The request's fields that may be logged, by name: the names and ids of the target, such as slug or session_id, and
    * some of the values that were set, such as plan or amount. Never texts such as prompts or documents.
    *
    * @generated from field: map<string, string> target = 5;

@@ -39,7 +39,7 @@ import { createSessionAdmin, type SessionAdminDeps } from "./sessions/sessions.a
 import { createTurnAdmin } from "./turns/turns.admin.ts";
 import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
-export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReads" | "notifySettler"> & {
+export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPool" | "notifySettler"> & {
   quota: RpcClient<typeof QuotaService>;
   patternThreads: PatternThreadPool;
   embeddings: EmbeddingWorker;
@@ -51,7 +51,7 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReads"
 };
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { database, quota, ownerReads, questionSearch, repairDeps, config } = deps;
+  const { database, quota, ownerReadPool, questionSearch, repairDeps, config } = deps;
   const { keyPrefix, planModels, egress } = config;
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
@@ -63,19 +63,19 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
     createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings }),
     UPLOAD_OPTIONS,
   );
-  router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReads }));
+  router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReadPool }));
   router.service(EvaluationAdminService, createEvaluationAdmin(database, questionSearch));
   router.service(
     SessionAdminService,
     createSessionAdmin({
       database,
-      ownerReads,
+      ownerReadPool,
       notifySettler: deps.notifySettler,
       eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorEraser, { workspaceId, visitorId }),
     }),
   );
   router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
-  router.service(TurnAdminService, createTurnAdmin(ownerReads));
+  router.service(TurnAdminService, createTurnAdmin(ownerReadPool));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));
 }

@@ -13,7 +13,7 @@ import { createBot } from "./testing/turns.ts";
 
 const TURNS = quickOrFull(30_000, 500_000);
 /**
- * A read from the start of the index would scan the entries of all settled or closed turns. A QueueMark lets the settler and the sweeper start
+ * A read from the start of the index would scan the entries of all settled or closed turns. A QueueReadStart lets the settler and the sweeper start
  * after these entries.
  */
 const MAX_BUFFERS = 50;

@@ -10,7 +10,7 @@ import { handleResolveKey } from "./keys/resolve-key.rpc.ts";
 import { handleExportSessions } from "./session-exports/export-sessions.rpc.ts";
 import { handleSearchSessions } from "./session-search/search-sessions.rpc.ts";
 import { handleExportSession } from "./sessions/export-session.rpc.ts";
-import type { OwnerReads } from "./sessions/index.ts";
+import type { OwnerReadPool } from "./sessions/index.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
 import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
 import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
@@ -24,14 +24,14 @@ export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
   calls: CallPool;
   config: Pick<Config, "keyPrefix" | "leaseSeconds">;
   keyUses: KeyUses;
-  ownerReads: OwnerReads;
+  ownerReadPool: OwnerReadPool;
   visitorEraser: VisitorEraser;
   closedTurnCounter: CloseTurnDeps["counter"];
   notifySettler: CloseTurnDeps["notifySettler"];
 };
 
 export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<typeof ConversationService> {
-  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReads, visitorEraser } = deps;
+  const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool, visitorEraser } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
   return {
@@ -46,7 +46,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     renewEdge: (request) => handleRenewEdge(database, leaseSeconds, request),
     openTurn: async (request, { signal }) => {
       calls.refuseIfOverloaded();
-      ownerReads.pacer.recordTurn();
+      ownerReadPool.pacer.recordTurn();
       return handleOpenTurn(
         {
           database: calls.databaseFor(signal),
@@ -60,13 +60,13 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     },
     findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
     closeTurn: (request) => {
-      ownerReads.pacer.recordTurn();
+      ownerReadPool.pacer.recordTurn();
       return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
-    exportSession: (request, { signal }) => handleExportSession(ownerReads, request, signal),
-    searchSessions: (request, { signal }) => handleSearchSessions(ownerReads, request, signal),
-    exportSessions: (request, { signal }) => handleExportSessions(ownerReads, request, signal),
+    exportSession: (request, { signal }) => handleExportSession(ownerReadPool, request, signal),
+    searchSessions: (request, { signal }) => handleSearchSessions(ownerReadPool, request, signal),
+    exportSessions: (request, { signal }) => handleExportSessions(ownerReadPool, request, signal),
     softDeleteSession: (request, { signal }) => handleSoftDeleteSession(calls.databaseFor(signal), request),
     eraseVisitor: (request) => handleEraseVisitor(database, visitorEraser, request),
   };

@@ -52,7 +52,7 @@ import {
   registerReconciliationGauges,
 } from "./reconciliation/index.ts";
 import { createRpcHandlers } from "./rpc-handlers.ts";
-import { ExportPacer, type OwnerReads } from "./sessions/index.ts";
+import { ExportPacer, type OwnerReadPool } from "./sessions/index.ts";
 import { Settler } from "./settlement/settler.worker.ts";
 import { Sweeper } from "./sweeping/sweeper.worker.ts";
 import type { NotifySettler } from "./turns/index.ts";
@@ -74,7 +74,7 @@ export async function start(
   watchCertificates({ grpcTlsDir, opsTlsDir, registry, reloadRefusals }, log, lifecycle);
   const secretOptions = { log, lifecycle, reloadRefusals };
   const internalTokens = openTokens(config.internalTokens, secretOptions);
-  const { database, calls, taskDatabase, ownerReads } = openPools(config, registry, log, lifecycle);
+  const { database, calls, taskDatabase, ownerReadPool } = openPools(config, registry, log, lifecycle);
   const { quota, llm } = connectPeers(config, internalTokens, registry, lifecycle);
 
   const embeddings = new EmbeddingWorker(database, llm, log);
@@ -114,7 +114,7 @@ export async function start(
       patternThreads,
       embeddings,
       questionSearch,
-      ownerReads,
+      ownerReadPool,
       notifySettler: reportCancelled,
       visitorEraser,
       changes,
@@ -179,7 +179,7 @@ export async function start(
       patternThreads,
       semanticSearch,
       keyUses,
-      ownerReads,
+      ownerReadPool,
       visitorEraser,
       closedTurnCounter,
       notifySettler,
@@ -210,7 +210,7 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
   observePool("main", database, calls);
   observePool("export", ownerDatabase);
   void logMissingTimeouts(database, log);
-  const ownerReads: OwnerReads = {
+  const ownerReadPool: OwnerReadPool = {
     database: ownerDatabase,
     limiter: new WorkspaceConcurrencyLimiter(1),
     pacer: new ExportPacer(),
@@ -222,7 +222,7 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
     calls,
     /** A share of the main pool, for periodic tasks. The signal is never aborted, because a task has no caller that could cancel it. */
     taskDatabase: new CallPool(database, TASK_CONNECTION_SHARE).databaseFor(new AbortController().signal),
-    ownerReads,
+    ownerReadPool,
   };
 }
 

@@ -3,7 +3,7 @@ import type { QuestionAdminService } from "@parley/rpc/conversation";
 import { type Database, invalidArgument } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { QUESTION_WORDS } from "../knowledge/index.ts";
-import type { OwnerReads } from "../sessions/index.ts";
+import type { OwnerReadPool } from "../sessions/index.ts";
 import { groupQuestions } from "./group-questions.ts";
 import type { QuestionSearch } from "./question-search.service.ts";
 import { requireQuestion } from "./require-question.ts";
@@ -16,14 +16,14 @@ const MAX_GROUPS = 50;
 export type QuestionAdminDeps = {
   database: Database;
   questionSearch: QuestionSearch;
-  ownerReads: Pick<OwnerReads, "database" | "limiter">;
+  ownerReadPool: Pick<OwnerReadPool, "database" | "limiter">;
 };
 
 /** Implements the admin service that searches a bot's knowledge for an owner's question and lists visitors' unanswered questions. */
 export function createQuestionAdmin({
   database,
   questionSearch,
-  ownerReads,
+  ownerReadPool,
 }: QuestionAdminDeps): ServiceImpl<typeof QuestionAdminService> {
   return {
     async checkQuestion(request) {
@@ -53,8 +53,8 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { questions, read, isPartial } = await ownerReads.limiter.run(workspaceId, signal, () =>
-        readUnanswered(ownerReads.database, {
+      const { questions, read, isPartial } = await ownerReadPool.limiter.run(workspaceId, signal, () =>
+        readUnanswered(ownerReadPool.database, {
           workspaceId,
           botId,
           days: request.days || DEFAULT_DAYS,

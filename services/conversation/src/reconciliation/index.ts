@@ -1,5 +1,5 @@
 export { createCallLogComparison } from "./call-log.service.ts";
-export { QueueMark, ReaderLease } from "./reader-lease.service.ts";
+export { QueueReadStart, ReaderLease } from "./reader-lease.service.ts";
 export type { ReconcileDeps, Repair } from "./reconcile.service.ts";
 export { createRepairCounter, registerReconciliationGauges } from "./reconciliation.metrics.ts";
 export { createCallLogPlan, createReconciliationTask, type ReconciliationSettings } from "./reconciliation.worker.ts";

@@ -49,7 +49,7 @@ const FULL_READ_MS = 60_000;
  * read from the queue's start would scan all of them each time. So reads start at a mark before which the queue was empty, with a full read
  * every minute.
  */
-export class QueueMark {
+export class QueueReadStart {
   #position: string | undefined;
   #fullReadAtMs = Number.NEGATIVE_INFINITY;
 

@@ -160,7 +160,7 @@ test("a CSV export has one row per message, continues after any complete row, an
 /** Exports all sessions with calls whose time limit is 0. Returns the session ids of each call. */
 async function exportWithZeroTimeLimit({ workspaceId }: Bot): Promise<string[][]> {
   const { database } = system;
-  const ownerReads = { database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
+  const ownerReadPool = { database, limiter: new WorkspaceConcurrencyLimiter(1), pacer: new ExportPacer() };
   const { signal } = new AbortController();
   const calls: string[][] = [];
   let next: string | undefined = "";
@@ -169,7 +169,7 @@ async function exportWithZeroTimeLimit({ workspaceId }: Bot): Promise<string[][]
     const request: ExportSessionsRequest = create(ExportSessionsRequestSchema, fields);
     next = undefined;
     let text = "";
-    for await (const { content, nextCursor } of handleExportSessions(ownerReads, request, signal, 0)) {
+    for await (const { content, nextCursor } of handleExportSessions(ownerReadPool, request, signal, 0)) {
       text += Buffer.from(content ?? []).toString();
       next = nextCursor;
     }
@@ -310,14 +310,15 @@ test("after a page without a match, an export reads the next page without a paus
     paced++;
     return run(statement);
   });
-  const ownerReads = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
+  const ownerReadPool = { database: system.database, limiter: new WorkspaceConcurrencyLimiter(1), pacer };
   const request = create(ExportSessionsRequestSchema, {
     workspaceId: bot.workspaceId,
     format: ExportFormat.NDJSON,
     visitorId: "nobody",
   });
   const pieces = [];
-  for await (const piece of handleExportSessions(ownerReads, request, new AbortController().signal)) pieces.push(piece);
+  for await (const piece of handleExportSessions(ownerReadPool, request, new AbortController().signal))
+    pieces.push(piece);
   // Only two statements are paced: the one that reads the end time, and the one that reads the first page.
   expect([pieces, paced]).toEqual([[], 2]);
 });

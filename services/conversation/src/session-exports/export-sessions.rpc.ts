@@ -1,8 +1,8 @@
 import { ExportFormat, type ExportSessionsRequest } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isWorkspaceId, NIL_UUID, readWithRetry } from "@parley/service-kit";
 import {
-  joinMessages,
-  type OwnerReads,
+  joinMessageJson,
+  type OwnerReadPool,
   openTranscript,
   type RunStatement,
   requireSessionFilters,
@@ -38,7 +38,7 @@ type Piece = { content?: Uint8Array; nextCursor?: string };
  * for the exports of other workspaces. While turns run, an export pauses after each page that contains a matching session.
  */
 export async function* handleExportSessions(
-  deps: OwnerReads,
+  deps: OwnerReadPool,
   request: ExportSessionsRequest,
   signal: AbortSignal,
   maxCallMs = MAX_CALL_MS,
@@ -89,7 +89,7 @@ function parseStart(request: ExportSessionsRequest): Start {
 
 /** Reads a workspace's sessions in the order of their start. */
 class SessionWalk {
-  readonly #deps: OwnerReads;
+  readonly #deps: OwnerReadPool;
   readonly #request: ExportSessionsRequest;
   readonly #start: Start;
   readonly #run: RunStatement;
@@ -98,7 +98,7 @@ class SessionWalk {
   /** The number of sessions of the next page. */
   #limit = FIRST_PAGE_SESSIONS;
 
-  constructor(deps: OwnerReads, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
+  constructor(deps: OwnerReadPool, request: ExportSessionsRequest, start: Start, signal: AbortSignal) {
     this.#deps = deps;
     this.#request = request;
     this.#start = start;
@@ -214,7 +214,7 @@ async function* formatSessionInParts(
   const { start, messages, end } = formatter.startSession(transcript.session);
   yield { texts: [start] };
   for await (const page of transcript.pages)
-    yield { texts: [messages(joinMessages(page), (id) => walk.cursorAfter(session, id))] };
+    yield { texts: [messages(joinMessageJson(page), (id) => walk.cursorAfter(session, id))] };
   yield { texts: [end(walk.cursorAfter(session))], lastSession: session };
 }
 

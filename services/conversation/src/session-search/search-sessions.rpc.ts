@@ -3,7 +3,7 @@ import type { SearchSessionsRequest, SearchSessionsResponseSchema } from "@parle
 import { type Database, invalidArgument, isLongerThan, isWorkspaceId, readWithRetry } from "@parley/service-kit";
 import {
   formatPosition,
-  type OwnerReads,
+  type OwnerReadPool,
   parsePosition,
   requireSessionFilters,
   type SessionPosition,
@@ -21,7 +21,7 @@ type Response = MessageInitShape<typeof SearchSessionsResponseSchema>;
 
 /** Lists a workspace's sessions, or those with a message that contains a text. */
 export async function handleSearchSessions(
-  { database, limiter }: OwnerReads,
+  { database, limiter }: OwnerReadPool,
   request: SearchSessionsRequest,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -1,6 +1,6 @@
 import { isUuid, isWorkspaceId } from "@parley/service-kit";
 import { exportSession } from "./export-session.store.ts";
-import type { OwnerReads } from "./owner-reads.ts";
+import type { OwnerReadPool } from "./owner-read-pool.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 
 /** Keeps buffers small. A gRPC message may have 16 MiB. */
@@ -11,7 +11,7 @@ const MAX_PIECE_BYTES = 256 * 1024;
  * deleted or erased session and for a session of another workspace.
  */
 export async function* handleExportSession(
-  { database, limiter, pacer }: OwnerReads,
+  { database, limiter, pacer }: OwnerReadPool,
   { workspaceId, sessionId, withReviews = false }: { workspaceId: string; sessionId: string; withReviews?: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<{ json: Uint8Array }> {

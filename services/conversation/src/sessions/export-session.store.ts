@@ -72,14 +72,14 @@ export async function* exportSession(
   yield `{"session":${transcript.session},"messages":[`;
   let separator = "";
   for await (const page of transcript.pages) {
-    yield separator + joinMessages(page);
+    yield separator + joinMessageJson(page);
     separator = ",";
   }
   yield "]}";
 }
 
 /** Returns the messages as the elements of a JSON array. */
-export function joinMessages(messages: readonly ExportedMessage[]): string {
+export function joinMessageJson(messages: readonly ExportedMessage[]): string {
   return messages.map(({ json }) => json).join(",");
 }
 

@@ -1,7 +1,7 @@
 export { eraseSession } from "./erase-session.store.ts";
 export { ExportPacer, type RunStatement } from "./export-pacer.ts";
-export { type ExportedMessage, joinMessages, openTranscript } from "./export-session.store.ts";
-export type { OwnerReads } from "./owner-reads.ts";
+export { type ExportedMessage, joinMessageJson, openTranscript } from "./export-session.store.ts";
+export type { OwnerReadPool } from "./owner-read-pool.ts";
 export {
   formatTimeSql,
   IS_LISTED,

@@ -5,7 +5,7 @@ import type { NotifySettler } from "../turns/index.ts";
 import { eraseSession } from "./erase-session.store.ts";
 import { handleExportSession } from "./export-session.rpc.ts";
 import { reviewMessage } from "./messages.store.ts";
-import type { OwnerReads } from "./owner-reads.ts";
+import type { OwnerReadPool } from "./owner-read-pool.ts";
 import { requireReview } from "./ratings.ts";
 import { sessionNotFound } from "./session-not-found.ts";
 import { listSessions } from "./sessions.store.ts";
@@ -16,14 +16,14 @@ const MAX_LIMIT = 1_000;
 
 export type SessionAdminDeps = {
   database: Database;
-  ownerReads: OwnerReads;
+  ownerReadPool: OwnerReadPool;
   notifySettler: NotifySettler;
   /** Stores a request to erase a visitor. Returns how many of the visitor's sessions are not erased yet. */
   eraseVisitor: (workspaceId: string, visitorId: string) => Promise<bigint>;
 };
 
 export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof SessionAdminService> {
-  const { database, ownerReads, notifySettler, eraseVisitor } = deps;
+  const { database, ownerReadPool, notifySettler, eraseVisitor } = deps;
   return {
     async listSessions({ workspaceId, limit }) {
       if (limit < 0 || limit > MAX_LIMIT) throw invalidArgument(`limit must be from 0 to ${MAX_LIMIT}`);
@@ -37,7 +37,7 @@ export function createSessionAdmin(deps: SessionAdminDeps): ServiceImpl<typeof S
         })),
       };
     },
-    getTranscript: (request, { signal }) => handleExportSession(ownerReads, request, signal),
+    getTranscript: (request, { signal }) => handleExportSession(ownerReadPool, request, signal),
     deleteSession: (request) => softDeleteSession(database, request),
     async eraseSession({ workspaceId, sessionId }) {
       const couldExist = isWorkspaceId(workspaceId) && isUuid(sessionId);

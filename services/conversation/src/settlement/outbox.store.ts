@@ -34,7 +34,7 @@ export async function readOutbox(
 }
 
 /**
- * Returns a time from which the next reads may start (see QueueMark): no running transaction will add a row with an earlier created_at, except
+ * Returns a time from which the next reads may start (see QueueReadStart): no running transaction will add a row with an earlier created_at, except
  * an erasure, which may run longer than LONGEST_TRANSACTION_SECONDS.
  * The process that runs the erasure settles the turns that the erasure closes. If that process dies, the next full read of the outbox finds
  * their settlements.

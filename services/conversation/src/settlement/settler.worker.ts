@@ -12,7 +12,7 @@ import {
   type Span,
 } from "@parley/service-kit";
 import { createSettleLagHistogram, registerOutboxGauges } from "../metrics.ts";
-import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
+import { QueueReadStart, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteSettled, positionBefore, readOutbox, readOutboxMark } from "./outbox.store.ts";
 
@@ -50,7 +50,7 @@ export class Settler {
   readonly #stop = new AbortController();
   readonly #lease: ReaderLease;
   /** Decides from where a poll reads the outbox. */
-  readonly #mark = new QueueMark();
+  readonly #readStart = new QueueReadStart();
   #queue: Settlement[] = [];
   /** The spans of the traced turns in the queue, by turn id. */
   readonly #spans = new Map<string, Span>();
@@ -133,8 +133,8 @@ export class Settler {
       try {
         if (await this.#lease.hold()) await this.#settleOutbox();
         else {
-          // The lease's holder settles the turns that this replica could not settle. Meanwhile #mark becomes out of date.
-          this.#mark.reset();
+          // The lease's holder settles the turns that this replica could not settle. Meanwhile #readStart becomes out of date.
+          this.#readStart.reset();
           this.#failures = 0;
         }
       } catch (error) {
@@ -147,7 +147,7 @@ export class Settler {
   /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
   async #settleOutbox(): Promise<void> {
     const newMark = await readOutboxMark(this.#database);
-    let after = positionBefore(this.#mark.nextReadStart());
+    let after = positionBefore(this.#readStart.nextReadStart());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {
@@ -163,7 +163,7 @@ export class Settler {
       if (entries.length < BATCH_TURNS) break;
       if (this.#stop.signal.aborted || !(await this.#lease.hold())) return;
     }
-    this.#mark.advance(
+    this.#readStart.advance(
       oldestLeft !== undefined && Date.parse(oldestLeft) <= Date.parse(newMark) ? oldestLeft : newMark,
     );
   }

@@ -68,7 +68,7 @@ const READ_SWEEP_MARK = `
   FROM conversation.turns WHERE status = 'streaming' AND opened_at >= $1::timestamptz`;
 
 /**
- * Returns a time from which the next reads may start (see QueueMark): every streaming turn was opened at this time or later, including turns
+ * Returns a time from which the next reads may start (see QueueReadStart): every streaming turn was opened at this time or later, including turns
  * that are not committed yet. Ignores turns that were opened before `openedSince`.
  */
 export async function readSweepMark(database: Database, openedSince = "-infinity"): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Database, Logger } from "@parley/service-kit";
-import { QueueMark, ReaderLease } from "../reconciliation/index.ts";
+import { QueueReadStart, ReaderLease } from "../reconciliation/index.ts";
 import type { Settlement } from "../turns/index.ts";
 import { deleteOldEdgeRows } from "./edge-leases.store.ts";
 import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
@@ -20,7 +20,7 @@ export class Sweeper {
   readonly #readClock: typeof readClock;
   readonly #readerLease: ReaderLease;
   /** No turn that was opened before this mark is still open, so a sweep need not read older index entries. */
-  readonly #mark = new QueueMark();
+  readonly #readStart = new QueueReadStart();
   /** The database's time at the last run; undefined before the first run, and if the last run could not read it. */
   #lastRunAt: string | undefined;
   /** Seconds since the last gap of more than #graceSeconds between two runs, by the database's clock. */
@@ -51,7 +51,7 @@ export class Sweeper {
     this.#availableSeconds = seconds >= 0 && seconds <= this.#graceSeconds ? this.#availableSeconds + seconds : 0;
     if (this.#availableSeconds < this.#edgeLeaseSeconds) return 0;
     if (await this.#readerLease.hold()) return this.#sweepAll(now);
-    this.#mark.reset();
+    this.#readStart.reset();
     return 0;
   }
 
@@ -62,7 +62,7 @@ export class Sweeper {
 
   async #sweepAll(databaseRespondedAt: string): Promise<number> {
     let total = 0;
-    const openedSince = this.#mark.nextReadStart();
+    const openedSince = this.#readStart.nextReadStart();
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {
@@ -76,7 +76,7 @@ export class Sweeper {
       total += closed.length;
       if (closed.length < BATCH_TURNS) break;
     }
-    this.#mark.advance(mark);
+    this.#readStart.advance(mark);
     if (total > 0) this.#log.info({ turns: total }, "turns closed as interrupted");
     await deleteOldEdgeRows(this.#database);
     return total;

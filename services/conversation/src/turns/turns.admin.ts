@@ -3,7 +3,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversation";
 import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
-import { findSession, type OwnerReads, sessionNotFound } from "../sessions/index.ts";
+import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
@@ -13,7 +13,7 @@ const MAX_PAGE_SIZE = 100;
 export function createTurnAdmin({
   database,
   limiter,
-}: Pick<OwnerReads, "database" | "limiter">): ServiceImpl<typeof TurnAdminService> {
+}: Pick<OwnerReadPool, "database" | "limiter">): ServiceImpl<typeof TurnAdminService> {
   return {
     getStatistics: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => readStatistics(database, request)),

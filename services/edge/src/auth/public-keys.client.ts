@@ -1,7 +1,7 @@
 import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
-import { HttpError, unavailable } from "../http/index.ts";
+import { HttpError, unavailableError } from "../http/index.ts";
 import { serializeConfigBody } from "../widget/index.ts";
 import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
@@ -69,7 +69,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     } catch (error) {
       if (!(error instanceof RpcError) || error.status !== status.NOT_FOUND) {
         window.count--;
-        throw unavailable(error);
+        throw unavailableError(error);
       }
       unknownKeys.set(publicKey, true, { ttl: computeTtlMs() });
       throw new HttpError(401, "invalid_api_key");

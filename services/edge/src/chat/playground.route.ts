@@ -2,7 +2,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
-import { endpoint, HttpError, unavailable } from "../http/index.ts";
+import { endpoint, HttpError, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
@@ -70,6 +70,6 @@ export async function resolveBot(
   } catch (error) {
     if (error instanceof RpcError && error.status === status.NOT_FOUND)
       throw new HttpError(404, "bot_not_found", {}, { cause: error });
-    throw unavailable(error);
+    throw unavailableError(error);
   }
 }

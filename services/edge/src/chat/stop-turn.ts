@@ -2,7 +2,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import type { EdgeClients } from "../edges/index.ts";
-import { HttpError, unavailable } from "../http/index.ts";
+import { HttpError, unavailableError } from "../http/index.ts";
 import { closeAbandonedTurn, readStoredReply, STOP_TIMEOUT_MS, type TurnDeps } from "../turns/index.ts";
 import type { StopTarget } from "./stop-request.ts";
 import { hashKey } from "./turn-key.ts";
@@ -49,7 +49,7 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
     const { turn } = await deps.conversation.findTurn(request, { timeoutMs: FIND_TIMEOUT_MS });
     if (turn !== undefined) return turn;
   } catch (error) {
-    if (!(error instanceof RpcError && error.status === status.NOT_FOUND)) throw unavailable(error);
+    if (!(error instanceof RpcError && error.status === status.NOT_FOUND)) throw unavailableError(error);
   }
   throw new HttpError(404, "message_not_found");
 }
@@ -57,12 +57,12 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
 async function cancelHere({ turnDeps }: StopDeps, workspaceId: string, { turnId }: StoredTurn): Promise<Outcome> {
   if (turnDeps.runningTurns.get(turnId) === undefined) {
     const closed = await closeAbandonedTurn(turnDeps.conversation, workspaceId, turnId).catch((error: unknown) => {
-      throw unavailable(error);
+      throw unavailableError(error);
     });
     return outcomeFromProto(closed.outcome) ?? "error";
   }
   const ending = await turnDeps.runningTurns.cancel(turnId, STOP_TIMEOUT_MS);
-  if (ending === undefined) throw unavailable(undefined);
+  if (ending === undefined) throw unavailableError(undefined);
   return ending.outcome;
 }
 
@@ -74,9 +74,9 @@ async function cancelElsewhere(
   findAgain: () => Promise<StoredTurn>,
 ): Promise<Outcome> {
   const outcome = await deps.edges.cancel(workspaceId, existing).catch(async (error: unknown) => {
-    if (!(error instanceof RpcError && error.code === "turn_not_found")) throw unavailable(error);
+    if (!(error instanceof RpcError && error.code === "turn_not_found")) throw unavailableError(error);
     return readStoredReply(await findAgain())?.ending.outcome;
   });
-  if (outcome === undefined) throw unavailable(undefined);
+  if (outcome === undefined) throw unavailableError(undefined);
   return outcome;
 }

@@ -3,7 +3,7 @@ import type { StoredTurn } from "@parley/rpc/conversation";
 import { pause } from "@parley/service-kit";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
-import { HttpError, overloaded, unavailable } from "../http/index.ts";
+import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
 import { openReplyReader, type StreamHandle } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
@@ -126,7 +126,7 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
 /** Returns the 503, and counts it, for a session with too many running replies or a reply with too many readers. */
 function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
-  return overloaded(cause);
+  return overloadedError(cause);
 }
 
 /** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
@@ -160,7 +160,7 @@ async function streamExisting(exchange: Exchange, existing: StoredTurn): Promise
   if (local !== undefined) return streamRunning(exchange, local);
   await closeAbandonedTurn(deps.turnDeps.conversation, exchange.turn.workspaceId, existing.turnId).catch(
     (error: unknown) => {
-      throw unavailable(error);
+      throw unavailableError(error);
     },
   );
   return streamExisting(exchange, await findTurn(deps, exchange.turn));

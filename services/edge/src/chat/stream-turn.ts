@@ -1,6 +1,6 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
-import { HttpError, overloaded, unavailable } from "../http/index.ts";
+import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
@@ -49,6 +49,6 @@ export function translateTurnError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
   if (error.status === status.FAILED_PRECONDITION) return new HttpError(409, error.code, {}, { cause: error });
-  if (error.status === status.RESOURCE_EXHAUSTED) return overloaded(error);
-  return unavailable(error);
+  if (error.status === status.RESOURCE_EXHAUSTED) return overloadedError(error);
+  return unavailableError(error);
 }

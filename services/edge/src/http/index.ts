@@ -1,5 +1,5 @@
 export { addressBucket } from "./client-address.ts";
-export { HttpError, overloaded, unavailable } from "./http-error.ts";
+export { HttpError, overloadedError, unavailableError } from "./http-error.ts";
 export {
   invalidMessage,
   isBlank,

@@ -2,7 +2,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailable } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { parseRatingRequest } from "./rating-request.ts";
 
@@ -34,7 +34,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
       } catch (error) {
         if (error instanceof RpcError && error.status === status.NOT_FOUND)
           throw new HttpError(404, "message_not_found", {}, { cause: error });
-        throw unavailable(error);
+        throw unavailableError(error);
       }
       return reply.code(204).send();
     },

@@ -2,7 +2,7 @@ import { RpcError, status } from "@parley/rpc";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
-import { endpoint, HttpError, unavailable } from "../http/index.ts";
+import { endpoint, HttpError, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { SessionDeps } from "./list-sessions.route.ts";
 import { parseQuery } from "./session-query.ts";
@@ -29,7 +29,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
       } catch (error) {
         throw error instanceof RpcError && error.status === status.NOT_FOUND
           ? sessionNotFound(error)
-          : unavailable(error);
+          : unavailableError(error);
       }
       return reply.code(204).header("cache-control", "no-store").send();
     },

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
 import { MAX_VISITOR_ID_CHARACTERS } from "../chat/index.ts";
-import { endpoint, invalidMessage, parseJsonObject, unavailable } from "../http/index.ts";
+import { endpoint, invalidMessage, parseJsonObject, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { SessionDeps } from "./list-sessions.route.ts";
 import { parseQuery } from "./session-query.ts";
@@ -31,7 +31,7 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
       const { sessions } = await deps.conversation
         .eraseVisitor({ workspaceId, requestId, visitorId, member }, { timeoutMs: TIMEOUT_MS })
         .catch((error: unknown) => {
-          throw unavailable(error);
+          throw unavailableError(error);
         });
       reply.code(202).header("cache-control", "no-store");
       return { conversations: Number(sessions), request_id: requestId };

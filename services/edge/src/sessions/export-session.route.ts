@@ -4,7 +4,7 @@ import type { ConversationService, ExportSessionResponse } from "@parley/rpc/con
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCountFailure, userBucket } from "../auth/index.ts";
-import { endpoint, unavailable } from "../http/index.ts";
+import { endpoint, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
 import { sessionNotFound } from "./delete-session.route.ts";
@@ -57,7 +57,7 @@ async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promi
     first = await chunks.next();
   } catch (error) {
     if (error instanceof RpcError && error.status === status.NOT_FOUND) throw sessionNotFound(error);
-    throw unavailable(error);
+    throw unavailableError(error);
   }
   return streamChunks(first, chunks);
 }

@@ -2,7 +2,7 @@ import { type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
-import { endpoint, unavailable } from "../http/index.ts";
+import { endpoint, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { invalidParameter, parseListQuery } from "./session-query.ts";
 
@@ -36,7 +36,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
 /** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that a query parameter is invalid. */
 export function translateSessionQueryError(error: unknown) {
   const isInvalid = error instanceof RpcError && error.status === status.INVALID_ARGUMENT;
-  return isInvalid ? invalidParameter({ cause: error }) : unavailable(error);
+  return isInvalid ? invalidParameter({ cause: error }) : unavailableError(error);
 }
 
 function toJson(session: FoundSession) {

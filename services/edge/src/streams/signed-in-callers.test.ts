@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type PlaygroundDeps, playgroundRoute } from "../chat/playground.route.ts";
-import { overloaded } from "../http/index.ts";
+import { overloadedError } from "../http/index.ts";
 import { rawBody } from "../http/plugins/raw-body.plugin.ts";
 import { type ExportDeps, exportSessionRoute } from "../sessions/export-session.route.ts";
 import { exportSessionsRoutes } from "../sessions/export-sessions.route.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
     streams: {
       open(_raw: unknown, bucket: string) {
         buckets.push(bucket);
-        throw overloaded();
+        throw overloadedError();
       },
     },
   } as unknown as PlaygroundDeps & ExportDeps;

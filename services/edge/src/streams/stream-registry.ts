@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
-import { HttpError, overloaded } from "../http/index.ts";
+import { HttpError, overloadedError } from "../http/index.ts";
 import type { Stopwatch, TurnReport } from "../turns/index.ts";
 import { resetConnection } from "./sse-sink.ts";
 import type { StreamMetrics } from "./stream.metrics.ts";
@@ -80,7 +80,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     if (reason === undefined) return;
     metrics.refused.inc({ reason });
     if (reason === "draining") throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" });
-    throw overloaded();
+    throw overloadedError();
   }
 
   // A socket timeout does not detect a stalled client: incoming bytes restart it, and a client can send without reading.

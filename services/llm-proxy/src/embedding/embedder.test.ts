@@ -8,14 +8,14 @@ function createEmbedder(embed: () => Promise<never>) {
   const breaker = new CircuitBreaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
   const concurrency = new ConcurrencyLimiter(PROVIDER_DEFAULTS.concurrency);
   const provider = { hasModel: () => true, stream: vi.fn(), embed, close: () => Promise.resolve() };
-  const guarded = {
+  const guardedProvider = {
     settings: createBuiltinSettings(),
     provider,
     breaker,
     concurrency,
     embeddings: { breaker, concurrency },
   };
-  const model = { guarded, name: "m", model: "p:m", dimensions: undefined };
+  const model = { guardedProvider, name: "m", model: "p:m", dimensions: undefined };
   const [inc, recordDuration] = [vi.fn(), vi.fn()];
   const embedder = new Embedder({
     catalog: { embeddingModel: model },

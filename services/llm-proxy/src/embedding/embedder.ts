@@ -49,7 +49,7 @@ export class Embedder {
     signal: AbortSignal,
   ): Promise<Embeddings> {
     const { metrics, log, random } = this.#deps;
-    const { retries, name: provider } = model.guarded.settings;
+    const { retries, name: provider } = model.guardedProvider.settings;
     let outcome = "cancelled";
     try {
       for (let attempts = 1; ; attempts++) {
@@ -80,13 +80,13 @@ export class Embedder {
   }
 
   async #attempt(
-    { guarded, name, dimensions }: EmbeddingModel,
+    { guardedProvider, name, dimensions }: EmbeddingModel,
     workspaceId: string,
     texts: readonly string[],
     signal: AbortSignal,
   ): Promise<Embeddings> {
-    const { provider, settings } = guarded;
-    const { breaker, concurrency } = guarded.embeddings;
+    const { provider, settings } = guardedProvider;
+    const { breaker, concurrency } = guardedProvider.embeddings;
     if (provider.embed === undefined) throw new ProviderFailure("model_unknown", "no_embeddings");
     const release = await concurrency.acquire(workspaceId, signal);
     const reportVerdict = breaker.admit();

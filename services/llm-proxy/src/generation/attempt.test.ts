@@ -12,7 +12,7 @@ import type { AttemptRequest } from "./attempt-result.ts";
 function requestOf(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
   const breaker = new CircuitBreaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
   const concurrency = new ConcurrencyLimiter(PROVIDER_DEFAULTS.concurrency);
-  const guarded = {
+  const guardedProvider = {
     settings: createBuiltinSettings(),
     provider: { hasModel: () => true, stream, close: () => Promise.resolve() },
     breaker,
@@ -20,7 +20,7 @@ function requestOf(stream: (request: CompletionRequest) => Promise<void>): Attem
     embeddings: { breaker, concurrency },
   };
   return {
-    candidate: { guarded, name: "m", model: "p:m" },
+    candidate: { guardedProvider, name: "m", model: "p:m" },
     workspaceId: "ws",
     turnId: "turn",
     prompt: create(PromptSchema),
@@ -94,7 +94,7 @@ test("a cancelled attempt returns the text so far and leaves the breaker closed"
   const { completion, failure } = await run(request, caller.signal);
   expect(completion.text).toBe("text");
   expect(failure).toBeInstanceOf(GenerationCancelled);
-  expect(request.candidate.guarded.breaker.state).toBe("closed");
+  expect(request.candidate.guardedProvider.breaker.state).toBe("closed");
 });
 
 test.each([
@@ -123,7 +123,7 @@ test.each([
     throw new ProviderFailure("provider_error", "http_500", { isProviderFault: true });
   });
   await run(request);
-  expect(request.candidate.guarded.breaker.state).toBe(state);
+  expect(request.candidate.guardedProvider.breaker.state).toBe(state);
 });
 
 test("no request is sent while the breaker is open or the queue is full", async () => {
@@ -133,8 +133,8 @@ test("no request is sent while the breaker is open or the queue is full", async 
   const request = requestOf(stream);
   await run(request);
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "breaker_open" } });
-  const { guarded } = request.candidate;
-  guarded.concurrency = new ConcurrencyLimiter({ maxActive: 0, maxQueued: 0, maxWaitMs: 1 });
+  const { guardedProvider } = request.candidate;
+  guardedProvider.concurrency = new ConcurrencyLimiter({ maxActive: 0, maxQueued: 0, maxWaitMs: 1 });
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "queue_full" } });
   expect(stream).toHaveBeenCalledOnce();
 });
@@ -149,7 +149,7 @@ test("a half-open breaker closes at the first text of an attempt, before the com
   };
   const streams = [fail, (each: CompletionRequest) => reply(each, longReplyEnd), reply];
   const request = requestOf(async (each) => await streams.shift()?.(each));
-  request.candidate.guarded.breaker = new CircuitBreaker({ failures: 1, cooldownMs: 0 }, () => 0);
+  request.candidate.guardedProvider.breaker = new CircuitBreaker({ failures: 1, cooldownMs: 0 }, () => 0);
   await run(request);
   const longReply = run(request);
   await vi.waitFor(() => expect(streams).toHaveLength(1));

@@ -36,7 +36,7 @@ const EMPTY_COMPLETION: Completion = {
  */
 export async function runAttempt(request: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
   const { signal, now } = options;
-  const { breaker, concurrency } = request.candidate.guarded;
+  const { breaker, concurrency } = request.candidate.guardedProvider;
   const startedAtMs = now();
   const createNotSentResult = (error: unknown): AttemptResult => {
     const endedAtMs = now();
@@ -77,7 +77,7 @@ async function streamCompletion(
   options: AttemptOptions,
 ): Promise<CompletionResult> {
   const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, deadlineAtMs } = request;
-  const { timeouts } = candidate.guarded.settings;
+  const { timeouts } = candidate.guardedProvider.settings;
   const { signal, now, onText, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
   // Computed after the wait for a slot, which counts against the deadline but not against the provider's total timeout.
@@ -89,7 +89,7 @@ async function streamCompletion(
   let isTextComplete = false;
   let failure: AttemptResult["failure"];
   try {
-    await candidate.guarded.provider.stream({
+    await candidate.guardedProvider.provider.stream({
       model: candidate.name,
       prompt,
       tools,

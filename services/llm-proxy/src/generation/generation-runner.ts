@@ -92,15 +92,15 @@ export class GenerationRunner {
   /** Returns undefined if the bot has no tools or no candidate can call tools. */
   async #openToolbox(candidates: readonly Candidate[], request: GenerationRequest, signal: AbortSignal) {
     const { tools } = request.prompt;
-    const canCallTools = candidates.some(({ guarded }) => guarded.settings.kind !== "builtin");
+    const canCallTools = candidates.some(({ guardedProvider }) => guardedProvider.settings.kind !== "builtin");
     return tools.length > 0 && canCallTools ? this.#deps.tools.openToolbox(tools, request, signal) : undefined;
   }
 
   #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {
     const { metrics, log } = this.#deps;
-    const { guarded, model } = candidate;
+    const { guardedProvider, model } = candidate;
     const { code, reason, detail, cause } = failure;
-    metrics.attemptFailures.inc({ provider: guarded.settings.name, reason, next });
+    metrics.attemptFailures.inc({ provider: guardedProvider.settings.name, reason, next });
     log.warn({ turn_id: turnId, model, code, reason, next }, "attempt failed");
     if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "cause of the failed attempt");
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
@@ -128,6 +128,6 @@ export class GenerationRunner {
 
   #operationOf(candidate: Candidate): Operation {
     const model = this.#deps.catalog.getModelLabel(candidate);
-    return { name: "chat", provider: candidate.guarded.settings.name, model };
+    return { name: "chat", provider: candidate.guardedProvider.settings.name, model };
   }
 }

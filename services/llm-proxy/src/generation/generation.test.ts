@@ -34,7 +34,7 @@ test.each([
     signal.throwIfAborted();
   };
   const provider = { hasModel: () => true, stream, close: () => Promise.resolve() };
-  const guarded = { settings, provider, breaker, concurrency, embeddings: { breaker, concurrency } };
+  const guardedProvider = { settings, provider, breaker, concurrency, embeddings: { breaker, concurrency } };
   const request = { workspaceId: "ws", turnId: "t", prompt: create(PromptSchema) } as ConstructorParameters<
     typeof Generation
   >[0];
@@ -42,7 +42,7 @@ test.each([
   const generation = new Generation(request, new AbortController().signal, deps);
   const output = { sink: () => undefined, waitForMatching: () => Promise.resolve(), sendHeldBackText: () => undefined };
   const startedAtMs = Date.now();
-  const ended = generation.run([{ guarded, name: "m", model: "p:m" }], undefined, output as never);
+  const ended = generation.run([{ guardedProvider, name: "m", model: "p:m" }], undefined, output as never);
   const observed = ended.then((ending) => ({ ...ending, afterMs: Date.now() - startedAtMs }));
   await vi.advanceTimersByTimeAsync(40 * MINUTE_MS);
   expect(await observed).toMatchObject({ outcome: "provider_timeout", reason: "total_timeout" });

@@ -101,7 +101,7 @@ export class Generation {
       startedAtMs: this.#startedAtMs,
       attempts,
       sentAttempts: attempts.filter(({ isSent }) => isSent).length,
-      provider: last?.request.candidate.guarded.settings.name ?? "",
+      provider: last?.request.candidate.guardedProvider.settings.name ?? "",
       model: last?.request.candidate.model ?? "",
       failovers: attempts.filter(({ next }) => next === "failover").length,
       rounds: last === undefined ? 0 : last.request.toolRounds.length + 1,
@@ -159,7 +159,7 @@ export class Generation {
       tools: toolbox?.functions ?? [],
       mustAnswerWithoutTools: toolbox?.canCallAgain(toolRounds.length) !== true,
       toolRounds,
-      deadlineAtMs: this.#computeDeadline(candidate.guarded.settings.timeouts),
+      deadlineAtMs: this.#computeDeadline(candidate.guardedProvider.settings.timeouts),
     };
   }
 
@@ -181,7 +181,7 @@ export class Generation {
     // attempt would meet too.
     if (this.#waits !== undefined || this.#signal.aborted || failure.reason === "internal")
       return { next: "end", delayMs: 0 };
-    const { retries } = request.candidate.guarded.settings;
+    const { retries } = request.candidate.guardedProvider.settings;
     const delayMs = computeRetryDelayMs(failure, attemptsOfModel, retries, this.#deps.random());
     if (delayMs !== undefined) return { next: "retry", delayMs };
     return { next: this.#candidates.length > 1 ? "failover" : "end", delayMs: 0 };

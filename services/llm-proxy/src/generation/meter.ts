@@ -57,7 +57,7 @@ function findLastAttemptOfRounds(attempts: readonly AttemptResult[]): AttemptRes
 async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | undefined): Promise<RoundUsage> {
   const { request, completion } = attempt;
   const { candidate } = request;
-  const { guarded, name } = candidate;
+  const { guardedProvider, name } = candidate;
   const { usage, isFinished, text } = completion;
   const hasOutput = isFinished || text !== "";
   const counts = usage ?? (hasOutput ? await countLocally(attempt, countTokens) : { tokensIn: 0, tokensOut: 0 });
@@ -65,7 +65,7 @@ async function meterAttempt(attempt: AttemptResult, countTokens: CountTokens | u
     candidate,
     ...counts,
     isEstimated: usage === undefined && hasOutput,
-    cost: computeCost(findPrice(guarded.settings.prices, name), counts.tokensIn, counts.tokensOut),
+    cost: computeCost(findPrice(guardedProvider.settings.prices, name), counts.tokensIn, counts.tokensOut),
   };
 }
 

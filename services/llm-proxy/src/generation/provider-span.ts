@@ -7,8 +7,8 @@ import type { AttemptRequest, AttemptResult, Completion } from "./attempt-result
  * completion. Returns undefined if no span is active or tracing is off.
  */
 export function openProviderSpan({ candidate, turnId }: AttemptRequest): Span | undefined {
-  const { name, guarded } = candidate;
-  const { settings } = guarded;
+  const { name, guardedProvider } = candidate;
+  const { settings } = guardedProvider;
   return openSpan(`chat ${name}`, {
     kind: "client",
     attributes: {

@@ -50,7 +50,7 @@ test("a replaced provider stays open for six minutes, the longest duration of a 
   const catalog = catalogOf(FILE);
   const [candidate] = catalog.findCandidates("two:b") ?? [];
   if (candidate === undefined) throw new Error("no candidate");
-  const close = vi.spyOn(candidate.guarded.provider, "close");
+  const close = vi.spyOn(candidate.guardedProvider.provider, "close");
   catalog.applySettings(settings(FILE.replace("127.0.0.1:2", "127.0.0.1:3")));
   await vi.advanceTimersByTimeAsync(359_000);
   expect(close).not.toHaveBeenCalled();

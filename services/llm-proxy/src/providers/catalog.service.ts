@@ -23,7 +23,7 @@ export type GuardedProvider = {
 };
 
 export type Candidate = {
-  guarded: GuardedProvider;
+  guardedProvider: GuardedProvider;
   /** The model's name without its provider. */
   name: string;
   /** `<provider>:<model_name>` */
@@ -98,8 +98,8 @@ export class ProviderCatalog {
     const { embeddings } = this.#settings;
     if (embeddings === undefined) return undefined;
     const { provider = "", name = "" } = parseModelName(embeddings.model) ?? {};
-    const guarded = this.#providers.get(provider);
-    return guarded && { guarded, name, model: embeddings.model, dimensions: embeddings.dimensions };
+    const guardedProvider = this.#providers.get(provider);
+    return guardedProvider && { guardedProvider, name, model: embeddings.model, dimensions: embeddings.dimensions };
   }
 
   async close(): Promise<void> {
@@ -117,9 +117,9 @@ export class ProviderCatalog {
     const candidates: Candidate[] = [];
     for (const model of models) {
       const { provider = "", name = "" } = parseModelName(model) ?? {};
-      const guarded = this.#providers.get(provider);
-      if (guarded === undefined || !guarded.provider.hasModel(name)) return undefined;
-      candidates.push({ guarded, name, model });
+      const guardedProvider = this.#providers.get(provider);
+      if (guardedProvider === undefined || !guardedProvider.provider.hasModel(name)) return undefined;
+      candidates.push({ guardedProvider, name, model });
     }
     return candidates;
   }

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import type { AddressInfo } from "node:net";
 import fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
-import { unavailable } from "../http-error.ts";
+import { unavailableError } from "../http-error.ts";
 import { errors } from "./errors.plugin.ts";
 
 test("a request whose client leaves during a call to another service counts as client_gone and is not logged", async () => {
@@ -18,7 +18,7 @@ test("a request whose client leaves during a call to another service counts as c
   app.after(() => {
     app.get("/", async (_, reply) => {
       if (!reply.raw.destroyed) await once(reply.raw, "close");
-      throw unavailable(new Error("cancelled"));
+      throw unavailableError(new Error("cancelled"));
     });
   });
   await app.listen({ host: "127.0.0.1", port: 0 });

@@ -2,7 +2,7 @@ import type { Database, WorkspaceConcurrencyLimiter } from "@parley/service-kit"
 import type { ExportPacer } from "./export-pacer.ts";
 
 /** The pool and the limits of owners' reads: exports, searches, transcripts, turn records, statistics, usage by bot and unanswered questions. */
-export type OwnerReads = {
+export type OwnerReadPool = {
   /** A pool of its own, so that owners' reads and turns do not wait for each other's connections. */
   database: Database;
   /** A workspace reads one page at a time, so that many reads of one workspace do not delay those of other workspaces. */

@@ -95,7 +95,7 @@ test("every reply is counted when the services' clocks are wrong by an hour in d
     },
   });
   const tenant = await createTenant(system.admin, { model: "openai:slow-400" });
-  // Each reply takes longer than a lease. If a sweeper used a service's clock, it would close the turn as interrupted.
+  // Each reply takes longer than a lease, so sweeps check whether the edge's lease has lapsed. Only the database's clock may decide this.
   const replies = await Promise.all(Array.from({ length: 5 }, () => chat(system.url(), tenant)));
   for (const reply of replies) expect(reply.done).toMatchObject({ finish_reason: "stop" });
   await expect

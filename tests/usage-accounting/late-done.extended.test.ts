@@ -6,7 +6,7 @@ import { queryFirstRow, readBalance } from "../system/database.ts";
 import { readMetric } from "../system/metrics.ts";
 import { createTenant, type System, startSystem } from "../system/system.ts";
 
-const START_TIMEOUT_MS = 20_000;
+const REPLY_TIMEOUT_MS = 20_000;
 /** Longer than the quota service's lock_timeout of 2 s, and much shorter than Reserve's deadline of 10 s. */
 const USAGE_LOCKED_MS = 4_000;
 
@@ -18,14 +18,14 @@ async function chatWithLockedTurn(system: System, lockedMs: number, settleTimeou
   const pendingChat = chat(system.url(), tenant, { message: tenant.workspaceId });
   await vi.waitFor(
     async () => expect(await readBalance(database, tenant.workspaceId)).toMatchObject({ streaming: 1 }),
-    START_TIMEOUT_MS,
+    REPLY_TIMEOUT_MS,
   );
   const locker = new pg.Client({ connectionString: database.url });
   await locker.connect();
   await locker.query("BEGIN");
   await locker.query("SELECT FROM conversation.turns WHERE workspace_id = $1 FOR UPDATE", [tenant.workspaceId]);
   const request = () => provider.requests.find(({ body }) => JSON.stringify(body).includes(tenant.workspaceId));
-  await vi.waitFor(() => expect(request()?.endedAt).toBeDefined(), START_TIMEOUT_MS);
+  await vi.waitFor(() => expect(request()?.endedAt).toBeDefined(), REPLY_TIMEOUT_MS);
   await sleep(lockedMs);
   await locker.query("ROLLBACK");
   await locker.end();

@@ -20,7 +20,7 @@ export type ApiServer = {
   stop(): Promise<void>;
 };
 
-/** Starts a fake Kubernetes API server for `helm template --dry-run=server`. It serves discovery and `objects`, all in one namespace. */
+/** Starts a fake Kubernetes API server for `helm template --dry-run=server`. It serves API discovery, and the objects in `namespace`. */
 export async function startApiServer(namespace: string, objects: readonly Manifest[]): Promise<ApiServer> {
   const responses = new Map<string, object>(discovery());
   for (const object of objects) {

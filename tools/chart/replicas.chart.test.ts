@@ -66,7 +66,7 @@ describe("an upgrade with autoscaling on", () => {
     expect(await upgrade([deployment("fixed")], atLeastFour)).toMatchObject({ replicas: 3 });
   });
 
-  it("starts a stopped Deployment, because its autoscaler does not", async () => {
+  it("sends minReplicas for a stopped Deployment, because an autoscaler ignores a Deployment with 0 replicas", async () => {
     expect(await upgrade([deployment("stopped"), HPA], autoscalingOn)).toMatchObject({ replicas: 2 });
   });
 

@@ -14,10 +14,10 @@ const FLOOD_SCRIPT = fileURLToPath(new URL("../../../tests/edge/flood.ts", impor
 const CHATS = 600;
 const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
-/** Goal for the neighbour's chat p99 during the attack, divided by the p99 without it. */
+/** Goal for a ratio: the neighbour's chat p99 during the attack, divided by the p99 without the attack. */
 const MAX_RATIO = 1.2;
-/** Goal for the p99 of another client's health checks while a client sends bodies that are costly to parse. */
-const MAX_EDGE_MS = 50;
+/** Goal for the p99 of health checks while another client sends bodies that are costly to parse. */
+const MAX_HEALTH_MS = 50;
 /** Goals for the peak memory: 80 % of the pods' memory limits in the chart. */
 const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;
 const MAX_CONVERSATION_MIB = (POD_MEMORY_MIB.conversation * 8) / 10;
@@ -35,7 +35,7 @@ type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
   latency: (attack: string, quiet: Latencies, attacked: Latencies) => Figure;
-  /** Returns the process whose memory the attack may exhaust. `maxMiB` is the goal for its memory. */
+  /** Returns the id of the process whose memory the attack may exhaust. `maxMiB` is the goal for this memory. */
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
 };
@@ -45,7 +45,7 @@ const conversationPid = ({ system }: Testbed) => system.conversation.process().p
 
 export function healthFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("health check", quiet.healthMs, attacked.healthMs);
-  return atMost(MAX_EDGE_MS, {
+  return atMost(MAX_HEALTH_MS, {
     what: `${attack}: another client's health check p99`,
     value: attacked.healthMs,
     unit: "ms",
@@ -145,7 +145,7 @@ async function chatTimesMs({ system, tenant }: Testbed, count: number): Promise<
     const startedAt = performance.now();
     const reply = await visit(system.url(), tenant, { message: "Where is my order?" });
     if (reply.kind !== "stream" || reply.finishReason !== "stop")
-      throw new Error(`a neighbour's chat ended as ${reply.kind}`);
+      throw new Error(`a neighbour's reply is not complete (kind ${reply.kind})`);
     times.push(performance.now() - startedAt);
   }
   return times;

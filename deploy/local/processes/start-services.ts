@@ -3,14 +3,14 @@ import type { ProcessSpec } from "./process-run.ts";
 import type { ServiceName } from "./services.ts";
 import { type Notice, type SupervisedProcess, supervise } from "./supervisor.ts";
 
-/** The order in which the services stop: each after those that call it. */
+/** The order in which the services stop: each service stops after its callers. */
 const STOP_ORDER: readonly ServiceName[] = ["console", "edge", "conversation", "llm-proxy", "quota"];
 
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
 /**
- * Starts the services concurrently, and waits until all are ready. If one fails, throws StartError and drops the notices of the other services,
- * which only report that the failed service is missing.
+ * Starts the services concurrently, and waits until all are ready. If a service fails, throws StartError and drops all notices: the other
+ * services' notices only report that the failed service is missing.
  */
 export async function startServices(
   specs: Record<ServiceName, ProcessSpec>,

@@ -16,8 +16,8 @@ export type ChannelOptions = {
   tlsServerName?: string | undefined;
 };
 
-// Keepalive detects a dead peer within the sum of these two, which must stay below 15 s (grpc-js#2785). The timeout is the longer of the two,
-// because a live peer can be busy for some seconds.
+// Keepalive detects a dead peer within KEEPALIVE_MS + KEEPALIVE_TIMEOUT_MS. This sum must stay below 15 s (grpc-js#2785). The timeout is the
+// longer part, because a live peer can be busy for some seconds.
 const KEEPALIVE_MS = 5_000;
 const KEEPALIVE_TIMEOUT_MS = 9_000;
 /** How many unread bytes a peer may send on one HTTP/2 stream before it must pause. */
@@ -32,8 +32,8 @@ export function openChannel(options: ChannelOptions): Channel {
   const serviceConfig = {
     loadBalancingConfig: [{ round_robin: {} }],
     // gRPC retries while more than half of `maxTokens` are left. A failed attempt costs one token and a successful call adds `tokenRatio`.
-    // All methods of the channel share this budget. It limits only gRPC's own retries: MultiplexClient, and the callers of CloseTurn, Settle
-    // and RenewEdge, retry too.
+    // All methods of the channel share this budget. It does not limit the retries of MultiplexClient, or of the callers of CloseTurn,
+    // Settle and RenewEdge.
     retryThrottling: { maxTokens: 100, tokenRatio: 0.1 },
     methodConfig: [
       {

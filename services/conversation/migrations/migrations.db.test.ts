@@ -107,7 +107,7 @@ test("the migrations can be reverted one at a time while every table has rows, a
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("the planner's statistics contain no content of sessions and messages, even if these were stored before migration 0006", async () => {
+test("the planner's statistics contain no content of sessions and messages, even of those stored before migration 0006", async () => {
   const target = { ...TARGET, url: db.adminUrl };
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;
@@ -121,7 +121,7 @@ test("the planner's statistics contain no content of sessions and messages, even
   const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
   // The service's statements need the newest schema, so the test reverts the migrations only after storing the turns.
   await revertMigrations(target, revertedCount);
-  const columns = async () => {
+  const columnsWithMarker = async () => {
     await db.admin.query("ANALYZE");
     const { rows } = await db.admin.query(
       `SELECT tablename || '.' || attname AS name FROM pg_stats
@@ -131,9 +131,9 @@ test("the planner's statistics contain no content of sessions and messages, even
     return rows.map((row) => row.name);
   };
   const ofSessions = ["referrer", "user_agent", "visitor_id", "visitor_metadata"].map((column) => `sessions.${column}`);
-  expect(await columns()).toEqual(["messages.content", "messages.tools_called", ...ofSessions]);
+  expect(await columnsWithMarker()).toEqual(["messages.content", "messages.tools_called", ...ofSessions]);
   await migrate(target);
-  expect(await columns()).toEqual([]);
+  expect(await columnsWithMarker()).toEqual([]);
 });
 
 test("the service's role cannot read another schema, alter its own schema, or update or delete rows of append-only tables", async () => {

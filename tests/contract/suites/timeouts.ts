@@ -17,7 +17,8 @@ export type TimeoutScenarios = {
 };
 
 export async function startTimeoutScenarios(system: ContractSystem): Promise<TimeoutScenarios> {
-  // Reads this stream's first event before the suites start. They keep the process busy, so that it would record the start of the silence too late.
+  // Reads the silent stream's first event before the suites start. Later, the suites keep this process busy, so it would record
+  // the event's time too late.
   const silentStream = await openSilentStream(system);
   const scenarios = {
     heartbeat: waitForHeartbeat(silentStream),

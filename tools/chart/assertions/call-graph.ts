@@ -44,7 +44,7 @@ type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object
 
 /**
  * Returns the calls that the egress rules allow, and those that the ingress rules allow, in the format of CALL_GRAPH. Both sets must equal
- * CALL_GRAPH plus the additional connections of the values.
+ * CALL_GRAPH plus the additional connections that the values enable.
  */
 export function allowedCalls(manifests: readonly Manifest[]): { egress: Set<string>; ingress: Set<string> } {
   const egress = new Set<string>();

@@ -32,7 +32,7 @@ export function watchCertificates(
   /** For each directory, a function that returns the certificate in tls.crt. It throws if a file of the directory cannot be used. */
   const readers = new Map<string, () => Buffer | string>();
   if (opsTlsDir !== undefined) readers.set(opsTlsDir, () => readCertificateAndKey(opsTlsDir).cert);
-  // If gRPC and the ops port use the same directory, gRPC's reader replaces the ops port's, because it also checks ca.crt.
+  // If grpcTlsDir equals opsTlsDir, this reader replaces the reader above, which does not check ca.crt.
   if (grpcTlsDir !== undefined) readers.set(grpcTlsDir, () => readGrpcCertificates(grpcTlsDir).certificate);
   const expirySeconds = new Map<string, number>();
   new Gauge({
@@ -49,9 +49,9 @@ export function watchCertificates(
   // PromQL's increase() misses the first increment of a series that does not exist yet.
   reloadRefusals.inc({ file: "tls.crt" }, 0);
   const read = async () => {
-    for (const [directory, readServed] of readers) {
+    for (const [directory, readCertificate] of readers) {
       try {
-        expirySeconds.set(directory, Date.parse(new X509Certificate(readServed()).validTo) / 1_000);
+        expirySeconds.set(directory, Date.parse(new X509Certificate(readCertificate()).validTo) / 1_000);
       } catch (error) {
         reloadRefusals.inc({ file: "tls.crt" });
         log.warn({ error }, "renewed certificate refused, previous one kept");

@@ -22,10 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   stopped: "Stopped.",
 };
 
-/**
- * Returns the code and its advice. If the code has no advice, the edge refused the request and did not log it, so the text refers to
- * docs/api.md.
- */
+/** Returns the code and its advice. If the code has no advice, the text refers to docs/api.md. */
 export function describeError(code: string): string {
   return `${code}: ${ADVICE[code] ?? "docs/api.md lists the error codes."}`;
 }

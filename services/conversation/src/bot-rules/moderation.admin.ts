@@ -44,8 +44,8 @@ export function createModerationAdmin(
   }
 
   /**
-   * Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. Throws if the
-   * unsaved pattern may not be saved.
+   * Returns the saved patterns with the unsaved one: in place of the pattern that it replaces, or last if it replaces none. Throws unless
+   * the unsaved pattern may be saved.
    */
   async function withUnsaved(
     workspaceId: string,

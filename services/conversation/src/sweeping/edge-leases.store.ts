@@ -37,7 +37,7 @@ export async function renewEdge(
   return rows;
 }
 
-/** Deletes lapsed leases and the records of closed turns, both after an hour. A sweep treats a missing lease as lapsed. */
+/** Deletes leases that lapsed, and records of turns that were closed, more than an hour ago. A sweep treats a missing lease as lapsed. */
 export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
   await database.query("DELETE FROM conversation.closed_turns WHERE closed_at < now() - interval '1 hour'");

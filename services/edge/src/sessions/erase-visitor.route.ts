@@ -11,7 +11,7 @@ const TIMEOUT_MS = 10_000;
 /** Has room for the longest id with every character escaped as `\u…`. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** POST /api/conversations/erase/: permanently erases a visitor's sessions. Responds once the request is stored. */
+/** POST /api/conversations/erase/: permanently erases a visitor's sessions. Responds after the erasure request is stored. */
 export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void {
   endpoint(app, {
     method: "POST",

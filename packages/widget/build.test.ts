@@ -30,7 +30,7 @@ const assetAt = (path: string): Asset => {
 };
 
 describe("buildWidget", () => {
-  it("builds a gzipped launcher of at most 4 KB; launcher, panel and largest language together have at most 15 KB", () => {
+  it("after gzip, the launcher has at most 4 KB; launcher, panel and largest language together have at most 15 KB", () => {
     const { launcher, total } = measureSizes(manifest);
     expect(launcher).toBeLessThanOrEqual(LIMITS_BYTES.launcher);
     expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);
@@ -42,7 +42,7 @@ describe("buildWidget", () => {
     await rm(again, { recursive: true });
   });
 
-  it("writes the panel's name and hash into the launcher and the manifest", () => {
+  it("writes the panel's file name and integrity into the launcher and the manifest", () => {
     const [file, integrity] = manifest.panel;
     const launcher = assetAt("/widget.js").bodies.identity.toString();
     expect(launcher).toContain(file);
@@ -57,7 +57,7 @@ describe("buildWidget", () => {
     }
   });
 
-  it("builds a playground page that loads existing files with their hashes", async () => {
+  it("builds a playground page whose integrity attributes match the files that it loads", async () => {
     const page = await readFile(join(directory, "playground.html"), "utf8");
     const references = [...page.matchAll(/(?:src|href)="\/widget\/([^"]+)" integrity="([^"]+)"/g)];
     expect(references).toHaveLength(2);
@@ -75,7 +75,7 @@ describe("loadAssets", () => {
     }
   });
 
-  it("lets browsers cache the launcher for 5 minutes and hashed files for a year, and revalidate the rest", () => {
+  it("lets browsers cache the launcher for 5 minutes, cache hashed files as immutable, and revalidate the rest", () => {
     const cacheControl = (path: string) => assetAt(path).headers["cache-control"];
     expect(cacheControl("/widget.js")).toBe("public, max-age=300, stale-while-revalidate=86400");
     expect(cacheControl(`/widget/${manifest.panel[0]}`)).toContain("immutable");

@@ -61,7 +61,7 @@ class Output {
     this.#directory = directory;
   }
 
-  /** Writes a file under a fixed name. */
+  /** Writes a file under the given name. */
   async write(file: string, bytes: Buffer): Promise<void> {
     const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
     const [br, gz] = await Promise.all([
@@ -114,7 +114,7 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Writes the language files. Their names share one hash: the panel contains it, and would be larger with a hash for each. */
+/** Writes the language files. Their names share one hash: the panel contains it, and would be larger with one hash per language. */
 async function buildLanguages(output: Output): Promise<[hash: string, languages: string[]]> {
   const names = (await readdir(join(SOURCE, "lang"))).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(SOURCE, "lang", name), "utf8")));

@@ -163,7 +163,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("disables the fields of a dialog while its rule is being saved, and returns the focus after an error", async () => {
+  it("disables the fields of a dialog while its rule is being saved, and focuses the same field again after an error", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
@@ -185,7 +185,7 @@ describeInBrowser("failures in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("keeps a new dialog open when the rule of an earlier dialog, which the owner cancelled, is added", async () => {
+  it("keeps a new dialog open when the rule of an earlier, cancelled dialog is added", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");

@@ -7,7 +7,7 @@ import { createPlan, queryFirstRow } from "../system/database.ts";
 import { type Prometheus, startPrometheus } from "../system/servers/prometheus.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { newClientAddress, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
-import { ALERTS_FILE, causeAlertsWithShortWindows } from "./sources.ts";
+import { ALERTS_FILE, createFastAlertRules } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
 export type Tenants = Record<
@@ -70,7 +70,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const prometheus = await startPrometheus({
     targets: services.map(({ name, opsPort }) => ({ service: name, opsPort })),
-    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": causeAlertsWithShortWindows() },
+    rules: { "alerts.yaml": readFileSync(ALERTS_FILE, "utf8"), "fast.yaml": createFastAlertRules() },
   });
   return {
     system,

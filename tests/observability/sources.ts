@@ -54,7 +54,7 @@ const BACKGROUND_DELAY = "30m";
  * Returns a copy of the cause alerts with the real thresholds, but with windows and delays of seconds. Alerts about background work keep their
  * delay of 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
  */
-export function causeAlertsWithShortWindows(): string {
+export function createFastAlertRules(): string {
   const causes = readRuleGroups().filter(({ name }) => name === "parley-causes");
   const groups = causes.map(({ name, rules }) => ({
     name: `${name}-fast`,

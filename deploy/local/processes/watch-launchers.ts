@@ -9,13 +9,13 @@ const CHECK_INTERVAL_MS = 500;
 const PNPM = /^(\S*node )?(\S*\/)?pnpm(\.[cm]?js)?( |$)/;
 
 /**
- * Calls `onGone` when a process that launched this one exits (see findLaunchers). `npx` exits on a signal without forwarding it, which
+ * Calls `onGone` when a process that launched this one exits (see findLaunchChain). `npx` exits on a signal without forwarding it, which
  * would leave Parley running and its ports in use. Needs /proc.
  */
 export async function watchLaunchers(onGone: () => void): Promise<void> {
-  const launchers = await findLaunchers(process.pid, readProcess);
+  const chain = await findLaunchChain(process.pid, readProcess);
   const timer = setInterval(() => {
-    void areAllRunning(launchers, readProcess).then((all) => {
+    void areAllRunning(chain, readProcess).then((all) => {
       if (all) return;
       clearInterval(timer);
       onGone();
@@ -25,23 +25,24 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 }
 
 /**
- * Returns a process and its ancestors up to the package manager: the script's shell and pnpm. If npx started pnpm, also returns npx
- * and the shell between npx and pnpm. Returns nothing if pnpm did not start the process.
+ * Returns the launch chain of a process: the process, the script's shell and pnpm. If npx started pnpm, the chain continues with the
+ * shell between npx and pnpm, and with npx. Returns an empty chain if pnpm did not start the process.
  */
-export async function findLaunchers(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
-  const chain: ProcessEntry[] = [];
-  for (let entry = await read(pid); entry && chain.length < 5; entry = await read(entry.parentPid)) chain.push(entry);
-  const [self, shell, manager, npxShell, npx] = chain;
+export async function findLaunchChain(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
+  const entries: ProcessEntry[] = [];
+  for (let entry = await read(pid); entry && entries.length < 5; entry = await read(entry.parentPid))
+    entries.push(entry);
+  const [self, shell, manager, npxShell, npx] = entries;
   if (!self || !shell || !manager || !PNPM.test(manager.command)) return [];
   const isRunByNpx = npxShell && npx && /^(npm exec|npx)\b/.test(npx.command);
   return isRunByNpx ? [self, shell, manager, npxShell, npx] : [self, shell, manager];
 }
 
-/** Returns whether every launcher is still running and still the parent of the launcher before it in the list. */
-export async function areAllRunning(launchers: readonly ProcessEntry[], read: ReadProcess): Promise<boolean> {
-  const now = await Promise.all(launchers.map(({ pid }) => read(pid)));
+/** Returns whether every process of a launch chain is still running and still the parent of the process before it. */
+export async function areAllRunning(chain: readonly ProcessEntry[], read: ReadProcess): Promise<boolean> {
+  const now = await Promise.all(chain.map(({ pid }) => read(pid)));
   return now.every((entry, index) => {
-    const parent = launchers[index + 1];
+    const parent = chain[index + 1];
     return entry !== undefined && (parent === undefined || entry.parentPid === parent.pid);
   });
 }

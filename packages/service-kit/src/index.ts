@@ -10,7 +10,7 @@ export {
 } from "./auth/access-token.ts";
 export { type AdminCaller, adminAccessOf, adminCallerOf } from "./auth/admin-access.ts";
 export { createJwks } from "./auth/jwks.ts";
-export { readJwt, readOptionalJwt } from "./auth/settings.ts";
+export { readJwtSettings, readOptionalJwtSettings } from "./auth/settings.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
 export { insertChange } from "./changes/changes.store.ts";
 export { describeChange } from "./changes/describe-change.ts";

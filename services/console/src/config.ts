@@ -1,4 +1,4 @@
-import { Environment, LOG_LEVELS, parseSecretText, readJwt, readTracing } from "@parley/service-kit";
+import { Environment, LOG_LEVELS, parseSecretText, readJwtSettings, readTracing } from "@parley/service-kit";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -8,7 +8,7 @@ const MIN_SECRET_LENGTH = 32;
 export function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   const publicUrl = environment.requiredText("CONSOLE_URL", "the origin that owners open");
-  const jwt = readJwt(environment);
+  const jwt = readJwtSettings(environment);
   for (const [name, url] of [
     ["CONSOLE_URL", publicUrl],
     ["JWT_ISSUER", jwt.issuer],

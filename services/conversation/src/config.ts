@@ -2,7 +2,7 @@ import {
   Environment,
   LOG_LEVELS,
   parseTokens,
-  readOptionalJwt,
+  readOptionalJwtSettings,
   readPreparedStatements,
   readRpcMultiplex,
   readTracing,
@@ -55,7 +55,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** Settings that verify members' access tokens for the admin services. If undefined, only ADMIN_TOKEN gives access. */
-    jwt: readOptionalJwt(environment),
+    jwt: readOptionalJwtSettings(environment),
     /** The models that owners may choose, by plan. */
     planModels: readPlanModels(environment),
     /** The sweeper closes the turns of an edge whose lease has expired. */

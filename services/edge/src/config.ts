@@ -1,4 +1,11 @@
-import { Environment, LOG_LEVELS, parseTokens, readJwt, readRpcMultiplex, readTracing } from "@parley/service-kit";
+import {
+  Environment,
+  LOG_LEVELS,
+  parseTokens,
+  readJwtSettings,
+  readRpcMultiplex,
+  readTracing,
+} from "@parley/service-kit";
 import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -25,7 +32,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** The host name in the edges' certificates. In Kubernetes, edges call each other by pod IP address, which no certificate contains. */
     edgeRpcTlsName: environment.optionalText("EDGE_RPC_TLS_NAME"),
     redis: readRedis(environment),
-    jwt: readJwt(environment),
+    jwt: readJwtSettings(environment),
     trustedProxies: environment.list("TRUSTED_PROXIES"),
     widgetDir: environment.optionalText("WIDGET_DIR"),
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */

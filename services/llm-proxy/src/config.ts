@@ -3,7 +3,7 @@ import {
   LOG_LEVELS,
   parseSecretText,
   parseTokens,
-  readOptionalJwt,
+  readOptionalJwtSettings,
   readPreparedStatements,
   readTracing,
 } from "@parley/service-kit";
@@ -31,7 +31,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     ),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How the admin services verify access tokens of workspace members. If not set, only ADMIN_TOKEN gives access. */
-    jwt: readOptionalJwt(environment),
+    jwt: readOptionalJwtSettings(environment),
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),

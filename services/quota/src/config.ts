@@ -2,7 +2,7 @@ import {
   Environment,
   LOG_LEVELS,
   parseTokens,
-  readOptionalJwt,
+  readOptionalJwtSettings,
   readPreparedStatements,
   readTracing,
   readUsageRetention,
@@ -27,7 +27,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
     /** How to verify access tokens of workspaces' members for the admin services. Without it only ADMIN_TOKEN gives access. */
-    jwt: readOptionalJwt(environment),
+    jwt: readOptionalJwtSettings(environment),
     /** A directory with ca.crt, tls.crt and tls.key, which enables mutual TLS for gRPC. Without it gRPC is plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),

@@ -16,9 +16,9 @@ const MAX_JOB_MS = 3_000;
 const MAX_WAIT_MS = 5_000;
 /** Delay before a thread that failed to start is replaced. Immediate restarts would occupy a core. */
 const START_RETRY_DELAY_MS = 1_000;
-/** Limit for a workspace's queued text: 250 of the longest messages. */
+/** Limit for a workspace's queued text: 250 messages of 4,000 UTF-16 units. */
 const MAX_QUEUED_CHARACTERS = 1_000_000;
-/** A workspace's share of the time of one thread, from 0 to 1. */
+/** A workspace's share of one thread's time, from 0 to 1. */
 const WORKSPACE_SHARE = 0.1;
 /** Thread time that a workspace may use in one burst if it has been idle. */
 const BURST_MS = 250;
@@ -58,7 +58,7 @@ export class PatternThreadPool {
   readonly #threads = new Set<Thread>();
   /** Queued jobs by workspace. Round robin: the workspace that was served last is at the end. */
   readonly #queues = new Map<string, QueuedJob[]>();
-  /** Dispatches again when the next workspace has regained thread time. */
+  /** Dispatches again when a waiting workspace may use thread time again. */
   #dispatchTimer: NodeJS.Timeout | undefined;
   #isClosed: boolean = false;
 
@@ -132,7 +132,7 @@ export class PatternThreadPool {
     clearTimeout(this.#dispatchTimer);
     const now = performance.now();
     let nextDispatchInMs = Number.POSITIVE_INFINITY;
-    // A copy, because the loop moves the workspace that it serves to the end.
+    // Copies the entries, because the loop moves each served workspace to the end of the map.
     for (const [workspaceId, queue] of [...this.#queues]) {
       if (this.#isRunning(workspaceId)) continue;
       const untilPermittedMs = this.#timeLimiter.waitMs(workspaceId, now);
@@ -231,7 +231,7 @@ export class PatternThreadPool {
   }
 
   #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
-    // `check` counts the jobs of owners. A matchAll job matches a text that an owner enters.
+    // The metric's kind `check` includes matchAll jobs, because an owner enters their text.
     const kind = job.kind === "match" ? "match" : "check";
     this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
   }

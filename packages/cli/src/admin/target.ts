@@ -9,7 +9,7 @@ import type { ServiceWithAdmin } from "./service.ts";
 export type AdminTarget = {
   /** Returns the admin token. Without one, returns a member's access token, refreshed if it expires soon. */
   readToken: () => Promise<string>;
-  /** For the error when a service refuses the token: where the token comes from, without its value, and the next step. */
+  /** Ends the error `quota at <url> refused …`: the token's origin and the next step, without the token's value. */
   refusedTokenHint: string;
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;

@@ -11,7 +11,7 @@ const VARIABLES = {
 const JWKS_SCHEMES = ["https", "http", "file"];
 
 /** Reads the settings for verifying access tokens. */
-export function readJwt(environment: Environment): JwtSettings {
+export function readJwtSettings(environment: Environment): JwtSettings {
   return {
     issuer: environment.requiredText(...VARIABLES.issuer),
     audience: environment.requiredText(...VARIABLES.audience),
@@ -21,10 +21,10 @@ export function readJwt(environment: Environment): JwtSettings {
   };
 }
 
-/** Like readJwt, but returns undefined if none of the required variables is set. If some are set, reports the missing ones as problems. */
-export function readOptionalJwt(environment: Environment): JwtSettings | undefined {
+/** Like readJwtSettings, but returns undefined if none of the required variables is set. If some are set, reports the missing ones as problems. */
+export function readOptionalJwtSettings(environment: Environment): JwtSettings | undefined {
   const isAnySet = Object.values(VARIABLES).some(([name]) => environment.optionalText(name) !== undefined);
-  return isAnySet ? readJwt(environment) : undefined;
+  return isAnySet ? readJwtSettings(environment) : undefined;
 }
 
 function readRoles(environment: Environment): RoleOptions | undefined {

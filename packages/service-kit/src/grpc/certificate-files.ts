@@ -75,7 +75,7 @@ export class CertificateFiles implements experimental.CertificateProvider {
   }
 }
 
-/** Returns the certificates of calls between services. Throws if a file cannot be used. */
+/** Returns the certificates for calls between services. Throws if a file cannot be used. */
 export function readGrpcCertificates(tlsDir: string): Certificates {
   const { cert, key } = readCertificateAndKey(tlsDir);
   return { caCertificate: readCaCertificate(tlsDir), certificate: Buffer.from(cert), privateKey: Buffer.from(key) };

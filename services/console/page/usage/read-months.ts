@@ -2,13 +2,13 @@ import type { GetUsageResponse } from "@parley/rpc/quota";
 
 export const SHOWN_MONTHS = 6;
 
-type ShowUsage = (month: string) => Promise<GetUsageResponse | undefined>;
+type ReadUsage = (month: string) => Promise<GetUsageResponse | undefined>;
 
 /** Reads the usage of the current month and of the months before it. The service, not the browser's clock, determines the current month. */
-export async function readMonths(showUsage: ShowUsage): Promise<GetUsageResponse[]> {
-  const current = await showUsage("");
+export async function readMonths(readUsage: ReadUsage): Promise<GetUsageResponse[]> {
+  const current = await readUsage("");
   if (current === undefined) return [];
-  const earlier = await Promise.all(monthsBefore(current.month).map(showUsage));
+  const earlier = await Promise.all(monthsBefore(current.month).map(readUsage));
   return [current, ...earlier.flatMap((usage) => usage ?? [])];
 }
 

@@ -10,7 +10,7 @@ const PAUSE_MS = 100;
 
 export type EraseWorkspacesDeps = {
   database: Database;
-  /** Called with the open turns that the erasure of a session closed. */
+  /** Called with the turns that the erasure of a session closed. */
   notifySettler: NotifySettler;
   log: Pick<Logger, "info" | "warn">;
 };

@@ -133,7 +133,7 @@ test.each([
   );
 });
 
-test("pages list each filled row once, even if the turns closed in the same millisecond", async () => {
+test("listCallsOfMonth lists each filled row once across its pages, even if the turns were closed in the same millisecond", async () => {
   const workspaceId = "ws_paged";
   const microseconds = ["123100", "123400", "123700"];
   const turns = microseconds.map((each) => ({ turnId: randomUUID(), closedAt: `2026-11-20T10:00:00.${each}Z` }));

@@ -5,7 +5,7 @@ const FAMILIES: readonly [name: RegExp, vocabulary: Vocabulary][] = [
   [/^(gpt-4|gpt-3\.5|gpt-35)(-|$)/, "cl100k_base"],
 ];
 
-/** Returns the vocabulary of a model's family by its name (`openai/gpt-4o`, `gpt-4o-2024-11-20`); undefined if no family matches. */
+/** Returns the vocabulary for a model name, such as `openai/gpt-4o` or `gpt-4o-2024-11-20`; undefined if the name is of no known family. */
 export function findVocabulary(model: string): Vocabulary | undefined {
   const name = model
     .slice(model.lastIndexOf("/") + 1)

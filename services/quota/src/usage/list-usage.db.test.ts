@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => quota.drop());
 
-/** Counts `done` messages for a workspace and holds `held` more. */
+/** Settles `done` turns of a workspace as done, and leaves `held` more turns reserved. */
 async function addUsage(workspaceId: string, done: number, held = 0): Promise<void> {
   for (let turn = 0; turn < done + held; turn++) {
     const turnId = randomUUID();

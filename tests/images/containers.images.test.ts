@@ -149,7 +149,7 @@ describe.runIf(isAvailable)("the images in docker-compose.yml", () => {
   );
 
   it.each([...SERVICES, "cli"])(
-    "have labels with title, license and version, and do not mention a package registry (%s)",
+    "have labels with title, license and version, and mention no package registry in their history (%s)",
     async (service) => {
       const labels = JSON.parse(
         await docker("image", "inspect", "--format", "{{json .Config.Labels}}", `parley/${service}`),

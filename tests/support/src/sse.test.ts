@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { collectSse, readSse } from "./sse.ts";
 
-function stream(chunks: Uint8Array[], { onCancel, isOpen = false }: { onCancel?: () => void; isOpen?: boolean } = {}) {
+function createResponse(
+  chunks: Uint8Array[],
+  { onCancel, isOpen = false }: { onCancel?: () => void; isOpen?: boolean } = {},
+) {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk);
@@ -18,7 +21,7 @@ it("readSse yields events and comments from one-byte chunks", async () => {
   const wire = bytes('event: meta\ndata: {"n":1}\n\n: still here\n\nevent: token\ndata: {"text":"ü👋"}\n\n');
   const items: unknown[] = [];
   const everyByte = Array.from(wire, (byte) => Uint8Array.of(byte));
-  for await (const { receivedAtMs, ...item } of readSse(stream(everyByte))) {
+  for await (const { receivedAtMs, ...item } of readSse(createResponse(everyByte))) {
     expect(receivedAtMs).toBeGreaterThan(0);
     items.push(item);
   }
@@ -30,7 +33,7 @@ it("readSse yields events and comments from one-byte chunks", async () => {
 });
 
 it("collectSse returns the events without the comments", async () => {
-  const events = await collectSse(stream([bytes(": hi\n\nevent: a\ndata: 1\n\n")]));
+  const events = await collectSse(createResponse([bytes(": hi\n\nevent: a\ndata: 1\n\n")]));
   expect(events.map(({ event, data }) => [event, data])).toEqual([["a", 1]]);
 });
 
@@ -45,12 +48,12 @@ it.each([
   ["data that is not JSON", "event: a\ndata: hello\n\n", "not valid JSON"],
   ["an end within an event", "event: a\ndata: 1\n", "the stream was cut off"],
 ])("collectSse throws on %s", async (_, wire, message) => {
-  await expect(collectSse(stream([bytes(wire)]))).rejects.toThrow(message);
+  await expect(collectSse(createResponse([bytes(wire)]))).rejects.toThrow(message);
 });
 
 it("collectSse throws on bytes that are not UTF-8", async () => {
   const wire = Buffer.from('event: a\ndata: "\xff"\n\n', "latin1");
-  await expect(collectSse(stream([wire]))).rejects.toThrow("not valid for encoding utf-8");
+  await expect(collectSse(createResponse([wire]))).rejects.toThrow("not valid for encoding utf-8");
 });
 
 it("collectSse throws on a response that is not an event stream", async () => {
@@ -59,7 +62,7 @@ it("collectSse throws on a response that is not an event stream", async () => {
 
 it("readSse closes the connection when the caller leaves the loop", async () => {
   let isClosed = false;
-  const response = stream([bytes("event: a\ndata: 1\n\n")], {
+  const response = createResponse([bytes("event: a\ndata: 1\n\n")], {
     isOpen: true,
     onCancel: () => {
       isClosed = true;
@@ -70,13 +73,13 @@ it("readSse closes the connection when the caller leaves the loop", async () => 
 });
 
 it("collectSse throws an AbortError if its signal has aborted before the call", async () => {
-  const reading = collectSse(stream([], { isOpen: true }), { signal: AbortSignal.abort() });
+  const reading = collectSse(createResponse([], { isOpen: true }), { signal: AbortSignal.abort() });
   await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
 });
 
 it("collectSse throws an AbortError when its signal aborts", async () => {
   const abort = new AbortController();
-  const reading = collectSse(stream([], { isOpen: true }), { signal: abort.signal });
+  const reading = collectSse(createResponse([], { isOpen: true }), { signal: abort.signal });
   abort.abort();
   await expect(reading).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
 });

@@ -61,7 +61,7 @@ describe("moderateMessage", { timeout: 30_000 }, () => {
 describe("a slow match", { timeout: 120_000 }, () => {
   test("keeps the event loop free and does not delay other workspaces", async () => {
     const { match } = startThreads({ share: 1, maxWaitMs: 60_000, maxJobMs: 60_000 });
-    // Slow matches of two workspaces at the same time make both threads start.
+    // Slow matches of two workspaces at the same time make both threads of the pool start.
     const warm = (workspaceId: string) => match(workspaceId, slowPatterns(50), slowText().repeat(3));
     await Promise.all([warm("ws_c"), warm("ws_d")]);
     const ended: string[] = [];

@@ -12,7 +12,7 @@ export type Result = {
 export type Streams = {
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
-  /** The keyboard, for interactive commands. */
+  /** For interactive commands. */
   stdin?: NodeJS.ReadableStream;
 };
 

@@ -53,7 +53,7 @@ export function Keys() {
               key={key.publicKey}
               apiKey={key}
               botName={bots?.find(({ slug }) => slug === key.botSlug)?.display?.name || key.botSlug}
-              onShow={() => setSnippetKey(key)}
+              onShowSnippet={() => setSnippetKey(key)}
             />
           ))}
         </ul>
@@ -76,9 +76,9 @@ function describeNoKey(mayCreate: boolean, botCount: number | undefined): string
   return botCount === 0 ? "Create a bot first. Then a key puts it on your site." : "A key puts a bot on your site.";
 }
 
-type KeyRowProps = { apiKey: ApiKey; botName: string; onShow: () => void };
+type KeyRowProps = { apiKey: ApiKey; botName: string; onShowSnippet: () => void };
 
-function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
+function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
   const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn } = apiKey;
   const { workspace_id: workspaceId } = useSession();
   const [isConfirming, setConfirming] = useState(false);
@@ -118,7 +118,7 @@ function KeyRow({ apiKey, botName, onShow }: KeyRowProps) {
       </span>
       {!isRevoked && (
         <span className="row-actions">
-          <button type="button" className="button small" onClick={onShow}>
+          <button type="button" className="button small" onClick={onShowSnippet}>
             Embed<span className="visually-hidden"> {keyName}</span>
           </button>
           {mayUpdate && (

@@ -1,7 +1,13 @@
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import { type Database, ServiceError } from "@parley/service-kit";
-import { countDoneTurns, countDoneTurnsOfPage, findOpenedTurns, listDoneTurnIds, sortIds } from "./audit.store.ts";
+import {
+  countDoneTurns,
+  countDoneTurnsOfPage,
+  findOpenedTurns,
+  listDoneTurnIds,
+  sortDistinctIds,
+} from "./audit.store.ts";
 import { type Difference, type DoneTurnTotals, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
 export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
@@ -27,8 +33,8 @@ export const WORKSPACES_PER_PAGE = 20;
 
 /**
  * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests. If these differ, or if messages are
- * held, compares turn by turn. If the workspace id is empty, compares all workspaces, page by page, and throws if the signal is
- * aborted. The month is "YYYY-MM", or empty for the current month.
+ * held, compares turn by turn unless rows were pruned. If the workspace id is empty, compares all workspaces, page by page, and throws if the
+ * signal is aborted. The month is "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,
@@ -70,11 +76,11 @@ export async function auditPage(
   const request = { month: requestedMonth, maxWorkspaces: limit, afterWorkspaceId: after };
   const { month, workspaces: usage } = await quota.getMonth(request, QUOTA_CALL_OPTIONS);
   const turnTotals = await countDoneTurnsOfPage(database, month, { after, limit });
-  const ids = await sortIds(
+  const ids = await sortDistinctIds(
     database,
     [...usage, ...turnTotals].map(({ workspaceId }) => workspaceId),
   );
-  requireOrder(usage, ids);
+  requireSameOrder(usage, ids);
   // A list with `limit` workspaces may omit workspaces after its last id, so the page ends there. If both lists have `limit` workspaces, the page
   // ends at the lower of their last ids.
   const lastIds = [usage, turnTotals].flatMap((list) =>
@@ -85,8 +91,8 @@ export async function auditPage(
   return { month, workspaces: await compareWorkspaces(database, quota, month, { ids: page, turnTotals, usage }), next };
 }
 
-/** Throws if quota's database sorts workspace ids differently, because pages would then omit workspaces. */
-function requireOrder(usage: readonly MonthUsage[], ids: readonly string[]): void {
+/** Throws if the databases of quota and conversation sort workspace ids differently, because pages would then omit workspaces. */
+function requireSameOrder(usage: readonly MonthUsage[], ids: readonly string[]): void {
   const places = usage.map(({ workspaceId }) => ids.indexOf(workspaceId));
   if (places.some((place, index) => place < (places[index - 1] ?? 0)))
     throw new ServiceError(

@@ -69,7 +69,7 @@ export async function countDoneTurnsOfPage(
 }
 
 /** Returns the distinct ids in the order in which this database sorts text, which depends on its collation. */
-export async function sortIds(database: Database, ids: readonly string[]): Promise<string[]> {
+export async function sortDistinctIds(database: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(
     "SELECT DISTINCT id FROM unnest($1::text[]) AS id ORDER BY id",
     [ids],

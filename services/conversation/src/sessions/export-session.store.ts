@@ -12,8 +12,8 @@ const SESSION = `
     WHERE s.workspace_id = $1 AND s.session_id = $2 AND ${IS_LISTED}
   ) document`;
 
-// Not a cursor in a transaction: a client that reads slowly must hold neither a connection nor a snapshot. Returns no row if the session was
-// deleted or erased, and one row of nulls if no messages are left.
+// One query per page instead of a cursor in a transaction: a client that reads slowly must hold neither a connection nor a snapshot. The query
+// returns no row if the session was deleted or erased, and one row of nulls if no messages are left.
 const pageSql = (messageFields: string) => `
   SELECT page.id, page.json
   FROM conversation.sessions s

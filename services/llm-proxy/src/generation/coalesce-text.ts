@@ -1,6 +1,6 @@
 import type { Sink } from "../providers/index.ts";
 
-/** The sink applies backpressure when the unread text after the last part that is not text reaches this length. */
+/** The sink applies backpressure when the unread text since the last non-text part reaches this length. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
 
 export type TextSource = {

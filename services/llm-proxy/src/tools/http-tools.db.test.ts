@@ -294,7 +294,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ reason: "tool_calls", toolCalls: 3, rounds: 4 });
   });
 
-  test("makes no tool call after a pattern has matched its text", async () => {
+  test("cannot call a tool after a pattern has matched its text", async () => {
     provider.script(() => ({ tokens: ["The word is secret, and much may follow."], ...calling }));
     const turnId = randomUUID();
     const prompt = {
@@ -309,7 +309,7 @@ describe("a model that keeps calling tools", () => {
     expect((await proxy.rowsOf("ws_test", turnId))[0]).toMatchObject({ outcome: "blocked", toolCalls: 0, rounds: 1 });
   });
 
-  test("makes at most the allowed number of calls per reply", async () => {
+  test("cannot call tools more than `max_calls` times per reply", async () => {
     provider.script((request) =>
       hasToolResult(request)
         ? { tokens: ["Done."] }

@@ -87,7 +87,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
     test("one session is erased on request and one by the retention worker, and the sweeper closes the turn of a killed edge", async () => {
       const { workspaceId } = tenant;
       const stuckTenant = await createTenant(system.admin, { model: "openai:hang" });
-      const stuckChat = postChat(system.url(1), stuckTenant).then((open) => open.text());
+      const stuckChat = postChat(system.url(1), stuckTenant).then((response) => response.text());
       await Promise.all([
         expect(stuckChat).rejects.toThrow(),
         expect
@@ -102,7 +102,7 @@ describeWith("pgbouncer", "services behind PgBouncer in transaction mode", () =>
       const makeOld =
         "UPDATE conversation.sessions SET last_activity_at = now() - interval '31 days' WHERE session_id = $1";
       await queryFirstRow(system.database, makeOld, [expired]);
-      // The retention worker runs at the start and then hourly.
+      // The retention worker runs when the service starts and then hourly.
       await system.conversation.stop();
       await system.conversation.start();
       const findErased =

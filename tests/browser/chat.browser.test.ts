@@ -154,7 +154,7 @@ describeInBrowser("chat", (fixture) => {
     expect(await up.getAttribute("aria-pressed")).toBe("false");
   });
 
-  it("does not send blank, too long or unfinished IME input", async () => {
+  it("does not send a message that is blank, too long or still being composed with an IME", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("   \n ");
     await widget.ask("😀".repeat(4001));

@@ -55,7 +55,7 @@ export type Pod = {
 export type Installation = {
   /** Follows docs/install/cluster.md up to the Secret: creates the namespace, the database and the Secret. */
   prepare(): Promise<void>;
-  /** Merges the documented values, VALUES and `values` into values.yaml. Later ones take precedence. */
+  /** Merges the documented values, those that the tests' cluster needs, and `values` into values.yaml. Later ones take precedence. */
   writeValues(values?: Values): Promise<void>;
   /** Writes values.yaml and runs the first `sh` block of a section of docs/install as it is printed there. */
   runDocumented(page: string, heading: string, values?: Values): Promise<void>;
@@ -244,12 +244,12 @@ export async function createInstallation(): Promise<Installation> {
         .split("\n");
       const listed = kinds.filter((kind) => !kind.startsWith("events")).join(",");
       const names = (await kubectl("--namespace", "parley", "get", listed, "--output=name")).trim().split("\n");
-      const kept = ["configmap/kube-root-ca.crt", "serviceaccount/default", "secret/parley"];
-      return names.filter((name) => name !== "" && !kept.includes(name));
+      const excluded = ["configmap/kube-root-ca.crt", "serviceaccount/default", "secret/parley"];
+      return names.filter((name) => name !== "" && !excluded.includes(name));
     },
 
     async remove() {
-      // If a namespace has pods, its deletion takes half of their grace period, which is minutes.
+      // Deletes the pods first: the deletion of a namespace with pods takes minutes (half of the pods' grace period).
       await kubectl("--namespace", "parley", "delete", "deployments,jobs,pods", "--all", "--cascade=foreground");
       await kubectl("delete", "namespace", ...NAMESPACES, "--ignore-not-found");
       await rm(folder, { recursive: true });

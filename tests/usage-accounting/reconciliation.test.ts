@@ -88,9 +88,9 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
 
 test("the reconciler restores the call log's rows that llm-proxy lost with its process or its database", async () => {
   await startTenant(3);
-  const ofTenant = [tenant.workspaceId];
+  const values = [tenant.workspaceId];
   await system.llm.kill9();
-  await queryFirstRow(system.database, "DELETE FROM llm.calls WHERE workspace_id = $1", ofTenant);
+  await queryFirstRow(system.database, "DELETE FROM llm.calls WHERE workspace_id = $1", values);
   await system.llm.start();
   const countRows = () =>
     queryFirstRow<{ rows: number; turns: number; tokens: number }>(
@@ -98,7 +98,7 @@ test("the reconciler restores the call log's rows that llm-proxy lost with its p
       `SELECT count(*)::integer AS rows, count(DISTINCT c.turn_id)::integer AS turns,
               count(*) FILTER (WHERE c.tokens_in = t.tokens_in AND c.tokens_out = t.tokens_out)::integer AS tokens
        FROM llm.calls c JOIN conversation.turns t USING (workspace_id, turn_id) WHERE workspace_id = $1 AND t.status = 'done'`,
-      ofTenant,
+      values,
     );
   await expect.poll(countRows, { timeout: REPAIR_TIMEOUT_MS }).toEqual({ rows: 3, turns: 3, tokens: 3 });
   // The edge may still be connecting to the llm-proxy.
@@ -108,7 +108,7 @@ test("the reconciler restores the call log's rows that llm-proxy lost with its p
   await expectConsistentTurns(4);
 }, 60_000);
 
-test("parley audit --repair repairs differences on demand and prints each repair", async () => {
+test("parley audit --repair repairs differences and prints each repair; audit refuses an invalid --since, and --since without --repair", async () => {
   await system.conversation.stop();
   await system.conversation.start({ RECONCILE_EVERY_SECONDS: "3600" });
   // Waits until the edge has connected again.

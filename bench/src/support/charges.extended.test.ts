@@ -11,7 +11,7 @@ it("counts a missing and an additional charge even if the number of charges equa
   await storeTurns(url, { workspaceId, turns: 8, workspaces: 2, turnsPerSession: 1 });
   expect(await compareCharges({ url }, workspaceId, 4)).toEqual({ missing: 0, additional: 0 });
 
-  // Moves the first session's turn to the last session. The first session then has no charge, and the last one has two.
+  // Moves the first session's turn, with its charge, to the last session. The first session then has no charge, and the last one has two.
   await queryRows(
     url,
     `UPDATE conversation.turns SET session_id = (SELECT max(session_id::text)::uuid FROM conversation.turns WHERE workspace_id = $1)

@@ -12,7 +12,7 @@ export async function startDatabaseProxies(serverUrl: string): Promise<DatabaseP
   return Object.fromEntries(await Promise.all(SERVICES_WITH_DATABASE.map(start))) as DatabaseProxies;
 }
 
-/** For the option `databasePorts` of startSystem. */
+/** Returns the proxies' ports, for the option `databasePorts` of startSystem. */
 export function portsOf(proxies: DatabaseProxies): Record<ServiceWithDatabase, number> {
   const ports = SERVICES_WITH_DATABASE.map((service) => [service, proxies[service].port] as const);
   return Object.fromEntries(ports) as Record<ServiceWithDatabase, number>;

@@ -17,7 +17,7 @@ export const MCP_SERVER_SEPARATOR = "__";
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
 export type McpServerDefinition = { url: string; only: readonly string[] };
 
-// The functions below throw an Error if the definition is invalid. The tool's author sees the message of the Error.
+// The `require…` functions throw an Error if the definition is invalid. The tool's author sees the message of the Error.
 
 /** Checks the names of a tool and of its secret. */
 export function requireValidNames({ name, secret }: { name: string; secret: string }): void {

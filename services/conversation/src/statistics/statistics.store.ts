@@ -35,7 +35,7 @@ export type DayCounts = {
   /** The day in UTC, "YYYY-MM-DD". */
   day: string;
   replies: number;
-  /** Replies whose prompt had passages. Replies of old versions that did not record this are in neither count. */
+  /** Replies whose prompt had passages. Replies that an old Parley version stored are in neither `grounded` nor `ungrounded`. */
   grounded: number;
   /** Replies whose prompt had no passages. */
   ungrounded: number;
@@ -71,7 +71,7 @@ export type RatedSessions = { up: number; down: number };
 /** Bounds the query's time. */
 const MAX_RATED_SESSIONS = 10_000;
 
-/** Counts the sessions of the last `days` UTC days by rating, at most 10,000 of each. A session with ratings of both kinds counts as `down`. */
+/** Counts the sessions of the last `days` UTC days by rating, at most 10,000 per rating. A session with both ratings counts as `down`. */
 export async function countRatedSessions(
   database: Database,
   workspaceId: string,

@@ -107,7 +107,7 @@ test("the sweeper waits for a full lease duration after its start and after a da
     },
   );
   for (let run = 0; run < 2; run++) expect(await sweeper.sweepIfSafe()).toBe(0);
-  // More than half the lease duration since the last run: the database was unavailable, and the wait starts again.
+  // If the last run was more than half the lease duration ago, the sweeper assumes a database outage, and the wait starts again.
   secondsSinceLastRun = 16;
   expect(await sweeper.sweepIfSafe()).toBe(0);
   secondsSinceLastRun = 10;

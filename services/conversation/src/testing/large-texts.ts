@@ -1,7 +1,7 @@
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const LETTERS = "etaoinshrdlucmfw";
 
-/** Returns documents of 3 to 4 MiB, the same in every run. */
+/** Returns documents of almost 3 or almost 4 MiB, the same in every run. */
 export function largeTexts(): { name: string; format: string; content: string }[] {
   const random = randomNumbers();
   const letters = (count: number) => Array.from({ length: count }, () => LETTERS[random(LETTERS.length)]).join("");

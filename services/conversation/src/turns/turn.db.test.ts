@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 /** The poll of the outbox skips a turn in the first 2 s after its close. In this time, only the process that closed the turn settles it. */
-const WITHOUT_POLL_MS = 1_900;
+const BEFORE_POLL_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 const close = (...args: Parameters<typeof closeRequest>) =>
   system.conversation.closeTurn(closeRequest(...args), options);
@@ -42,7 +42,7 @@ describe("a turn", () => {
       tokensOut: 2,
       latencyMs: 9,
     });
-    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: WITHOUT_POLL_MS }).toBe(SettleOutcome.DONE);
+    await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.DONE);
     const next = await open(openRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
@@ -172,9 +172,7 @@ describe("a blocked message", () => {
     const later = openRequest(guarded);
     await open(later);
     await close(later);
-    await expect
-      .poll(() => system.quota.outcomeOf(later.turnId), { timeout: WITHOUT_POLL_MS })
-      .toBe(SettleOutcome.DONE);
+    await expect.poll(() => system.quota.outcomeOf(later.turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.DONE);
     expect(system.quota.outcomeOf(turn.turnId)).toBeUndefined();
   });
 });
@@ -240,6 +238,6 @@ describe("tools and reply patterns", () => {
         ],
       },
     ]);
-    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: WITHOUT_POLL_MS }).toBe(SettleOutcome.VOID);
+    await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.VOID);
   });
 });

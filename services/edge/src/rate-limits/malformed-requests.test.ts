@@ -8,7 +8,7 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 
 const { limit, windowMs } = POLICIES.malformed;
 
-/** Replicas that share one limiter, with a route for well-formed requests and one for malformed ones. */
+/** Replicas that share one limiter. Requests to /good are well-formed, and requests to /bad are malformed. */
 function createReplicas(count: number) {
   const clock = { now: 0 };
   const countedSubjects: string[] = [];
@@ -81,7 +81,7 @@ test("counts all addresses of a /64 together, and does not refuse the next /64",
   expect((await send?.("/good", "2001:db8:0:2::1"))?.statusCode).toBe(200);
 });
 
-test("if an address exceeded the limit at one replica, another replica refuses it from its next malformed request on", async () => {
+test("if an address exceeded the limit at one replica, another replica refuses the address from the next malformed request on", async () => {
   const { replicas } = createReplicas(2);
   const [first, second] = replicas;
   for (let sent = 0; sent <= limit; sent++) await first?.("/bad");

@@ -11,7 +11,7 @@ function tokenizer(options: TokenizerOptions = {}): Tokenizer {
 }
 const LONG_TIMEOUTS = { waitMs: 20_000, maxCountMs: 30_000 };
 
-test("counts texts with the vocabulary of the model's family", async () => {
+test("counts tokens with the vocabulary of the model's family, and returns undefined for a family without a vocabulary", async () => {
   const counter = tokenizer(LONG_TIMEOUTS);
   const texts = ["Hello world", "", "Yes, you can export the whole conversation as JSON.", "<|endoftext|>"];
   const counts = await counter.count("gpt-4o-mini", texts);
@@ -44,6 +44,6 @@ test("terminates the thread of a count that takes too long, and counts the next 
   await expect.poll(() => counter.count("gpt-4o", ["Hello"]), { timeout: 50_000, interval: 200 }).toEqual([1]);
 }, 120_000);
 
-test("does not count a text that is too long", async () => {
+test("returns undefined for a text that is too long", async () => {
   expect(await tokenizer(LONG_TIMEOUTS).count("gpt-4o", ["x".repeat(400_001)])).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { McpSession } from "./mcp-session.client.ts";
 
-test("connects again after a failed connect", async () => {
+test("tries to connect again after a failed connection attempt", async () => {
   const server = await startToolServer();
   const dispatcher = new Agent();
   onTestFinished(async () => {

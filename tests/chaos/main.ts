@@ -33,7 +33,9 @@ for (const { fault, count, slowestRecoverySeconds, maxRecoverySeconds } of resul
     `${fault.padEnd(30)} ${String(count).padStart(5)}  ${`${slowestRecoverySeconds.toFixed(1)} s`.padStart(16)}  ${`${maxRecoverySeconds} s`.padStart(6)}`,
   );
 console.log(`\nvisits ${visits}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
-console.log(`replies received ${receivedReplies}, lost by restores ${lostReplies}, repaired at the end ${repairs}`);
+console.log(
+  `replies received ${receivedReplies}, lost by restores ${lostReplies}, differences repaired at the end ${repairs}`,
+);
 console.log("outcomes of the visits:", result.outcomes);
 console.log(`differences in the audit ${differences}, workspace-months out of balance ${result.unbalanced}`);
 const isBalanced =

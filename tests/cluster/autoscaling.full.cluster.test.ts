@@ -5,10 +5,10 @@ import { type Installation, install, type Tenant } from "./installation.ts";
 import { watchDuring } from "./watch.ts";
 
 /** Longer than two sync periods of the HorizontalPodAutoscaler. */
-const AUTOSCALER_MS = 40_000;
+const AUTOSCALER_WAIT_MS = 40_000;
 
-// The tests run in order on one installation. The autoscaler has no metrics here, so it changes the number of replicas only to keep it within
-// the minimum and maximum.
+// The tests run in order on one installation. The autoscaler has no metrics here, so it changes the number of replicas only if the number is
+// below the minimum or above the maximum.
 describe("autoscaling on a real cluster", () => {
   let installation: Installation;
   let tenant: Tenant;
@@ -24,7 +24,7 @@ describe("autoscaling on a real cluster", () => {
 
   /**
    * Upgrades under load with these values of the edge, by `command` or by the documented command. Returns the edge's successive numbers of
-   * replicas until AUTOSCALER_MS after the upgrade.
+   * replicas until AUTOSCALER_WAIT_MS after the upgrade.
    */
   async function upgrade(name: string, edge: object, command?: string): Promise<number[]> {
     let replicas: number[] = [];
@@ -35,7 +35,7 @@ describe("autoscaling on a real cluster", () => {
           const lines = await watchDuring(["deployment", "parley-edge"], "{{.spec.replicas}}", async () => {
             if (command === undefined) await installation.runDocumented("upgrades.md", "", { edge });
             else await installation.writeValues({ edge }).then(() => installation.shell(command));
-            await sleep(AUTOSCALER_MS);
+            await sleep(AUTOSCALER_WAIT_MS);
           });
           replicas = lines.map(Number).filter((value, index, all) => value !== all[index - 1]);
         }),

@@ -88,7 +88,7 @@ function defineTests(start: () => Promise<Server>): void {
   }
 
   /** Migrates `times` times, and checks that only the first run applies migrations. */
-  async function expectMigrated(url: string, rolePassword: string | undefined, times = 2): Promise<void> {
+  async function migrateAndCheck(url: string, rolePassword: string | undefined, times = 2): Promise<void> {
     for (let time = 1; time <= times; time++) {
       for (const { code, stdout, stderr } of await migrateAll(url, rolePassword)) {
         expect([code, stderr]).toEqual([0, ""]);
@@ -116,7 +116,7 @@ function defineTests(start: () => Promise<Server>): void {
     const managedPage = await readFile(`${root}docs/install/managed-databases.md`, "utf8");
     expect(managedPage.replaceAll("'…'", () => passwordLiteral)).toContain(sql);
     await runSql(urlOf("master", "postgres"), sql);
-    await expectMigrated(urlOf("parley_admin"), password);
+    await migrateAndCheck(urlOf("parley_admin"), password);
     await expectUsable();
     for (const { code } of await migrateAll(urlOf("parley_admin"), `new ${password}`)) expect(code).toBe(0);
     await expectUsable(`new ${password}`);
@@ -131,7 +131,7 @@ function defineTests(start: () => Promise<Server>): void {
       "ALTER DATABASE parley OWNER TO postgres; REVOKE ALL ON DATABASE parley FROM parley_admin",
     );
     await runSql(server.url, grant);
-    await expectMigrated(urlOf("parley_admin"), password);
+    await migrateAndCheck(urlOf("parley_admin"), password);
     await expectUsable();
     await runSql(server.url, "REVOKE CONNECT ON DATABASE parley FROM PUBLIC");
     const refused = await migrateAll(urlOf("parley_admin"), password);
@@ -148,10 +148,10 @@ function defineTests(start: () => Promise<Server>): void {
     await expectUsable();
   });
 
-  test("migrates without passwords when the roles exist with their timeouts", async () => {
+  test("migrates without passwords when the roles exist with their timeouts, and refuses a role without a statement_timeout", async () => {
     const [sql = ""] = sqlOf("Roles that you create yourself");
     await runSql(urlOf("master", "postgres"), sql);
-    await expectMigrated(urlOf("parley_admin"), undefined);
+    await migrateAndCheck(urlOf("parley_admin"), undefined);
     await expectUsable();
     await runSql(server.url, "ALTER ROLE parley_quota RESET statement_timeout");
     const { code, stderr } = await migrateAsProcess("quota", urlOf("parley_admin"));
@@ -164,7 +164,7 @@ function defineTests(start: () => Promise<Server>): void {
 
   test("lets an administrator take over from a superuser and run the next version's migrations", async () => {
     await runSql(server.url, `CREATE DATABASE parley`);
-    await expectMigrated(superuserUrl(), password, 1);
+    await migrateAndCheck(superuserUrl(), password, 1);
     await runSql(server.url, `CREATE ROLE parley_admin LOGIN CREATEROLE PASSWORD ${passwordLiteral}`);
     const [sql = ""] = sqlOf("From a superuser to an administrator");
     await runSql(superuserUrl(), sql);
@@ -187,7 +187,7 @@ function defineTests(start: () => Promise<Server>): void {
   test("writes no password to the server's log or to an error, even when the server refuses ALTER ROLE", async () => {
     const [sql = ""] = sqlOf("PostgreSQL");
     await runSql(server.url, sql);
-    await expectMigrated(urlOf("parley_admin"), password, 1);
+    await migrateAndCheck(urlOf("parley_admin"), password, 1);
     await runSql(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
     const refused = await migrateAll(urlOf("parley_admin"), password);
     const readLogged = async () =>

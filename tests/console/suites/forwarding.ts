@@ -90,7 +90,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: SignedInC
       for (const id of [shown, deleted]) expect(remaining).not.toContain(id);
     });
 
-    test("manages bots, keys, moderation and usage through the console", async () => {
+    test("manages bots, keys and moderation patterns, and shows usage and the audit log, through the console", async () => {
       await parley("bot", "update", "--slug", "guide", "--name", "Guide");
       const key = await parley<{ public_key: string }>("key", "create", "--bot", "guide", "--domain", "a.example");
       const update = ["key", "update", key.public_key, "--domain", "b.example"];

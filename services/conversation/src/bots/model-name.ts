@@ -1,6 +1,9 @@
 const MODEL_NAME = /^[a-z0-9][a-z0-9_-]{0,31}:[!-~]+$/;
 
-/** Returns whether `value` looks like `<provider>:<model_name>`. The llm-proxy refuses other names (services/llm-proxy/src/settings/model-name.ts). */
+/**
+ * Returns whether `value` has the form `<provider>:<model_name>`. The llm-proxy refuses any other form
+ * (services/llm-proxy/src/settings/model-name.ts).
+ */
 export function isModelName(value: string): boolean {
   return value.length <= 200 && MODEL_NAME.test(value);
 }

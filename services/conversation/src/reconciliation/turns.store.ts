@@ -4,7 +4,7 @@ import type { Settlement } from "../turns/index.ts";
 
 export type TurnKey = { workspaceId: string; turnId: string };
 
-/** The columns of a done turn that the call log needs. */
+/** The columns of a done turn that the llm-proxy's call log needs. */
 type DoneGeneration = {
   model: string;
   month: string;
@@ -93,7 +93,7 @@ const ENQUEUE = `
   ON CONFLICT (workspace_id, turn_id) DO NOTHING
   RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month`;
 
-/** Adds the outcomes of closed turns to the outbox. Returns the added ones. */
+/** Adds the settlements of closed turns to the outbox. Returns the added settlements. */
 export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {
   const { rows } = await database.query<Settlement>({
     name: "enqueue_settlements",

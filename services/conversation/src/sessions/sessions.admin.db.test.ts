@@ -47,7 +47,7 @@ describe("sessions", () => {
       });
   });
 
-  test("stay visible if the audit log cannot record their deletion by the edge", async () => {
+  test("stay visible when SoftDeleteSession cannot be recorded in the audit log", async () => {
     const bot = await createBot(system.database);
     const turn = newTurn(bot);
     await runTurn(system.database, turn);
@@ -79,7 +79,7 @@ describe("sessions", () => {
     const before = await countClosedTurns(system, "cancelled");
     await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
     expect(await countClosedTurns(system, "cancelled")).toBe(before + 1);
-    // The poll of the outbox skips turns younger than 2 s. Within this time, only the process that closed a turn settles it.
+    // The poll of the outbox skips settlements younger than 2 s. Within this time, only the process that closed a turn settles it.
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_900 }).toBe(SettleOutcome.VOID);
     expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({
       parleyCode: "session_not_found",

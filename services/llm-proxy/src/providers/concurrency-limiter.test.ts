@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 const neverAborted = new AbortController().signal;
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const runPendingCallbacks = () => new Promise((resolve) => setImmediate(resolve));
 
 function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) {
   const concurrency = new ConcurrencyLimiter({ maxActive: 1, maxQueued: 3, maxWaitMs: 10_000, ...policy });
@@ -20,7 +20,7 @@ function setUp(policy: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[
     );
   const releaseNext = async () => {
     releases.shift()?.();
-    await settled();
+    await runPendingCallbacks();
   };
   return { acquire, order, releaseNext };
 }
@@ -29,14 +29,14 @@ describe("ConcurrencyLimiter", () => {
   test("grants at most maxActive slots, and passes a released slot to the next waiter", async () => {
     const { acquire, order, releaseNext } = setUp({ maxActive: 2 });
     for (const name of ["a", "b", "c"]) void acquire(name);
-    await settled();
+    await runPendingCallbacks();
     expect(order).toEqual(["a", "b"]);
     await releaseNext();
     expect(order).toEqual(["a", "b", "c"]);
     await releaseNext();
     await releaseNext();
     void acquire("d");
-    await settled();
+    await runPendingCallbacks();
     expect(order).toEqual(["a", "b", "c", "d"]);
   });
 
@@ -44,7 +44,7 @@ describe("ConcurrencyLimiter", () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 10 });
     for (const name of ["a0", "a1", "a2", "a3", "b1", "c1"]) void acquire(name.charAt(0), name);
     for (let slot = 0; slot < 6; slot++) {
-      await settled();
+      await runPendingCallbacks();
       await releaseNext();
     }
     expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
@@ -53,14 +53,14 @@ describe("ConcurrencyLimiter", () => {
   test("refuses a request immediately when maxQueued requests of different workspaces wait", async () => {
     const { acquire, order } = setUp({ maxQueued: 2 });
     for (const name of ["a", "b", "c", "d"]) void acquire(name);
-    await settled();
+    await runPendingCallbacks();
     expect(order).toEqual(["a", "d queue_full"]);
   });
 
   test("when maxQueued requests wait, refuses the newest request of the workspace with the longest queue, so that another workspace's request can wait", async () => {
     const { acquire, order, releaseNext } = setUp({ maxQueued: 3 });
     for (const name of ["a0", "a1", "a2", "a3", "b1"]) void acquire(name.charAt(0), name);
-    await settled();
+    await runPendingCallbacks();
     expect(order).toEqual(["a0", "a3 queue_full"]);
     await releaseNext();
     await releaseNext();
@@ -75,16 +75,16 @@ describe("ConcurrencyLimiter", () => {
       void acquire("a");
       void acquire("b");
       void acquire("c", "c", caller.signal);
-      await settled();
+      await runPendingCallbacks();
       caller.abort(new Error("cancelled"));
-      await settled();
+      await runPendingCallbacks();
       expect(order).toEqual(["a", "c cancelled"]);
       vi.advanceTimersByTime(100);
-      await settled();
+      await runPendingCallbacks();
       expect(order).toEqual(["a", "c cancelled", "b queue_timeout"]);
       await releaseNext();
       void acquire("d");
-      await settled();
+      await runPendingCallbacks();
       expect(order.at(-1)).toBe("d");
     } finally {
       vi.useRealTimers();

@@ -62,7 +62,7 @@ export async function measureUnclosedMonth(database: Database): Promise<{ unclos
   return rows[0] ?? { unclosedSeconds: 0 };
 }
 
-/** `month_not_ended`: the month ended less than a day ago or not at all, or its row is missing or less than a minute old. */
+/** `month_not_ended`: the month has not ended or ended less than a day ago, or its row is missing or less than a minute old. */
 export type CloseRefusal = "month_not_ended" | "month_has_holds" | "month_changed";
 
 /**

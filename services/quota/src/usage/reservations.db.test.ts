@@ -96,12 +96,12 @@ describe("Settle", () => {
     const turns = Array.from({ length: 40 }, () => randomUUID());
     for (const turn of turns) await reserve(quota.database, workspace, turn);
     const batch = turns.map((turn) => settlement(workspace, turn, "done", thisMonth));
-    const shuffled = Array.from({ length: 12 }, (_, i) => [
+    const rotatedBatches = Array.from({ length: 12 }, (_, i) => [
       ...batch.slice(i * 3),
       ...batch.slice(0, i * 3),
       ...batch.slice(0, 5),
     ]);
-    await Promise.all(shuffled.map((each) => settle(quota.database, each)));
+    await Promise.all(rotatedBatches.map((each) => settle(quota.database, each)));
     const results = await settle(quota.database, batch);
     expect(results).toHaveLength(40);
     for (const result of results) expect(result.outcome).toBe("done");
@@ -179,7 +179,7 @@ describe("Settle", () => {
     expect(await readUsage(quota.database, workspace, "2026-02")).toMatchObject({ used: 0, held: 0 });
   });
 
-  test("keeps usage, holds and usage ledger consistent under concurrent Reserve and Settle calls of the same turns", async () => {
+  test("keeps usage, holds and usage ledger consistent under concurrent Reserve and Settle calls for the same turns", async () => {
     const workspaces = await Promise.all(Array.from({ length: 4 }, () => createWorkspace(quota, 1_000)));
     const turns = Array.from({ length: 200 }, (_, i) => ({ workspace: workspaces[i % 4] ?? "", turn: randomUUID() }));
     const calls = turns.flatMap(({ workspace, turn }, i) => {
@@ -203,7 +203,7 @@ describe("Settle", () => {
   });
 });
 
-test("does not deadlock when a turn is reserved and settled concurrently", async () => {
+test("concurrent Reserve and Settle calls for the same turns do not deadlock", async () => {
   const workspace = await createWorkspace(quota, 100_000);
   await reserve(quota.database, workspace, randomUUID());
   const failures: (string | undefined)[] = [];

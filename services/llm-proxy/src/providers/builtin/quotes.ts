@@ -49,7 +49,8 @@ type PassageTerms = {
 /**
  * Returns the sentences that answer a message, the best first; empty when none does. Deterministic.
  *
- * @param terms the message's terms with the weights of the word search; without them, the terms are weighted by the passages
+ * @param terms the message's terms with the weights of the word search; if empty, the terms are extracted
+ *   from `message` and weighted by their rarity in the passages
  */
 export function findQuotes(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): Quote[] {
   const language = detectLanguage(splitWords([message, ...passages.map((passage) => passage.text)].join("\n")));

@@ -68,7 +68,7 @@ function suite() {
     return watched;
   }
 
-  test.each(largeTexts())("reads and stores an ordinary text of 4 MiB: $name", async ({ name, format, content }) => {
+  test.each(largeTexts())("reads and stores an ordinary large text: $name", async ({ name, format, content }) => {
     const { result } = await withinMemoryLimit(name, () => add(name, format, content));
     expect(result.source?.chunks).toBeGreaterThan(1_000);
   });

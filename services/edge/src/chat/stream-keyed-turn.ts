@@ -4,7 +4,7 @@ import { pause } from "@parley/service-kit";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
 import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
-import { openReplyReader, type StreamHandle } from "../streams/index.ts";
+import { startReplyResponse, type StreamHandle } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
   type IdempotencyHashes,
@@ -272,7 +272,7 @@ function isOffset(text: string, offset: number): boolean {
 
 function openReader({ response, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
   const meta = { session_id: turn.sessionId, message_id: messageId };
-  return openReplyReader(response.raw, meta, offset, {
+  return startReplyResponse(response.raw, meta, offset, {
     open: () => {
       response.hijack();
       return response.getHeaders();

@@ -1,2 +1,2 @@
-export { createSseSink, openReplyReader, STREAM_HEADERS } from "./sse-sink.ts";
+export { createSseSink, startReplyResponse, STREAM_HEADERS } from "./sse-sink.ts";
 export type { StreamHandle, StreamRegistry } from "./stream-registry.ts";

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Registry } from "@parley/service-kit";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openReplyReader } from "./sse-sink.ts";
+import { startReplyResponse } from "./sse-sink.ts";
 import { createStreamMetrics } from "./stream.metrics.ts";
 import { createStreamRegistry } from "./stream-registry.ts";
 
@@ -29,7 +29,7 @@ async function pipelineTwoRequests() {
 test("disconnect resets the connection even if the response waits behind another one", async () => {
   const { client, second } = await pipelineTwoRequests();
   const closed = once(client, "error");
-  openReplyReader(second, META, 0, OPTIONS).disconnect();
+  startReplyResponse(second, META, 0, OPTIONS).disconnect();
   expect(await closed).toMatchObject([{ code: "ECONNRESET" }]);
 });
 
@@ -41,7 +41,7 @@ test("a response that waits behind another one on its connection does not count 
   const metrics = createStreamMetrics(new Registry());
   const streams = createStreamRegistry({ maxOpen: 2, maxOpenPerClient: 2 }, metrics, () => nowMs);
   streams.open(second, "client");
-  openReplyReader(second, META, 0, OPTIONS);
+  startReplyResponse(second, META, 0, OPTIONS);
   nowMs = 40_000;
   vi.advanceTimersByTime(1_000);
   expect(second.writableLength).toBeGreaterThan(0);

@@ -91,7 +91,7 @@ export function createSseSink(raw: ServerResponse, options: SseOptions): TurnSin
  * `<message id>-<offset>`. The offset is the number of UTF-16 code units of the reply that the client has after the event.
  * @param offset where the client continues; 0 for the start.
  */
-export function openReplyReader(
+export function startReplyResponse(
   raw: ServerResponse,
   meta: MetaEvent,
   offset: number,

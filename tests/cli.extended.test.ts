@@ -9,7 +9,7 @@ import { createDatabase, queryRows } from "@parley/test-support";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames, TOP_COMMAND } from "./cli/top.ts";
-import { cliEnv, runCliJson, runCliProcess } from "./system/cli.ts";
+import { cliEnv, runCliInChildProcess, runCliJson } from "./system/cli.ts";
 import { type System, startSystem, type Tenant } from "./system/system.ts";
 import { CTRL_C, hasTerminal } from "./system/terminal.ts";
 
@@ -44,7 +44,10 @@ describe("parley top", () => {
     await once(server.listen(0, "::"), "listening");
     const { port } = server.address() as AddressInfo;
     const urls = ["[::1]", "127.0.0.1"].map((host) => `https://${host}:${port}`).join();
-    const top = await runCliProcess(["top", "--once", "--edge", urls], { ...env, NODE_EXTRA_CA_CERTS: authority });
+    const top = await runCliInChildProcess(["top", "--once", "--edge", urls], {
+      ...env,
+      NODE_EXTRA_CA_CERTS: authority,
+    });
     expect(top.stdout).toMatch(/^replicas +edge 2 of 2/m);
     expect(top.stderr).toBe("");
   });

@@ -6,7 +6,7 @@ import { freePort, startTcpProxy } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { defineTopTests } from "./cli/top-suite.ts";
 import { chat } from "./system/chat.ts";
-import { cliEnv, runCliInProcess, runCliJson, runCliProcess } from "./system/cli.ts";
+import { cliEnv, runCliInChildProcess, runCliInProcess, runCliJson } from "./system/cli.ts";
 import { queryFirstRow } from "./system/database.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
@@ -194,7 +194,7 @@ describe("parley knowledge", () => {
   it("adds several files and reports the progress, lists them and removes one", async () => {
     await writeFile(join(dir, "returns.md"), "# Returns\n\nWithin 30 days, free of charge.\n");
     await writeFile(join(dir, "hours.txt"), "Open from nine to five.\n");
-    const added = await runCliProcess(
+    const added = await runCliInChildProcess(
       ["knowledge", "add", "returns.md", join(dir, "hours.txt"), ...botArgs()],
       env,
       dir,
@@ -408,7 +408,7 @@ describe("parley usage, audit and conversation", () => {
     await vi.waitFor(async () => expect(await json("usage", ...workspace)).toMatchObject({ used: 1 }), 10_000);
     await miscountUsage(other.workspaceId);
     expect(await json("audit", ...workspace)).toMatchObject({ balanced: false });
-    const { code, stdout } = await runCliProcess(["audit", ...workspace, "--check"], env);
+    const { code, stdout } = await runCliInChildProcess(["audit", ...workspace, "--check"], env);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`${other.workspaceId} +usage_is_not_ledger`));
     expect(stdout).toContain("Turns and usage differ");
@@ -527,7 +527,7 @@ describe("parley usage --all", () => {
   });
 
   it("requires exactly one of --workspace and --all", async () => {
-    expect(await runCliProcess(["usage"], env)).toMatchObject({
+    expect(await runCliInChildProcess(["usage"], env)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--workspace W, or --all"),
     });
@@ -593,7 +593,7 @@ describe("parley migrate", () => {
 describe("parley", () => {
   it("reports an unreachable service with its address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const { code, stderr } = await runCliProcess(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
+    const { code, stderr } = await runCliInChildProcess(["workspace", "list"], { ...env, PARLEY_QUOTA_URL: url });
     expect([code, stderr]).toEqual([
       1,
       `parley: quota does not answer at ${url}: check that PARLEY_QUOTA_URL is the URL of its ops port and that the network allows the connection\n`,

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { type DebianPostgres, describeWith, startDebianPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "./system/chat.ts";
-import { cliEnv, runCliProcess } from "./system/cli.ts";
+import { cliEnv, runCliInChildProcess } from "./system/cli.ts";
 import { queryFirstRow, readBalance } from "./system/database.ts";
 import { root, runMigrations, SERVICE_ROLE_PASSWORD } from "./system/processes.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
@@ -90,7 +90,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
     await expect
       .poll(() => readBalance(system.database), { timeout: 20_000 })
       .toMatchObject({ done: replies, used: replies, ledger: replies, held: 0, outbox: 0, unbalanced: 0 });
-    expect(await runCliProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
+    expect(await runCliInChildProcess(["audit", "--check"], cliEnv(system))).toMatchObject({ code: 0 });
   }
 
   test("restore a dump without superuser rights: over newer data, and into a new database after the database and its roles are lost", async () => {

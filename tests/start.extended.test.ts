@@ -9,7 +9,7 @@ import { type RunningProcess, startFakeProvider } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { signIn } from "./console/owner.ts";
 import { readChat } from "./system/chat.ts";
-import { runCliJson, runCliProcess } from "./system/cli.ts";
+import { runCliInChildProcess, runCliJson } from "./system/cli.ts";
 import {
   createInstance,
   type Instance,
@@ -191,7 +191,7 @@ describe("a start after a kill", () => {
     await runCliJson(["key", "revoke", publicKey], instance.env);
     expect(await parley.stop("SIGTERM", 30_000)).toEqual({ code: 0, signal: null });
     expect(await portsInUse(instance)).toEqual([]);
-    const { code, stderr } = await runCliProcess(["usage", "--workspace", "demo"], instance.env);
+    const { code, stderr } = await runCliInChildProcess(["usage", "--workspace", "demo"], instance.env);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^parley: Parley is not running in .*npx --yes pnpm@12 start/);
   });

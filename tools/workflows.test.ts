@@ -19,7 +19,7 @@ test("reports an action that is pinned to a tag", async () => {
   ]);
 });
 
-test("accepts all workflows of this repository in one call", async () => {
+test("accepts all workflows of this repository", async () => {
   expect(await workflowProblems(await readSources(".github/workflows/*"))).toEqual([]);
 });
 
@@ -73,7 +73,7 @@ test("the release workflow sets every build argument of the Dockerfile", async (
   for (const name of new Set(names)) expect(release?.text).toMatch(new RegExp(`^ {12}${name}=\\$`, "m"));
 });
 
-test("the release workflow builds exactly the images of a release", async () => {
+test("the release workflow builds exactly the images that tools/release/images.ts lists", async () => {
   const [release] = await readSources(".github/workflows/release.yml");
   expect(release?.text).toContain(`image: [${IMAGES.join(", ")}]`);
 });

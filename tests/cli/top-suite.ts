@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "@parley/test-support";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { chat, postChat, readChat } from "../system/chat.ts";
-import { runCliInProcess, runCliJson, runCliProcess } from "../system/cli.ts";
+import { runCliInChildProcess, runCliInProcess, runCliJson } from "../system/cli.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
 import { hasTerminal } from "../system/terminal.ts";
 import { CLEAR_SCREEN, openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames } from "./top.ts";
@@ -71,7 +71,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
   });
 
   it("prints one snapshot without control characters when there is no terminal", async () => {
-    const { code, stdout } = await runCliProcess(["top"], env);
+    const { code, stdout } = await runCliInChildProcess(["top"], env);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^streams open {2}\d/);
     expect(stdout).toMatch(/^replicas +edge 1 of 1, conversation 1 of 1, quota 1 of 1, llm-proxy 1 of 1$/m);

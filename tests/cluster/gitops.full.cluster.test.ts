@@ -15,7 +15,7 @@ const ROLLOUT_TIMEOUT_MS = 540_000;
  */
 const ALWAYS_CONFIGURED = /^poddisruptionbudget\.policy\/\S+ configured$/;
 
-/** With `applyFlags`, `kubectl apply` and `kubectl diff` compare and write objects as the tool does. */
+/** With `applyFlags`, `kubectl apply` and `kubectl diff` write and compare objects as the tool does. */
 type Tool = { name: string; applyFlags: readonly string[] };
 
 const ARGO_CD: Tool = { name: "Argo CD", applyFlags: [] };

@@ -31,7 +31,7 @@ describe("backup and restore on a real cluster", () => {
     await installation.shell([CLIENT_TOOLS, variables, ...(await readBlocks("backup.md", heading, "sh"))].join("\n"));
   }
 
-  it("restores a dump that was made under load: usage is balanced, and the replies after the dump are gone", async () => {
+  it("restores a dump that was made under load: the audit finds no difference, and the replies after the dump are gone", async () => {
     const report = await timed(
       "backup under load",
       () =>
@@ -48,7 +48,7 @@ describe("backup and restore on a real cluster", () => {
       "restore",
       async () => {
         await runCommands("Restore");
-        // countReplies also checks that usage is balanced.
+        // countReplies also checks that the audit finds no difference.
         return countReplies(installation, tenant);
       },
       (count) => `${count} of ${report.complete} replies`,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describeWith, freePort } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type CliResult, runCliProcess } from "../system/cli.ts";
+import { type CliResult, runCliInChildProcess } from "../system/cli.ts";
 import { root } from "../system/processes.ts";
 import { joinSharedSystem, type SharedSystem } from "../system/shared-system.ts";
 import { createTenant, type Tenant } from "../system/system.ts";
@@ -45,7 +45,7 @@ describeWith("nginx", "parley doctor", () => {
 
   /** Runs `parley doctor` in its own process. */
   function runInOwnProcess(url: string, ...more: string[]): Promise<CliResult> {
-    return runCliProcess(argumentsOf(tenant, url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
+    return runCliInChildProcess(argumentsOf(tenant, url, ...more), { NODE_EXTRA_CA_CERTS: certificates.authority });
   }
 
   /** Runs `parley doctor` in this process, which trusts the test authority only in the describe block "faults and output". */
@@ -151,7 +151,7 @@ describeWith("nginx", "parley doctor", () => {
 
     test("reports a certificate authority that the machine does not trust", async () => {
       const args = ["--public-key", tenant.publicKey, "--origin", tenant.origin, "--quick", "--json"];
-      const { code, stdout } = await runCliProcess(["doctor", proxies.url("healthyTls"), ...args], {});
+      const { code, stdout } = await runCliInChildProcess(["doctor", proxies.url("healthyTls"), ...args], {});
       expect(code).toBe(1);
       expect(findingOf(JSON.parse(stdout) as Report, "certificate")?.message).toMatch(/authority that this machine/);
     });

@@ -1,7 +1,7 @@
 import { type Migration, migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { createDatabase, type TestDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { runCliProcess } from "../system/cli.ts";
+import { runCliInChildProcess } from "../system/cli.ts";
 import { migrateAsProcess, SERVICE_ROLE_PASSWORD, type ServiceWithDatabase } from "../system/processes.ts";
 import { contractionMigration } from "./next-migrations.ts";
 import { listMigrations } from "./next-version.ts";
@@ -40,7 +40,7 @@ describe.each([
       target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),
     );
     expect(await runServiceMigrations()).toEqual(newerSchemaResult("9002_contraction"));
-    const cli = await runCliProcess(["migrate", service], { DATABASE_URL: database.url });
+    const cli = await runCliInChildProcess(["migrate", service], { DATABASE_URL: database.url });
     expect([cli.code, cli.stdout]).toEqual([0, newerSchemaResult("9002_contraction").stdout.replace(schema, service)]);
     await revertMigrations(
       target([...currentMigrations, ...nextMigrations, contractionMigration(schema, { oldestVersion: "0.1.0" })]),

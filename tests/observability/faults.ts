@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "@parley/test-support";
-import { runCliProcess } from "../system/cli.ts";
+import { runCliInChildProcess } from "../system/cli.ts";
 import { queryFirstRow } from "../system/database.ts";
 import { runNginx } from "../system/servers/nginx.ts";
 import type { FiringAlert } from "../system/servers/prometheus.ts";
@@ -170,7 +170,7 @@ function proxyBuffering({ system, tenants }: Fixture): Fault {
       const { publicKey, origin } = tenants.main;
       const args = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
       await waitUntil(async () => {
-        const { stdout } = await runCliProcess(args, {});
+        const { stdout } = await runCliInChildProcess(args, {});
         const { findings } = JSON.parse(stdout) as { findings: { check: string; result: string }[] };
         return findings.some(({ check, result }) => check === "buffering" && result === "fail");
       });

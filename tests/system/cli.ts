@@ -22,7 +22,7 @@ export function cliEnv({
   };
 }
 
-export async function runCliProcess(
+export async function runCliInChildProcess(
   args: readonly string[],
   env: Record<string, string>,
   cwd = root,
@@ -38,7 +38,7 @@ export async function runCliProcess(
   return { code, stdout: parley.stdout(), stderr: parley.stderr() };
 }
 
-/** Uses much less CPU than `runCliProcess`. */
+/** Uses much less CPU than `runCliInChildProcess`. */
 export async function runCliInProcess(
   args: readonly string[],
   env: Record<string, string>,

@@ -65,7 +65,7 @@ it("allows egress to the trace collector from edge, conversation, quota and llm-
   for (const name of ["cli", "migrations"]) expect(externalEgressPorts(manifests, name), name).not.toContain(4318);
 });
 
-it("has a network policy for every pod", async () => {
+it("has a network policy with the name of each workload", async () => {
   const { manifests } = await renderChart("minimal");
   const policyNames = ofKind(manifests, "NetworkPolicy").map(({ metadata }) => metadata.name);
   expect(new Set(policyNames)).toEqual(new Set(workloads(manifests).map(({ manifest }) => manifest.metadata.name)));

@@ -54,7 +54,7 @@ export const TICKS = 20;
 const EVENTS_MS = 2_000;
 /** Extra time for a proxy that buffers the whole stream. */
 const BUFFERING_GRACE_MS = 15_000;
-const MAX_REFUSAL_BYTES = 4_096;
+const MAX_REFUSAL_CHARACTERS = 4_096;
 
 /** Requests paced events. Rejects with the system error or the timeout when there is no response. */
 export async function runPaced(
@@ -131,9 +131,9 @@ async function readRefusal(body: Readable): Promise<string> {
   let text = "";
   for await (const chunk of body) {
     text += String(chunk);
-    if (text.length >= MAX_REFUSAL_BYTES) break;
+    if (text.length >= MAX_REFUSAL_CHARACTERS) break;
   }
-  return text.slice(0, MAX_REFUSAL_BYTES);
+  return text.slice(0, MAX_REFUSAL_CHARACTERS);
 }
 
 const DECODERS = {

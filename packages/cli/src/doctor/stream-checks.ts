@@ -78,7 +78,7 @@ export function checkSilence(run: PacedRun | UnansweredRun): Finding {
   const silence = `${run.silenceMs / 1_000} s`;
   if (run.done !== undefined) return pass("idle_timeout", `the stream survived a silence of ${silence}`);
   const last = run.ticks.at(-1)?.arrivedMs;
-  // A stream without the last event was cut off before the silence began.
+  // A stream without the last tick was cut off before the silence began.
   if (last === undefined || run.ticks.length < TICKS)
     return fail("idle_timeout", describeCut(run), { cause: "timeout" });
   const after = ((run.endedMs - last) / 1_000).toFixed(1);

@@ -22,7 +22,7 @@ export type ServiceMigration = {
   newerMigration?: string;
 };
 
-/** Node versions before 22.18 run TypeScript only with these flags. */
+/** Node 22.15 to 22.17 and 23.0 to 23.5 run TypeScript only with the first flag. The second flag hides the warning about the first. */
 export const NODE_FLAGS = ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"];
 
 /**

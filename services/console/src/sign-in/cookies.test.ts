@@ -93,7 +93,7 @@ describe("session cookies", () => {
     expect(await read(cookies)).toBeNull();
   });
 
-  it("are encrypted with the first of several secrets and decrypted with each of them", async () => {
+  it("are encrypted with the first of several secrets and decrypted with any of them", async () => {
     const { cookies: old } = await store(500);
     const other = "another secret of 32 characters!!";
     // The steps of a rotation: add the other secret, encrypt with it, remove the old secret.

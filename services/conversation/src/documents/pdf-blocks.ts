@@ -10,10 +10,10 @@ export type PdfRun = {
   endsLine: boolean;
 };
 
-/** A line of text. `size` is the largest font size of its runs, and `y` the baseline of its last run, apart from runs of spaces. */
+/** A line of text. `size` is the largest font size of its runs, and `y` the baseline of its last run. Runs of spaces do not count. */
 export type PdfLine = { text: string; size: number; y: number };
 
-/** A short paragraph whose font is larger than the body font by this factor is a heading. */
+/** A short paragraph is a heading if its font size is at least the body font size times this factor. */
 const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARACTERS = 150;
 /** Largest distance between the baselines of two adjacent lines of a paragraph, relative to the font size. */

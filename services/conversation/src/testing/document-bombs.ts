@@ -6,7 +6,7 @@ const TWICE = "/Filter [/FlateDecode /FlateDecode]";
 const HELLO = "BT /F1 11 Tf 50 700 Td (Hello) Tj ET";
 
 /** Returns spaces, compressed twice with Flate: 4 GiB in about 20 KB. */
-export function compressedTwice(bytes = 4_096 * MiB): Buffer {
+export function compressSpacesTwice(bytes = 4_096 * MiB): Buffer {
   const mebibyte = deflateRawSync(Buffer.alloc(MiB, " "), { finishFlush: constants.Z_FULL_FLUSH, level: 9 });
   const blocks = Array<Buffer>(bytes / MiB).fill(mebibyte);
   // A zlib header, the blocks and an empty last block. PDF readers do not need the checksum.
@@ -15,7 +15,7 @@ export function compressedTwice(bytes = 4_096 * MiB): Buffer {
 
 /** Returns small PDFs by name. For each of them, a reader without limits needs gigabytes of memory. */
 export function pdfBombs(): Record<string, Uint8Array> {
-  const spaces = compressedTwice();
+  const spaces = compressSpacesTwice();
   return {
     "content compressed twice": onePage({ content: pdfStream(TWICE, spaces) }),
     "a font's character map compressed twice": onePage({
@@ -56,7 +56,7 @@ export function hugeImagePdf(): Uint8Array {
   return onePage({
     content: pdfStream("", `q 100 0 0 100 0 0 cm /I Do Q ${HELLO}`),
     resources: "/XObject << /I 6 0 R >>",
-    objects: [pdfStream(image, compressedTwice())],
+    objects: [pdfStream(image, compressSpacesTwice())],
   });
 }
 

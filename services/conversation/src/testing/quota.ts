@@ -12,7 +12,7 @@ export type TestQuota = {
   countDone(workspaceId: string): number;
   /** Loses a turn, as after a restore from an older backup. */
   forget(turnId: string): void;
-  /** What ListMonths returns. CloseMonth sets closedAt. */
+  /** The months that ListMonths returns. CloseMonth sets closedAt. */
   months: (Pick<Month, "month" | "closedAt" | "endedSeconds"> & { used: bigint })[];
   /** All calls fail with UNAVAILABLE. */
   isUnavailable: boolean;
@@ -30,9 +30,9 @@ const { DONE, VOID } = ReservationState;
 /** Starts a fake quota service on a real gRPC server. */
 export async function startTestQuota(port = 0): Promise<TestQuota> {
   const server = new Server();
-  const ledger = new Map<string, Settlement>();
+  const settlementByTurn = new Map<string, Settlement>();
   const doneTurnIds = (workspaceId: string, month?: string) =>
-    [...ledger.values()]
+    [...settlementByTurn.values()]
       .filter(
         (each) =>
           each.outcome === SettleOutcome.DONE &&
@@ -49,9 +49,9 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     unacknowledged: new Set(),
     workspaces: new Set(),
     retentionDays: new Map(),
-    outcomeOf: (turnId) => ledger.get(turnId)?.outcome,
+    outcomeOf: (turnId) => settlementByTurn.get(turnId)?.outcome,
     countDone: (workspaceId) => doneTurnIds(workspaceId).length,
-    forget: (turnId) => void ledger.delete(turnId),
+    forget: (turnId) => void settlementByTurn.delete(turnId),
     close: () => server.forceShutdown(),
   };
   const workspace = (id: string) => ({
@@ -64,7 +64,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
   });
   const reservationsOf = (turns: readonly { workspaceId: string; turnId: string }[]) =>
     turns.flatMap(({ workspaceId, turnId }) => {
-      const outcome = ledger.get(turnId)?.outcome;
+      const outcome = settlementByTurn.get(turnId)?.outcome;
       return outcome === undefined
         ? []
         : [{ workspaceId, turnId, state: outcome === SettleOutcome.DONE ? DONE : VOID }];
@@ -80,7 +80,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       async settle({ settlements }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
         quota.settleCalls.push(settlements);
-        for (const each of settlements) if (!ledger.has(each.turnId)) ledger.set(each.turnId, each);
+        for (const each of settlements) if (!settlementByTurn.has(each.turnId)) settlementByTurn.set(each.turnId, each);
         const acknowledged = settlements.filter((each) => !quota.unacknowledged.has(each.turnId));
         return { settled: acknowledged.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };
       },
@@ -95,7 +95,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         return {};
       },
       async getMonth({ workspaceId, month, maxWorkspaces, afterWorkspaceId }) {
-        const all = new Set([...ledger.values()].map((each) => each.workspaceId));
+        const all = new Set([...settlementByTurn.values()].map((each) => each.workspaceId));
         const sorted = [...all].filter((id) => id > afterWorkspaceId).sort((a, b) => (a < b ? -1 : 1));
         const page = maxWorkspaces > 0 ? sorted.slice(0, maxWorkspaces) : sorted;
         const selected = workspaceId === "" ? page : [workspaceId];
@@ -109,10 +109,12 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
       listReservations: async () => ({ listedUntil: new Date().toISOString() }),
       getReservations: async ({ turns }) => ({ reservations: reservationsOf(turns) }),
       async adjustTurns({ turns, outcome }) {
-        const adjusted = turns.filter(({ turnId }) => ![undefined, outcome].includes(ledger.get(turnId)?.outcome));
+        const adjusted = turns.filter(
+          ({ turnId }) => ![undefined, outcome].includes(settlementByTurn.get(turnId)?.outcome),
+        );
         for (const { turnId } of adjusted) {
-          const entry = ledger.get(turnId);
-          if (entry) ledger.set(turnId, { ...entry, outcome });
+          const entry = settlementByTurn.get(turnId);
+          if (entry) settlementByTurn.set(turnId, { ...entry, outcome });
         }
         return { adjusted };
       },

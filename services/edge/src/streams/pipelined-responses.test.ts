@@ -28,9 +28,9 @@ async function pipelineTwoRequests() {
 
 test("disconnect resets the connection even if the response waits behind another one", async () => {
   const { client, second } = await pipelineTwoRequests();
-  const closed = once(client, "error");
+  const connectionError = once(client, "error");
   startReplyResponse(second, META, 0, OPTIONS).disconnect();
-  expect(await closed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(await connectionError).toMatchObject([{ code: "ECONNRESET" }]);
 });
 
 test("a response that waits behind another one on its connection does not count as stalled", async () => {

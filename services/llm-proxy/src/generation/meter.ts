@@ -19,7 +19,7 @@ export type RoundUsage = GenerationUsage & { candidate: Candidate };
  */
 export type CountTokens = (model: string, texts: readonly string[]) => Promise<number[] | undefined>;
 
-/** Tokens that a chat format adds to each message, for families with a published vocabulary. */
+/** Tokens that a chat format adds to each message. The counts of `countTokens` do not include them. */
 const TOKENS_PER_MESSAGE = 4;
 
 /**

@@ -10,7 +10,7 @@ test("the documents have examples", () => {
   expect(examples.length).toBeGreaterThanOrEqual(3);
 });
 
-test.each(examples)("a documented example is valid and declares a provider:\n%s", (yaml) => {
+test.each(examples)("a documented example is valid and declares a provider besides the built-in one:\n%s", (yaml) => {
   const { providers } = parseSettings(yaml, { defaultModel: undefined, readSecret: (name) => `value of ${name}` });
   expect(providers.length).toBeGreaterThanOrEqual(2);
 });

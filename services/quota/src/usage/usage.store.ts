@@ -32,7 +32,10 @@ export function planOfMonth(month: string): string {
     w.plan)`;
 }
 
-/** Returns SQL for the sum of the operator's adjustments of the workspace `w`. `month` is an SQL expression for the month's first day. */
+/**
+ * Returns SQL for the sum of the operator's adjustments of the workspace `w` in a month. `month` is an SQL expression for the month's first
+ * day.
+ */
 export function adjustedInMonth(month: string): string {
   return `(SELECT coalesce(sum(a.amount), 0)::integer FROM quota.adjustments a
     WHERE a.workspace_id = w.workspace_id AND a.month = ${month} AND a.turn_id IS NULL)`;
@@ -54,9 +57,9 @@ export async function readUsage(database: Database, workspaceId: string, month?:
   return rows[0];
 }
 
-// The recursive query steps from one workspace to the next by the ledger's key (workspace_id, month, turn_id), so that it scans only the
-// selected month. A turn's adjustment adds or removes the turn: XOR with its hash updates the digest in both cases. An operator's adjustment
-// has no turn, and bit_xor ignores NULL.
+// The recursive query steps from one workspace to the next by the ledger's key (workspace_id, month, turn_id). For each workspace, `counted`
+// then reads only the ledger rows of the selected month. A turn's adjustment adds or removes the turn: XOR with its hash updates the digest in
+// both cases. An operator's adjustment has no turn, and bit_xor ignores NULL.
 const READ_MONTH = `
   WITH RECURSIVE selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month),
   workspaces (workspace_id) AS (

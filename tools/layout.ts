@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders of other packages that a package may import with relative paths:
+ * Folders outside a package, from which its files may import with relative paths:
  * - The benchmarks start the tests' system, run SQL statements of quota and conversation without calling these services, and use the
  *   documents of conversation's tests.
  * - The browser tests use the widget's texts, and the cluster tests use the chart's tools.
@@ -56,7 +56,7 @@ const MUST_NOT_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const EXEMPT =
   /(?:^|\/)(?:main|server|app|admin-services|rpc-handlers|periodic-tasks|config|migrate)\.ts$|(?:^|[./])metrics\.ts$|\.(?:thread|child)\.ts$|\.test\.ts$|\/testing\//;
 
-/** Packages and Node modules that do I/O. A plain file may import only their types. */
+/** Packages and Node modules that do I/O. A plain file may import only their types and PURE_NAMES. */
 const DOES_IO =
   /^(?:pg|knex|ioredis|undici|openai|@grpc\/|node:(?:fs|http|http2|https|net|tls|dns|child_process|worker_threads))/;
 /** Exports of these modules that do no I/O. */
@@ -152,7 +152,7 @@ function refuseIo(path: string, { specifier, isTypeOnly, names }: Import): strin
   return "a plain file does no I/O: give it the suffix of its role";
 }
 
-/** Returns a file's role; undefined outside the services and for exempt files. */
+/** Returns a file's role; undefined outside the services, for exempt files and for an index.ts. */
 function roleOf(path: string): string | undefined {
   if (!/^services\/[^/]+\/src\//.test(path) || EXEMPT.test(path) || path.endsWith("/index.ts")) return undefined;
   return /\.(\w+)\.ts$/.exec(path)?.[1] ?? "plain";

@@ -27,7 +27,7 @@ export async function prepareTop({ system, env }: { system: System; env: Record<
   for (let turn = 0; turn < 3; turn++)
     finishReasons.push((await chat(system.url(), exhaustedTenant)).done?.finish_reason);
   expect(finishReasons).toEqual(["stop", "stop", "quota_exceeded"]);
-  // The tests compare the tenant's usage and holds, so these must not change any more.
+  // The tests check the tenant's usage and holds, so these must not change any more.
   await waitUntilSettled(system.database, 10_000);
   return { env: { ...env, PARLEY_EDGE_URL: `http://127.0.0.1:${system.edges[0]?.opsPort}` }, exhaustedTenant };
 }

@@ -25,7 +25,7 @@ describe("outages on a real cluster", () => {
     await installation.remove();
   });
 
-  it.each([24, 60])("PostgreSQL away for %d s: no endpoint is removed, and replies come back", async (seconds) => {
+  it.each([24, 60])("PostgreSQL away for %d s: no endpoint is removed, and replies succeed again", async (seconds) => {
     const podsBefore = await installation.pods();
     const { removed } = await underOutage(`PostgreSQL away for ${seconds} s under load`, () =>
       withoutPostgres(() => sleep(seconds * 1_000)),
@@ -35,7 +35,7 @@ describe("outages on a real cluster", () => {
     expect(await installation.pods()).toEqual(podsBefore);
   });
 
-  it("the conversation service away for 60 s: no endpoint of another component is removed, the edges return 503, and replies come back", async () => {
+  it("the conversation service away for 60 s: no endpoint of another component is removed, the edges return 503, and replies succeed again", async () => {
     const { load, removed } = await underOutage("conversation away for 60 s under load", () =>
       withoutDeployment("parley", "parley-conversation", () => sleep(60_000)),
     );
@@ -69,7 +69,7 @@ describe("outages on a real cluster", () => {
     await installation.kubectl("wait", "--for=condition=Ready", "pods", "--all", "--timeout=170s");
   });
 
-  it("a zone with a replica of each service and PostgreSQL dies: replies come back", async () => {
+  it("a zone with a replica of each service and PostgreSQL dies: replies succeed again", async () => {
     await underOutage("a replica of each service and PostgreSQL killed under load, PostgreSQL away for 24 s", () =>
       withoutPostgres(async () => {
         await killReplicas();
@@ -90,8 +90,8 @@ describe("outages on a real cluster", () => {
   });
 
   /**
-   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies come back within RECOVERY_MS, and that
-   * each reply is counted.
+   * Runs an outage under load. `outage` returns the time at which it ended. Checks that replies succeed again within RECOVERY_MS, and
+   * that each complete reply is counted.
    */
   async function underOutage(
     name: string,

@@ -19,7 +19,7 @@ export type KnowledgeBot = {
 
 const TIMEOUT_MS = 30_000;
 
-/** Creates a bot that answers from these documents with the built-in model. Its methods call conversation and llm-proxy as the edge does. */
+/** Creates a bot that answers from these documents with the built-in model. Its methods call conversation and llm-proxy without an edge. */
 export async function createKnowledgeBot(system: System, documents: RelevanceSet["documents"]): Promise<KnowledgeBot> {
   const model = "builtin:extractive";
   const { workspaceId, botSlug, publicKey } = await createTenant(system.admin, { model });

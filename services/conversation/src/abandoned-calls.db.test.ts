@@ -7,12 +7,12 @@ import { lockTables } from "./testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
 import { createBot, openRequest } from "./testing/turns.ts";
 
-/** The main pool's share of the ten connections of DATABASE_POOL. */
+/** The main pool's part of DATABASE_POOL, which is 10 by default. */
 const MAIN_CONNECTIONS = 8;
 
 const system = useTestSystem();
 
-test("the service drops an OpenTurn call whose deadline passes before the call gets a connection", async () => {
+test("the service drops an OpenTurn call whose deadline passes before the call gets a database connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockTables(system.admin, "conversation.sessions");
   const turns = Array.from({ length: 40 }, () => openRequest(bot));
@@ -28,11 +28,11 @@ test("the service drops an OpenTurn call whose deadline passes before the call g
   const { rowCount } = await system.admin.query("SELECT FROM conversation.turns WHERE workspace_id = $1", [
     bot.workspaceId,
   ]);
-  // Only the calls that had a connection before their deadline can have opened a turn.
+  // Only the calls that had a database connection before their deadline can have opened a turn.
   expect(rowCount).toBeLessThanOrEqual(waiting);
 });
 
-test("the service closes a turn even if the deadline of CloseTurn passes before the call gets a connection", async () => {
+test("the service closes a turn even if the deadline of CloseTurn passes before the call gets a database connection", async () => {
   const bot = await createBot(system.database);
   const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => openRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });

@@ -54,7 +54,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     keyPrefix,
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
     adminTokens: environment.requiredSecret("ADMIN_TOKEN", parseTokens, "the token of the admin services"),
-    /** Settings that verify members' access tokens for the admin services. If undefined, only ADMIN_TOKEN gives access. */
+    /** The admin services verify members' access tokens with these settings. If undefined, only ADMIN_TOKEN gives access. */
     jwt: readOptionalJwtSettings(environment),
     /** The models that owners may choose, by plan. */
     planModels: readPlanModels(environment),

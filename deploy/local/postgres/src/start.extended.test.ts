@@ -27,6 +27,7 @@ describe("a server that was killed", () => {
     await first.stop();
     const otherProgram = spawn("sleep", ["60"], isRoot ? await ensureUnprivilegedUser() : {});
     try {
+      // A killed server leaves its lock file.
       await writeFile(lockFile, lock.replace(String(first.pid), String(otherProgram.pid)));
       const { uid, gid } = await stat(first.dataDir);
       await chown(lockFile, uid, gid);

@@ -23,7 +23,7 @@ export function addChangesCommand(program: CommandUnknownOpts, { callAdmin, repo
     .option("--limit <count>", "Limit the number of changes.", wholeNumberParser(1, MAX_LIMIT), DEFAULT_LIMIT)
     .action(({ workspace, limit }) => {
       const list = async (): Promise<Result> => {
-        // Each service has the audit log of its own methods.
+        // Conversation and quota each have the audit log of their own methods.
         const logs = await Promise.all([
           callAdmin(ConversationChanges, (service) => listChanges(service.listChanges, workspace, limit)),
           callAdmin(QuotaChanges, (service) => listChanges(service.listChanges, workspace, limit)),

@@ -16,7 +16,7 @@ export type Login = {
 };
 
 /**
- * Long enough for several waiting commands: if the identity provider does not respond, each in turn holds the lock for 10 to 20 s, until its
+ * Long enough for several waiting commands: if the identity provider does not respond, each command holds the lock for 10 to 20 s, until its
  * requests time out.
  */
 const LOCK_TIMEOUT_MS = 60_000;
@@ -25,14 +25,14 @@ const NOTICE_AFTER_MS = 1_000;
 /** More than a login needs: access tokens have a few KiB. */
 const RESERVED_BYTES = 64 * 1024;
 
-/** Writes the login file; call it within withLoginLock. */
+/** Writes the login file. The caller must hold the lock of withLoginLock. */
 export async function writeLogin(path: string, login: Login): Promise<void> {
   await replaceLogin(path, async () => login);
 }
 
 /**
- * Replaces the login file with the login that `obtain` returns; call it within withLoginLock. Reserves disk space first, because `obtain` may
- * use up the stored refresh token, and then the new one must be stored. The replacement is atomic.
+ * Replaces the login file with the login that `obtain` returns. The caller must hold the lock of withLoginLock. Reserves disk space first,
+ * because `obtain` may use up the stored refresh token, and then the new token must be stored. The replacement is atomic.
  */
 export async function replaceLogin(path: string, obtain: () => Promise<Login>): Promise<Login> {
   const draft = `${path}.${process.pid}`;
@@ -88,7 +88,7 @@ function parseLogin(text: string): Login {
 
 /**
  * Runs `work` while holding a lock, because a refresh token may be valid for one use only. The lock of a killed command ends with its process.
- * Calls `notice` if it waits for longer than a second.
+ * Calls `notice` if the wait for the lock takes longer than a second.
  */
 export async function withLoginLock<T>(
   path: string,

@@ -2,8 +2,8 @@ import { ConfigError, Environment } from "../settings/environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
 
 /**
- * Runs one service's migrations as a process. Prints a line on stdout for each applied migration, or one line if there is none to apply. On
- * failure prints a line on stderr for each problem and sets the exit code to 1.
+ * The main function of a process that runs one service's migrations. Prints a line on stdout for each applied migration, or one line if there
+ * is none to apply. On failure prints a line on stderr for each problem and sets the exit code to 1.
  */
 export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePassword">): Promise<void> {
   try {
@@ -20,7 +20,7 @@ export async function runMigrations(target: Omit<MigrateOptions, "url" | "rolePa
   }
 }
 
-/** `rolePassword` is missing if the service's role was created by hand. */
+/** `rolePassword` is undefined if the service's role was created by hand. */
 function readConfig(values: NodeJS.ProcessEnv) {
   const environment = new Environment(values);
   return environment.finish({

@@ -16,7 +16,7 @@ export interface TurnRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** The idempotency key. A request with the key of an earlier one receives the same reply again. */
+  /** The idempotency key. A request that is repeated with the same key receives the same reply. */
   readonly key: string;
   readonly signal: AbortSignal;
   /** Receives each event, except the `meta` of a resumed reply: `meta` means that the reply's text starts from the beginning. */
@@ -51,7 +51,7 @@ export async function streamTurn(request: TurnRequest): Promise<void> {
   }
 }
 
-/** After an `unavailable` before the first event, the visitor gets a button to try again instead of a reconnection. */
+/** If the service returns `unavailable` before the first event, does not reconnect: the visitor gets a button to try again. */
 function canReconnect(code: string, lastEventId: string): boolean {
   return /^(network|interrupted)$/.test(code) || (lastEventId !== "" && code === "unavailable");
 }

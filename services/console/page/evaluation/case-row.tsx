@@ -16,10 +16,10 @@ type CaseRowProps = {
   /** The document's place in the last run's results, from 1; 0 if the document was not found. Undefined if the run did not include the case. */
   rank: number | undefined;
   /** The same, in the run before the last. */
-  rankBefore: number | undefined;
+  previousRank: number | undefined;
 };
 
-export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, rankBefore }: CaseRowProps) {
+export function CaseRow({ botSlug, evaluationCase: { id, question, document }, rank, previousRank }: CaseRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(EvaluationAdminService.method.removeCase);
   const row = useRef<HTMLLIElement>(null);
@@ -43,8 +43,8 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         <strong>{question}</strong>
         <small>{document}</small>
         <small>
-          {rank === undefined ? describeUnsearched(rankBefore) : describePlace(rank)}
-          {rankBefore !== undefined && ` · before: ${describePlace(rankBefore).toLowerCase()}`}
+          {rank === undefined ? describeUnsearched(previousRank) : describePlace(rank)}
+          {previousRank !== undefined && ` · before: ${describePlace(previousRank).toLowerCase()}`}
           {" · "}
           <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={`Try: ${question}`}>
             Try
@@ -67,8 +67,8 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
 }
 
 /** For a case that was added after the last run, or that the run did not reach within its time limit. */
-function describeUnsearched(rankBefore: number | undefined): string {
-  return rankBefore === undefined ? "Not run yet" : "Not searched in the last run";
+function describeUnsearched(previousRank: number | undefined): string {
+  return previousRank === undefined ? "Not run yet" : "Not searched in the last run";
 }
 
 function describePlace(rank: number): string {

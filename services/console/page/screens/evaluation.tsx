@@ -14,7 +14,7 @@ import "../evaluation/evaluation.css";
 export function Evaluation() {
   const { workspace_id: workspaceId } = useSession();
   const botSlug = useBotSlug();
-  // Starts these queries before BotScreen has loaded the list of bots, so that one batch contains all three calls.
+  // Starts these two queries together with the query for the list of bots, so that one batch contains all three calls.
   useQuery(evaluationQuery(workspaceId, botSlug));
   useQuery(sourcesQuery(workspaceId, botSlug));
   return (
@@ -34,7 +34,7 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
   const mayAdd = useMayCall(EvaluationAdminService.method.addCase);
   const { data, error, refetch } = useQuery(evaluationQuery(workspaceId, botSlug));
   if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
-  const [lastRanks, ranksBefore] = data.runs.map(
+  const [lastRanks, previousRanks] = data.runs.map(
     ({ results }) => new Map(results.map(({ caseId, rank }) => [caseId, rank])),
   );
   return (
@@ -58,7 +58,7 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
                 botSlug={botSlug}
                 evaluationCase={each}
                 rank={lastRanks?.get(each.id)}
-                rankBefore={ranksBefore?.get(each.id)}
+                previousRank={previousRanks?.get(each.id)}
               />
             ))}
           </ul>

@@ -37,7 +37,7 @@ describe("audit", () => {
       (await system.admin.query("SELECT FROM conversation.outbox WHERE workspace_id = $1", [workspaceId])).rowCount;
     await expect.poll(countOutboxRows, { timeout: 20_000 }).toBe(0);
     const [lost] = turns;
-    system.quota.forget(lost?.turnId ?? "");
+    system.quota.deleteTurn(lost?.turnId ?? "");
     expect(await audit.audit(november)).toMatchObject({
       balanced: false,
       workspaces: [{ id: workspaceId, differences: [{ kind: "reply_not_counted", turnId: lost?.turnId }] }],

@@ -132,7 +132,7 @@ test("the task does not close a month whose usage changed after the comparison",
   expect(month.closedAt).toBe("");
 });
 
-test("one replica at a time compares, and after a failure the next run continues after the last compared page", async () => {
+test("only one replica at a time compares turns, and after a failure the next run continues after the last compared page", async () => {
   const bots = await Promise.all(Array.from({ length: 25 }, () => createBot(db.database)));
   for (bot of bots) await completeTurns(1);
   const month = addMonth(25);
@@ -208,7 +208,7 @@ test("pruning moves the turns of a closed month to totals that the audit can sti
   expect(await countDoneTurns(db.database, bot.workspaceId, MONTH)).toEqual(after);
   const page = await auditPage(db.database, deps.quota, MONTH, { after: "", limit: 20 });
   expect(page).toMatchObject({ next: "", workspaces: [{ id: bot.workspaceId, doneMessages: 30, differences: [] }] });
-  quota.forget(turns[0] ?? "");
+  quota.deleteTurn(turns[0] ?? "");
   const { workspaces } = await audit(
     db.database,
     deps.quota,
@@ -247,7 +247,7 @@ test.each([
 
 test("the reconciler does not settle a turn again if quota has pruned the turn and the turn's month is closed", async () => {
   const [lost = ""] = await completeTurns(2);
-  quota.forget(lost);
+  quota.deleteTurn(lost);
   const compare = () =>
     compareDoneTurns(
       { database: db.database, quota: deps.quota, notifySettler: () => undefined, onRepaired: () => undefined },

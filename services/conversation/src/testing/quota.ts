@@ -10,9 +10,9 @@ export type TestQuota = {
   settleCalls: Settlement[][];
   outcomeOf(turnId: string): SettleOutcome | undefined;
   countDone(workspaceId: string): number;
-  /** Loses a turn, as after a restore from an older backup. */
-  forget(turnId: string): void;
-  /** The months that ListMonths returns. CloseMonth sets closedAt. */
+  /** Deletes a turn, as pruning or a restore from an older backup does. */
+  deleteTurn(turnId: string): void;
+  /** What ListMonths returns. CloseMonth sets closedAt. */
   months: (Pick<Month, "month" | "closedAt" | "endedSeconds"> & { used: bigint })[];
   /** All calls fail with UNAVAILABLE. */
   isUnavailable: boolean;
@@ -51,7 +51,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     retentionDays: new Map(),
     outcomeOf: (turnId) => settlementByTurn.get(turnId)?.outcome,
     countDone: (workspaceId) => doneTurnIds(workspaceId).length,
-    forget: (turnId) => void settlementByTurn.delete(turnId),
+    deleteTurn: (turnId) => void settlementByTurn.delete(turnId),
     close: () => server.forceShutdown(),
   };
   const workspace = (id: string) => ({

@@ -53,7 +53,7 @@ export type TurnContext = GenerationContext & {
   };
 };
 
-/** The result of a turn for the log and the metrics. Contains no content. */
+/** The result of a turn for the log and the metrics. Contains no text of the message or the reply. */
 export type TurnReport = {
   turnId: string;
   workspaceId: string;
@@ -124,7 +124,7 @@ export async function completeTurn(
   failpoint("edge.opened");
   sink.meta({ session_id: request.sessionId, message_id: Number(opened.messageId) });
 
-  // OpenTurn has stored the outcome of a blocked turn, which does not count against the quota.
+  // OpenTurn has already closed a blocked turn, so CloseTurn only stores the turn's timings. A blocked turn does not count against the quota.
   if (opened.blocked !== undefined) {
     const { reason, fallback } = opened.blocked;
     const time = readTimings(stopwatch);

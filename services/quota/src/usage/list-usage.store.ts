@@ -8,7 +8,7 @@ export type WorkspaceUsage = {
   cap: number;
   used: number;
   held: number;
-  /** The messages in `used` that the operator added; negative if the operator removed messages. */
+  /** The part of `used` that the operator added; negative if the operator removed messages. */
   adjusted: number;
 };
 

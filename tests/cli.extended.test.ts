@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from "node:util";
 import { createDatabase, queryRows } from "@parley/test-support";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames, TOP_COMMAND } from "./cli/top.ts";
+import { openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitRefreshes, TOP_COMMAND } from "./cli/top.ts";
 import { cliEnv, runCliInChildProcess, runCliJson } from "./system/cli.ts";
 import { type System, startSystem, type Tenant } from "./system/system.ts";
 import { CTRL_C, hasTerminal } from "./system/terminal.ts";
@@ -71,7 +71,7 @@ describe("parley top", () => {
       const top = openTop(env, `sh -c 'stty rows 30 cols 90; ${resize} & exec ${TOP_COMMAND}'`);
       /** Returns the size of the last refresh. The terminal outputs CR LF for each line feed. */
       const size = () => {
-        const lines = (splitFrames(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
+        const lines = (splitRefreshes(top.screen()).at(-1) ?? "").split(/\r*\n/).map(stripVTControlCharacters);
         return { columns: Math.max(...lines.map((line) => line.length)), rows: lines.length };
       };
       await top.waitFor("streams open", 30_000);

@@ -5,7 +5,7 @@ import { chat, postChat, readChat } from "../system/chat.ts";
 import { runCliInChildProcess, runCliInProcess, runCliJson } from "../system/cli.ts";
 import { createTenant, type System, type Tenant } from "../system/system.ts";
 import { hasTerminal } from "../system/terminal.ts";
-import { CLEAR_SCREEN, openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitFrames } from "./top.ts";
+import { CLEAR_SCREEN, openTop, prepareTop, RED_TEXT, RESTORE_SCREEN, splitRefreshes } from "./top.ts";
 
 type Activity = {
   replicas: { service: string; url: string; up: boolean }[];
@@ -96,7 +96,7 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     it("refreshes without clearing the screen, and restores the terminal on q", async () => {
       const top = openTop(env);
       await top.waitFor("streams open", 30_000);
-      await vi.waitFor(() => expect(splitFrames(top.screen()).length).toBeGreaterThan(2), 20_000);
+      await vi.waitFor(() => expect(splitRefreshes(top.screen()).length).toBeGreaterThan(2), 20_000);
       expect(top.screen()).toContain("NEAREST TO THE CAP");
       top.type("q");
       expect(await top.exited).toBe(0);

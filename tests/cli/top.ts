@@ -41,4 +41,4 @@ export function openTop(env: Record<string, string>, command = TOP_COMMAND): Ter
 }
 
 /** Returns the output of each refresh. */
-export const splitFrames = (screen: string) => screen.split(START_UPDATE).slice(1);
+export const splitRefreshes = (screen: string) => screen.split(START_UPDATE).slice(1);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the Node, PostgreSQL and Redis images that docker-compose.yml and deploy/docker/Dockerfile use, without an image registry.
-# node:24-bookworm-slim is Debian 12 with the given node binary and this machine's npm. The other images add Debian's packages to it. The
-# packages are older than the images' tags: postgres:17-bookworm contains PostgreSQL 15. Needs root and debootstrap.
+# Builds replacements for the Node, PostgreSQL and Redis images that docker-compose.yml and deploy/docker/Dockerfile use.
+# node:24-bookworm-slim is Debian 12 with the given node binary and this machine's npm. The other images add Debian's PostgreSQL or Redis to
+# node:24-bookworm-slim. Debian's versions are older than the images' tags: postgres:17-bookworm contains PostgreSQL 15.
+# Needs root and debootstrap, but no image registry.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24
 set -euo pipefail

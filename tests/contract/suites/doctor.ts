@@ -68,7 +68,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(await waitForUsedMessages(system, tenant)).toBe(0);
   });
 
-  test("the doctor's stream matches openapi.json, and silence_ms delays done [D41/2]", async () => {
+  test("the doctor's stream matches openapi.json, and silence_ms delays the event done [D41/2]", async () => {
     const [silentEvents, complete] = await Promise.all([
       eventsOf(doctorRequest({ silence_ms: 3_000 })),
       api.send(doctorRequest({})).then(async (response) => ({ response, ...(await readChat(response)) })),

@@ -193,7 +193,7 @@ describe("a schema with references", () => {
     expect(() => parse({ $defs, properties: { x: { $ref: "#/$defs/l40" } } })).toThrow("too large when its references");
   });
 
-  test("is refused if the data in its parts is too large when its references are expanded", () => {
+  test("is refused if its enum values are too large when its references are expanded", () => {
     const $defs = { a: { enum: Array.from({ length: 100 }, () => []) } };
     const parseWith = (references: number) =>
       parse({ $defs, allOf: Array.from({ length: references }, () => ({ $ref: "#/$defs/a" })) });
@@ -270,7 +270,7 @@ describe("uniqueItems and patterns", () => {
       "duplicate",
     ],
     [false, [1, 1], undefined],
-  ])("with uniqueItems %j, findProblem reports for the items %j: %j", (uniqueItems, x, problem) => {
+  ])("with uniqueItems %j and the items %j, findProblem reports %j", (uniqueItems, x, problem) => {
     if (problem === undefined) expect(parse({ uniqueItems }).findProblem({ x })).toBeUndefined();
     else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
   });

@@ -18,7 +18,7 @@ const done = create(TurnRecordSchema, {
   closedAt: "2026-11-21T10:00:00.100Z",
 });
 
-test("the close time is the time from opened_at to closed_at minus the phases after the opening", () => {
+test("closeMs is openMicroseconds minus the phases that follow the phase open", () => {
   const times = computeTurnTimes(done, undefined);
   expect(times).toMatchObject({ wallMs: 100, closeMs: 5, settleMs: undefined });
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);

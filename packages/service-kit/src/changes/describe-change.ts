@@ -19,13 +19,13 @@ export function describeChange(
   response: Message,
 ): Change {
   const typedRequest = { desc: method.input, message: request };
-  const inResponse = nestedMessages(method.output, response);
+  const responseMessages = nestedMessages(method.output, response);
   return {
-    workspaceId: findWorkspaceId(request, inResponse),
+    workspaceId: findWorkspaceId(request, responseMessages),
     member,
     method: `${method.parent.name}/${method.name}`,
     // The request's values take precedence.
-    target: Object.assign({}, ...inResponse.toReversed().map(copyFields), copyFields(typedRequest)),
+    target: Object.assign({}, ...responseMessages.toReversed().map(copyFields), copyFields(typedRequest)),
     // Names of the fields that are set in a nested message of the request, such as BotChanges.
     changedFields: nestedMessages(method.input, request).flatMap(({ desc, message }) =>
       desc.fields
@@ -57,14 +57,16 @@ function toStorable(value: string): string {
 }
 
 /**
- * Returns the request's workspace_id. If it has none, returns the workspace_id of a message in the response, such as the revoked key, or the id
- * of the created workspace. Returns "" if there is none.
+ * Returns the workspace_id of the request or, if the request has none, of a message in the response, such as the revoked key. If no message has a
+ * workspace_id, returns the id of the created workspace, or "" if the call created none.
  */
-function findWorkspaceId(request: Message, inResponse: readonly TypedMessage[]): string {
-  for (const message of [request, ...inResponse.map((each) => each.message)]) {
+function findWorkspaceId(request: Message, responseMessages: readonly TypedMessage[]): string {
+  for (const message of [request, ...responseMessages.map((each) => each.message)]) {
     const { workspaceId } = message as unknown as Fields;
     if (typeof workspaceId === "string" && workspaceId !== "") return workspaceId;
   }
-  const created = inResponse.find(({ desc }) => desc.name === "Workspace")?.message as unknown as Fields | undefined;
+  const created = responseMessages.find(({ desc }) => desc.name === "Workspace")?.message as unknown as
+    | Fields
+    | undefined;
   return typeof created?.id === "string" ? created.id : "";
 }

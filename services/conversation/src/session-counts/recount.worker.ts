@@ -1,7 +1,7 @@
 import { type Database, type Logger, pause } from "@parley/service-kit";
 import { recountSessions } from "./recount.store.ts";
 
-/** The sessions per transaction, which locks them. */
+/** The number of sessions that one transaction locks and counts. */
 const BATCH_SESSIONS = 100;
 const PAUSE_MS = 100;
 /**

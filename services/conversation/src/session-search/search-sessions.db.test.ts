@@ -134,7 +134,7 @@ test("SearchSessions applies every filter, alone and together", async () => {
   expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(idsAt(3, 4));
 });
 
-test("a search with filters that few sessions match reads at most 2,000 sessions per page", async () => {
+test("a search reads at most 2,000 of a visitor's sessions per page, even if few of these sessions match the other filter", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const ids = await insertSessions(system.admin, own, { sessions: 4_500 });

@@ -1,5 +1,10 @@
 import { type Database, transaction, withQueryTimeout } from "@parley/service-kit";
-import { type ClosedTurn, RECORD_CLOSED, RECORD_CLOSED_FOR_EDGE, SELECT_CLOSED } from "../turns/index.ts";
+import {
+  type ClosedTurn,
+  RECORD_CLOSED_TURNS,
+  RECORD_CLOSED_TURNS_FOR_EDGE,
+  SELECT_CLOSED_TURNS,
+} from "../turns/index.ts";
 
 /** The server's limit for each statement: enough for a session of a million messages. */
 const TIMEOUT_MS = 120_000;
@@ -18,8 +23,8 @@ const CANCEL_TURNS = `
     UPDATE conversation.turns t SET status = 'cancelled', closed_at = now()
     WHERE t.workspace_id = $1 AND t.session_id = $2 AND t.status = 'streaming'
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
-  ), ${RECORD_CLOSED}, ${RECORD_CLOSED_FOR_EDGE}
-  ${SELECT_CLOSED}`;
+  ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
+  ${SELECT_CLOSED_TURNS}`;
 
 const DELETE_CONTENT = `
   WITH erased AS (

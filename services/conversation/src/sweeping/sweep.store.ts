@@ -2,9 +2,9 @@ import { type Database, MAX_GENERATION_MS } from "@parley/service-kit";
 import {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,
-  RECORD_CLOSED,
-  RECORD_CLOSED_FOR_EDGE,
-  SELECT_CLOSED,
+  RECORD_CLOSED_TURNS,
+  RECORD_CLOSED_TURNS_FOR_EDGE,
+  SELECT_CLOSED_TURNS,
 } from "../turns/index.ts";
 
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
@@ -30,8 +30,8 @@ const SWEEP = `
     FROM lapsed
     WHERE t.workspace_id = lapsed.workspace_id AND t.turn_id = lapsed.turn_id AND t.closed_at IS NULL
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
-  ), ${RECORD_CLOSED}, ${RECORD_CLOSED_FOR_EDGE}
-  ${SELECT_CLOSED}`;
+  ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
+  ${SELECT_CLOSED_TURNS}`;
 
 /**
  * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge has no current lease, and turns that are

@@ -14,7 +14,7 @@ export type Settlement = {
 /** Passes turns to the settler, so that they do not wait for its next poll of the outbox. Their outbox rows must be committed. */
 export type NotifySettler = (closed: readonly Settlement[]) => void;
 
-/** A row of SELECT_CLOSED. If CloseTurn's request named no model, `model` is the bot's. */
+/** A row of SELECT_CLOSED_TURNS. If CloseTurn's request named no model, `model` is the bot's. */
 export type ClosedTurn = Settlement & { model: string };
 
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
@@ -53,7 +53,7 @@ export type QuotaUsage = { plan: string; used: number; cap: number };
  * `closed`: the rows of conversation.turns that it closed, plus the reply's `content` and `tools_called`. It must close only streaming turns, so
  * that the first outcome wins.
  */
-export const RECORD_CLOSED = `
+export const RECORD_CLOSED_TURNS = `
   message AS (
     UPDATE conversation.messages m
     SET status = c.status, content = c.content, model = c.model, tokens_in = c.tokens_in, tokens_out = c.tokens_out,
@@ -70,14 +70,14 @@ export const RECORD_CLOSED = `
  * A CTE for statements that close turns which an edge may still be running. RenewEdge returns these turns to that edge, which then ends them. The
  * statement must define the CTE `closed`.
  */
-export const RECORD_CLOSED_FOR_EDGE = `
+export const RECORD_CLOSED_TURNS_FOR_EDGE = `
   closed_for_edge AS (
     INSERT INTO conversation.closed_turns (workspace_id, turn_id, edge_id, closed_at)
     SELECT workspace_id, turn_id, edge_id, closed_at FROM closed
   )`;
 
-/** Returns a ClosedTurn for each turn that RECORD_CLOSED stored. */
-export const SELECT_CLOSED = `
+/** Returns a ClosedTurn for each turn that RECORD_CLOSED_TURNS stored. */
+export const SELECT_CLOSED_TURNS = `
   SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
@@ -92,8 +92,8 @@ const CLOSE_TURN = `
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
       AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
     RETURNING t.*, $4::text AS content, $13::jsonb AS tools_called
-  ), ${RECORD_CLOSED}
-  ${SELECT_CLOSED}`;
+  ), ${RECORD_CLOSED_TURNS}
+  ${SELECT_CLOSED_TURNS}`;
 
 /** Closes a streaming turn. Returns undefined if the turn is closed already or was never opened, or if the deadline has passed. */
 export async function closeTurn(database: Database, closing: Closing): Promise<ClosedTurn | undefined> {

@@ -3,9 +3,9 @@ export {
   type ClosedTurn,
   LONGEST_TRANSACTION_SECONDS,
   type NotifySettler,
-  RECORD_CLOSED,
-  RECORD_CLOSED_FOR_EDGE,
-  SELECT_CLOSED,
+  RECORD_CLOSED_TURNS,
+  RECORD_CLOSED_TURNS_FOR_EDGE,
+  SELECT_CLOSED_TURNS,
   type Settlement,
 } from "./close-turn.store.ts";
 export type { KnowledgeMatches, Passage, PromptTerm } from "./prompt.ts";

@@ -6,7 +6,7 @@ import { HttpError } from "../http/index.ts";
 export type ResumeHeaders = {
   /** The idempotency key. */
   key: string | undefined;
-  /** As sent. */
+  /** The header's value, not yet parsed. */
   lastEventId: string | undefined;
 };
 

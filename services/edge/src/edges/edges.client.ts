@@ -31,7 +31,7 @@ export type EdgeClientOptions = {
   onFailure: (method: string, error: RpcError) => void;
 };
 
-/** Creates clients of other edges. Each call has a channel of its own; gRPC shares the connections of channels to one address. */
+/** Creates clients of other edges. Each call has its own channel. gRPC lets channels to the same address share a connection. */
 export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClientOptions): EdgeClients {
   const credentials = channelCredentials(tlsDir);
 
@@ -51,7 +51,7 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), FIRST_RESPONSE_TIMEOUT_MS);
       const { edgeId, turnId } = turn;
-      // If the call ends before the turn does, the reader gets the rest from the database.
+      // If the call ends before the turn does, the caller reads the rest from the database.
       const responses = client.attachTurn(
         { edgeId, workspaceId, turnId, offset },
         { timeoutMs: MAX_GENERATION_MS, signal: AbortSignal.any([signal, timeout.signal]) },
@@ -78,7 +78,10 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
   };
 }
 
-/** Calls `close` after the last item, after an error, or when the caller calls `return`, but not if it calls `return` before the first `next`. */
+/**
+ * Calls `close` after the last item, after an error, or when the caller calls `return`. If the caller calls `return` before the first `next`, `close`
+ * is not called.
+ */
 async function* closeAfter<T>(items: AsyncIterable<T>, close: () => void): AsyncGenerator<T> {
   try {
     yield* items;

@@ -19,7 +19,7 @@ beforeAll(async () => {
       routes:
         main: ["first:default", "second:default", "builtin:extractive"]
         narrow: ["narrow:default", "first:default"]
-        guarded: ["first:default", "second:default"]
+        external: ["first:default", "second:default"]
     `,
   });
 });
@@ -69,15 +69,18 @@ describe("a route", () => {
     expect([first.requests.length, second.requests.length]).toEqual([attempts, 1]);
   });
 
-  test.each(["cut", "stall", "error", "end"] as const)("does not fail over after the first text: %s", async (fault) => {
-    first.script(() => ({ everyMs: 20, fault, afterTokens: 3 }));
-    const events = await proxy.generate();
-    expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
-    expect("Hello from the").toContain(events.text);
-    expect(events.text).not.toBe("");
-    expect(events.end.model).toBe("first:default");
-    expect(second.requests).toEqual([]);
-  });
+  test.each(["cut", "stall", "error", "end"] as const)(
+    "does not fail over if the stream has the fault %s after the first text",
+    async (fault) => {
+      first.script(() => ({ everyMs: 20, fault, afterTokens: 3 }));
+      const events = await proxy.generate();
+      expect(statusOf(events)).toBe(fault === "stall" ? "PROVIDER_TIMEOUT" : "PROVIDER_ERROR");
+      expect("Hello from the").toContain(events.text);
+      expect(events.text).not.toBe("");
+      expect(events.end.model).toBe("first:default");
+      expect(second.requests).toEqual([]);
+    },
+  );
 
   test("uses its last model if all other models fail", async () => {
     first.script(() => ({ status: 500 }));
@@ -117,7 +120,7 @@ describe("a breaker", () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 500 }));
     for (let count = 0; count < 2; count++) await proxy.generate({ model: "second:x" });
-    const events = await proxy.generate({ model: "route:guarded" });
+    const events = await proxy.generate({ model: "route:external" });
     expect([statusOf(events), events.end.attempts, events.end.model]).toEqual(["PROVIDER_ERROR", 2, "first:default"]);
     second.script(() => undefined);
     await eventually(

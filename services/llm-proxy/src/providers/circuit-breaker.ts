@@ -27,7 +27,7 @@ export class CircuitBreaker {
     return this.#now() - this.#openedAtMs < this.#policy.cooldownMs ? "open" : "half_open";
   }
 
-  /** Returns a function that the caller must call once with the request's verdict, or undefined to refuse the request. */
+  /** Returns undefined if the breaker refuses the request. Otherwise returns a function that the caller must call once, with the request's verdict. */
   admit(): ((verdict: BreakerVerdict) => void) | undefined {
     const { state } = this;
     if (state === "closed") return (verdict) => this.#recordVerdict(verdict);

@@ -73,7 +73,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Makes room for a request: refuses the newest waiter in the longest queue. Does nothing if the queue of the
-   * request's workspace would become at least as long as that queue. Returns whether it made room.
+   * request's workspace would become at least as long as the longest queue. Returns whether it made room.
    */
   #evictFromLongestQueue(workspaceId: string): boolean {
     let [longest, length] = ["", 0];

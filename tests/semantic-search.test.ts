@@ -52,6 +52,7 @@ test("parley knowledge list prints how many chunks have embeddings", async () =>
 });
 
 test("a turn falls back to word search when the provider does not return the embedding in time", async () => {
+  // The provider knows EMBEDDING_MODEL as `words`.
   system.provider.script(({ model }) => (model === "words" ? { hangs: true } : undefined));
   expect(await sendAndReadPrompt("When does the shop open?")).toContain("from nine to six");
   const before = await countSearches("timeout");

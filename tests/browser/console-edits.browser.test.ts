@@ -5,7 +5,7 @@ import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
 import { describeInBrowser } from "./fixture.ts";
 
-describeInBrowser("changes in the console", (fixture) => {
+describeInBrowser("edits and exports in the console", (fixture) => {
   it("changes the domains of a key, with the keyboard alone", async () => {
     const botSlug = await addBot(fixture.service);
     const [domain, added] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
@@ -39,7 +39,7 @@ describeInBrowser("changes in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("exports with every filter of the list except the search, and explains the days and the search", async () => {
+  it("exports with every filter of the list except the search, and shows that the days filter by start and the search does not apply", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);

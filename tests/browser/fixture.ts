@@ -16,7 +16,7 @@ export interface Visit {
   readonly htmlAttributes?: string;
   /** False for a page without the script element that starts the widget. */
   readonly isEmbedded?: boolean;
-  /** The complete page. Replaces the other HTML fields. */
+  /** The complete page. If it is set, the other fields from `attributes` to `body` are ignored. */
   readonly html?: string;
   /** HTML that is added to the page's head. */
   readonly head?: string;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDatabase, isRequirementMet, reportMissing } from "@parley/test-support";
+import { createDatabase, isRequirementMet, reportMissingRequirements } from "@parley/test-support";
 import { buildWidget } from "@parley/widget/build";
 import type { TestProject } from "vitest/node";
 import { CONSOLE_WORKSPACE, startConsole, startDevelopmentSso } from "../system/console.ts";
@@ -30,7 +30,7 @@ declare module "vitest" {
 
 /** Starts one system for all browser tests. If Chromium is missing, starts nothing, and the tests are skipped and reported. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  reportMissing();
+  reportMissingRequirements();
   project.provide("system", undefined);
   if (!isRequirementMet("chromium")) return async () => undefined;
 

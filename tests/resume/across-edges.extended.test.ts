@@ -115,7 +115,7 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
   expect(one.done).toMatchObject({ finish_reason: expect.stringMatching(/^(stop|error)$/) });
 });
 
-unlimitedRetriesSuite(() => ({ system, tenant, text: TEXT }));
+unlimitedRetriesSuite(() => ({ system, tenant, replyText: TEXT }));
 
 test("no hold is left after the other tests, and all usage balances", async () => {
   await expect

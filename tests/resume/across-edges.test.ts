@@ -257,7 +257,7 @@ test("a streaming turn is closed as an error if its edge does not run it", async
   );
 });
 
-generatedClientSuite(() => ({ system, tenant, text: TEXT }));
+generatedClientSuite(() => ({ system, tenant, replyText: TEXT }));
 
 test("no hold is left after the other tests, and all usage balances", async () => {
   await expect

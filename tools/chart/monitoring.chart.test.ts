@@ -97,7 +97,7 @@ it("replaces every occurrence of an alert's threshold in its expression", async 
 
 it.each([
   ["an unknown alert", "ParleyProvidersSlow.enabled=false", "there is no such alert"],
-  ["a threshold of an alert without one", "ParleyTargetDown.threshold=2", "has no threshold to set"],
+  ["a threshold for an alert that has no threshold", "ParleyTargetDown.threshold=2", "has no threshold to set"],
   ["a threshold that is not a number", "ParleyProviderSlow.threshold=slow", "got string, want number"],
   ["a delay that is not a duration", "ParleyProviderSlow.for=never", "does not match pattern"],
   ["an unknown setting", "ParleyProviderSlow.severities=page", "'severities' not allowed"],

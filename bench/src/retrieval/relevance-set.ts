@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 /** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
-/** Each of `quotations` is a passage of the documents that answers the question. `file` contains at least one of them. */
+/** Each of `quotations` is a passage of the documents that answers the question. The document `file` contains at least one of the quotations. */
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; quotations: string[] };
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
@@ -36,7 +36,7 @@ export function readRelevanceSet(): RelevanceSet {
   };
 }
 
-/** Returns a text without Markdown markup, on one line and in lower case, to find quotations in it. */
+/** Returns a text without Markdown markup, on one line and in lower case. Quotations are compared in this form. */
 export function plainText(text: string): string {
   return text
     .replace(/^\s*>\s?/gm, "")

@@ -11,7 +11,7 @@ const REPLIES = 6;
 const CUTS = 7;
 const SUITE_NAME = "the client that Hey API generates from openapi.json";
 
-type GetContext = () => { system: System; tenant: Tenant; text: string };
+type GetContext = () => { system: System; tenant: Tenant; replyText: string };
 
 /** Starts a proxy in front of the running edges before the tests. */
 function useProxy(getContext: GetContext) {
@@ -76,7 +76,7 @@ export function generatedClientSuite(getContext: GetContext): void {
 
     test("with an idempotency key, loses no text, duplicates none and opens no second turn when it is disconnected at random", async () => {
       const { readReply } = await buildRetryExamples(url());
-      const { system, text } = getContext();
+      const { system, replyText } = getContext();
       const bodies = Array.from({ length: REPLIES }, newBody);
       const connectionsBefore = countConnections();
       const replies = Promise.all(bodies.map((body) => readReply(body, randomUUID())));
@@ -84,7 +84,7 @@ export function generatedClientSuite(getContext: GetContext): void {
         await sleep(randomInt(50, 600));
         disconnectAll();
       }
-      expect(await replies).toEqual(bodies.map(() => text));
+      expect(await replies).toEqual(bodies.map(() => replyText));
       expect(countConnections() - connectionsBefore).toBeGreaterThan(REPLIES);
       expect(await countTurns(bodies)).toBe(REPLIES);
       expect(system.provider.requests).toHaveLength(REPLIES);

@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { startTestPostgres } from "./postgres.ts";
-import { reportMissing } from "./requirements.ts";
+import { reportMissingRequirements } from "./requirements.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -11,7 +11,7 @@ declare module "vitest" {
 
 /** Starts a PostgreSQL server for a Vitest project. Returns the teardown. tests/system/global-setup.ts calls it once for several projects. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  reportMissing();
+  reportMissingRequirements();
   const postgres = await startTestPostgres();
   project.provide("postgresUrl", postgres.url);
   return () => postgres.stop();

@@ -60,7 +60,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 
 /**
  * SQL that generates the sessions and turns in the schema `history`. Turn n has the messages 2n - 1 and 2n. The seed makes all runs equal
- * except for the timestamps. Because 7919 is prime, `n * 7919 % 1000` spreads the statuses evenly over the turns.
+ * except for the timestamps. Because 7919 and 1000 have no common factor, `n * 7919 % 1000` spreads the statuses evenly over the turns.
  */
 const generateTurnsSql = (turns: number, workspaces: number) => `
   CREATE SCHEMA history;

@@ -29,7 +29,7 @@ export {
   phpCommand,
   prometheusCommands,
   type Requirement,
-  reportMissing,
+  reportMissingRequirements,
   wordpressPath,
 } from "./requirements.ts";
 export { collectSse, type ReadSseOptions, readSse, type SseComment, type SseEvent } from "./sse.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { findCommand, isRedisAvailable, isRequirementMet, reportMissing } from "./requirements.ts";
+import { findCommand, isRedisAvailable, isRequirementMet, reportMissingRequirements } from "./requirements.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -12,7 +12,7 @@ describe("on a machine without Redis", () => {
   it("prints one warning with the missing requirements and how to install them", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "");
     const warnings: string[] = [];
-    for (let project = 0; project < 3; project++) reportMissing((text) => warnings.push(text));
+    for (let project = 0; project < 3; project++) reportMissingRequirements((text) => warnings.push(text));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/SUITES ARE SKIPPED.*redis: install redis-server/s);
     expect(isRedisAvailable()).toBe(false);
@@ -20,7 +20,7 @@ describe("on a machine without Redis", () => {
 
   it("throws with PARLEY_REQUIRE_ALL=1", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "1");
-    expect(() => reportMissing()).toThrow(/lacks\n {2}redis:/);
+    expect(() => reportMissingRequirements()).toThrow(/lacks\n {2}redis:/);
   });
 
   it("PARLEY_TEST_REDIS_URL meets the requirement redis, but not redis-server", () => {

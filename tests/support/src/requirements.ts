@@ -92,7 +92,7 @@ const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
  * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function. Only the
  * first call prints. With PARLEY_REQUIRE_ALL=1 every call throws instead.
  */
-export function reportMissing(warn: (text: string) => void = console.warn): void {
+export function reportMissingRequirements(warn: (text: string) => void = console.warn): void {
   const missing = Object.entries(requirements).filter(([, { isMet }]) => !isMet());
   if (missing.length === 0) return;
   const lines = missing.map(([name, { remedy }]) => `  ${name}: ${remedy}`);

@@ -37,8 +37,8 @@ export interface LocalPostgres {
 }
 
 /**
- * Starts a PostgreSQL server on 127.0.0.1 in its own process group, or returns the server that already runs on the data. The server
- * runs until `stop()`, even after this process exits. Throws only LocalPostgresError.
+ * Starts a PostgreSQL server on 127.0.0.1 in its own process group, or returns the server that already uses the data directory. The
+ * server runs until `stop()`, even after this process exits. Throws only LocalPostgresError.
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   try {

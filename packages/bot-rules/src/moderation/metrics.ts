@@ -4,13 +4,12 @@ const JOB_OUTCOMES = ["ok", "queue_full", "wait_timeout", "match_timeout", "fail
 
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
-/** `match`: a chat's message or reply. `check`: an owner's pattern or text. */
 const JOB_KINDS = ["match", "check"] as const;
 
 export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
-    help: "Time of a pattern job, including queueing. kind match: a message or a reply against a bot's patterns; check: a pattern or a text for an owner. result: ok, or why the job was refused: queue_full, wait_timeout, match_timeout or failed.",
+    help: "Time of a pattern job, including queueing. kind: match (a chat's message or reply) or check (an owner's pattern or test text). result: ok, or why the job was refused: queue_full, wait_timeout, match_timeout or failed.",
     labelNames: ["kind", "result"],
     buckets: DURATION_BUCKETS,
     registers: [registry],

@@ -45,14 +45,14 @@ test("findFirstMatch returns the same index as testing each pattern alone, in or
 test("findFirstMatch returns the index of the first matching pattern if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
-  // `size` counts instructions. A group has at most 250.
+  // In instructions. A group of several patterns has at most 250 instructions.
   expect(set.size).toBeGreaterThan(3_000);
   expect(set.findFirstMatch("a later one")).toBe(9);
   expect(set.findFirstMatch("nothing")).toBe(-1);
   expect(set.findFirstMatch(`${"x".repeat(200)}3 late`)).toBe(3);
 });
 
-test("findFirstMatch ignores a match before the start position, and a match at the end of an incomplete text", () => {
+test("findFirstMatch ignores a match that starts before `searchFrom`, and a match at the end of an incomplete text", () => {
   const set = new PatternSet(["secret"]);
   expect(set.findFirstMatch("secret word", 1)).toBe(-1);
   expect(set.findFirstMatch("a secret", 1, false)).toBe(-1);

@@ -12,7 +12,7 @@ import { createBot } from "../testing/turns.ts";
 const system = useTestSystem();
 
 describe("bots", () => {
-  test("are created with defaults in an existing workspace, one per slug", async () => {
+  test("are created with defaults; a taken slug, an unknown workspace and invalid fields are refused", async () => {
     const bots = system.ops(BotAdminService);
     system.quota.workspaces.add("acme");
     const { bot } = await bots.createBot({ workspaceId: "acme", slug: "help", changes: { name: "Ada" } });

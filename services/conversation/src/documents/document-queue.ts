@@ -39,8 +39,8 @@ export class DocumentQueue {
   }
 
   /**
-   * Waits until this document is next, then runs `task`. Throws resource_exhausted after waiting 60 s, or immediately if the waiting
-   * documents, including this one, would exceed 16 MiB.
+   * Waits until this document is next, then runs `task`. Throws resource_exhausted after waiting 60 s. While another document is being
+   * processed or waits, throws resource_exhausted immediately if the waiting documents and this one exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

@@ -3,7 +3,7 @@ import type { Database } from "@parley/service-kit";
 /** A month that the quota service has closed. `closedAt` is RFC 3339. */
 export type ClosedMonth = { month: string; closedAt: string };
 
-/** Replaces the copy of quota's closed months. Removes months that are open again, for example after a restore of quota's database. */
+/** Adds new months to the copy of quota's closed months. Removes months that are open again, for example after a restore of quota's database. */
 export async function storeClosedMonths(database: Database, months: readonly ClosedMonth[]): Promise<void> {
   await database.query(
     `WITH closed AS (
@@ -19,9 +19,9 @@ export async function storeClosedMonths(database: Database, months: readonly Clo
 /** Why turns of a month may still change its usage. */
 export type UnsettledReason = "turns_streaming" | "turns_in_outbox";
 
-// A turn is opened before its message is reserved, so a turn that counts in the month was opened before the month's end. The hour covers a
-// difference between the clocks of the two databases. The outbox row of a turn that is settled as void (not counted) may have no month, so
-// the row's created_at is compared too.
+// A turn counts in the month of its Reserve, which follows OpenTurn. So a turn that counts in the month was opened before the month's end. The
+// hour covers a difference between the clocks of the conversation and quota databases. The outbox row of a turn that is settled as void (not
+// counted) may have no month, so the row's created_at is compared too.
 const FIND_UNSETTLED = `
   WITH month AS (SELECT (to_date($1, 'YYYY-MM') + interval '1 month') AT TIME ZONE 'UTC' + interval '1 hour' AS until)
   SELECT EXISTS (SELECT FROM conversation.turns t WHERE t.status = 'streaming' AND t.opened_at < month.until) AS "isStreaming",

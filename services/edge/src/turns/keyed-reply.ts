@@ -122,7 +122,7 @@ export class KeyedReply implements TurnSink {
   }
 
   token(text: string): undefined {
-    // The conversation service stores U+FFFD for NUL, and offsets must match its text.
+    // The conversation service stores U+FFFD for NUL, and offsets must match the stored text.
     const piece = text.includes("\0") ? text.replaceAll("\0", "\uFFFD") : text;
     this.#text += piece;
     for (const follower of this.#followers.values()) follower.advance(piece);

@@ -9,7 +9,7 @@ const DEFAULT_PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 1_000;
 const MAX_SUMMED_WORKSPACES = 1_000;
 
-/** Lists and sums the rows of the call log. `wallClock`, in ms since 1970, must be the clock that dates the rows. */
+/** Returns the service that lists and sums the rows of the call log. `wallClock`, in ms since 1970, must be the clock that dates the rows. */
 export function createCallLogAdmin(
   database: Database,
   wallClock: () => number,

@@ -14,13 +14,13 @@ import { schemaProblems } from "./validate.ts";
 
 // Tests the checks of the other chart tests: each must report a mistake that is made in the rendered chart.
 
-let validManifests: Manifest[];
+let productionManifests: Manifest[];
 let consoleManifests: Manifest[];
 let gatewayManifests: Manifest[];
 let values: unknown;
 beforeAll(async () => {
   const rendered = await Promise.all(["production", "console", "gateway-api"].map((name) => renderChart(name)));
-  [validManifests = [], consoleManifests = [], gatewayManifests = []] = rendered.map(({ manifests }) => manifests);
+  [productionManifests = [], consoleManifests = [], gatewayManifests = []] = rendered.map(({ manifests }) => manifests);
   values = parse(await readFile(valuesFile("production"), "utf8"));
 });
 
@@ -29,7 +29,7 @@ function withMistake(
   kind: string,
   name: string,
   change: (manifest: Manifest) => void,
-  manifests: readonly Manifest[] = validManifests,
+  manifests: readonly Manifest[] = productionManifests,
 ): Manifest[] {
   const copy = structuredClone([...manifests]);
   const manifest = copy.find((each) => each.kind === kind && each.metadata.name === name);
@@ -239,7 +239,7 @@ describe("checks of rendered documents", () => {
     ["the node's processes", { hostPID: true }, "shares a namespace with its node"],
     ["the node's IPC", { hostIPC: true }, "shares a namespace with its node"],
     ["no seccomp profile", { securityContext: { runAsNonRoot: true } }, "has no seccomp profile"],
-    ["the default token", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
+    ["no automount setting", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
     ["a token", { automountServiceAccountToken: true }, "mounts a token of the cluster's API without a Role"],
     ["service links", { enableServiceLinks: true }, "gets environment variables with the address of every Service"],
   ])("report a pod with %s", (_, change, problem) => {
@@ -323,7 +323,7 @@ describe("checks of rendered documents", () => {
     expect(podSecurityProblems(documents)).toEqual(["Deployment parley-edge: the volume host is a hostPath"]);
   });
 
-  it("report a call outside the call graph", () => {
+  it("report calls outside the call graph, and a rule for the internet", () => {
     const documents = withMistake("NetworkPolicy", "parley-quota", (manifest) => {
       const edge = { podSelector: { matchLabels: { "app.kubernetes.io/component": "edge" } } };
       manifest.spec.egress.push({ to: [{ ipBlock: { cidr: "0.0.0.0/0" } }], ports: [{ port: 443 }] });

@@ -26,7 +26,7 @@ it.each([
   ["gateway-api", "httpRoute.parentRefs=null", "httpRoute.parentRefs is empty"],
   ["production", "ingress.hosts=null", "ingress.hosts is empty"],
   ["production", "mtls.issuerRef=null", "mtls.issuerRef is empty"],
-  ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs the certificates"],
+  ["minimal", "mtls.opsPorts=true", "mtls.opsPorts needs mtls.enabled"],
   ["trial", "mtls.enabled=true,mtls.certManager=false,mtls.opsPorts=true", "mtls.opsPorts cannot be used in a trial"],
   ["production", "doctor.origin=", "doctor.origin is empty"],
   ["production", "caBundle.existingConfigMap=own", "caBundle.containsOpsAuthority is false"],

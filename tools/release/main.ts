@@ -1,4 +1,4 @@
-// pnpm release COMMAND: the steps of .github/workflows/release.yml that push and pull nothing.
+// pnpm release COMMAND: the steps of .github/workflows/release.yml that do not access the image registry.
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -14,7 +14,7 @@ const SAMPLE_INTERVAL_MS = 250;
 export const concurrentStreams: Benchmark = {
   // bench/results and the documents use this name.
   name: "held",
-  description: `${STREAMS} concurrent streams with a token per second on one edge and one llm-proxy`,
+  description: `${STREAMS} concurrent streams, each with one token per second, on one edge and one llm-proxy`,
   hintIfMissed:
     "Node uses about half of the memory for the connection, request and response; the rest includes uncollected garbage",
   async run({ rounds, scale }, progress) {

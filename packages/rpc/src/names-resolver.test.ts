@@ -70,7 +70,7 @@ function call(channel: Client): Promise<string> {
 }
 
 describe("a target with several names", () => {
-  test("calls the server of the second name while every address of the first refuses connections", async () => {
+  test("calls the server of the second name while the first name's address refuses connections", async () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///127.0.0.2:${await closedPort("127.0.0.2")},${peer}`);
     for (let count = 0; count < 20; count++) expect(await call(channel)).toBe("127.0.0.1");
@@ -94,7 +94,7 @@ describe("a target with several names", () => {
     expect(lookup.mock.calls.length - lookups).toBeLessThanOrEqual(1);
   });
 
-  test("calls the server of the second name while the first does not resolve", async () => {
+  test("calls the server of the second name while the first name does not resolve", async () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///nowhere.invalid:9000,${peer}`);
     expect(await call(channel)).toBe("127.0.0.1");

@@ -2,7 +2,7 @@
 export const ROLE_TIMEOUTS = { lock_timeout: "2s" } as const;
 
 /**
- * Tables whose rows the service's role may not change or delete. The exception is the SQL function `quota.prune_ledger`, which runs with its
- * owner's rights: it moves rows of `ledger` to the totals in `ledger_totals`.
+ * Tables whose rows the service's role may not change or delete. The SQL function `quota.prune_ledger`, which runs with its owner's
+ * rights, moves rows of `ledger` to the totals in `ledger_totals`.
  */
 export const APPEND_ONLY_TABLES = ["ledger", "ledger_totals", "adjustments", "plan_changes"] as const;

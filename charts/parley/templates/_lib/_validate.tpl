@@ -1,4 +1,4 @@
-{{/* Checks values that depend on each other, which the JSON schema cannot express. Fails at the first mistake. */}}
+{{/* Checks values that depend on each other, because the JSON schema cannot express such dependencies. Fails at the first mistake. */}}
 {{- define "parley.validate" -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.edge.trustedProxies) -}}
 {{- fail "edge.trustedProxies is empty, so all visitors behind the ingress or gateway would share one rate limit. Set it to the CIDRs from which the ingress or gateway connects." -}}
@@ -13,9 +13,9 @@
 {{- fail "mtls.issuerRef is empty. Set it to the cert-manager issuer, or set mtls.certManager to false and create the Secrets." -}}
 {{- end -}}
 {{- if and .Values.mtls.opsPorts (not .Values.mtls.enabled) -}}
-{{- fail "mtls.opsPorts needs the certificates of mtls.enabled. Set mtls.enabled to true too." -}}
+{{- fail "mtls.opsPorts needs mtls.enabled. Set mtls.enabled to true too." -}}
 {{- end -}}
-{{- /* Node reads only one file of additional authorities, and the setup Job uses this file for the Kubernetes API's authority. */ -}}
+{{- /* NODE_EXTRA_CA_CERTS names only one file. In the setup Job, this is the file with the Kubernetes API's certificate authority. */ -}}
 {{- if and .Values.mtls.opsPorts .Values.trial.enabled -}}
 {{- fail "mtls.opsPorts cannot be used in a trial: the setup Job does not trust the ops ports' certificates. Set mtls.opsPorts to false, or install without trial.enabled." -}}
 {{- end -}}
@@ -44,7 +44,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and .Values.sso.roleClaim (not .Values.sso.ownerRoles) (not .Values.sso.viewerRoles) -}}
-{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set at least one of them to the values of the claim that give the role." -}}
+{{- fail "sso.ownerRoles and sso.viewerRoles are empty. Set at least one of them to the values of sso.roleClaim that mean owner or viewer." -}}
 {{- end -}}
 {{- if and (not .Values.sso.roleClaim) (or .Values.sso.ownerRoles .Values.sso.viewerRoles) -}}
 {{- fail "sso.roleClaim is empty. Set it to the claim with the roles." -}}
@@ -106,7 +106,7 @@ Returns "true" if the llm-proxy's NetworkPolicy may permit a URL: (dict "root" $
   differ from the Service's port in the URL. A rule of networkPolicy.extraEgress suffices only if it permits the URL's port, because it may be
   meant for another peer.
   With an empty networkPolicy.privateRanges, port 443 needs no rule.
-- An https URL behind llmProxy.providerProxy, and a loopback address, need no rule.
+- A loopback address needs no rule. If llmProxy.providerProxy is set, an https URL needs no rule.
 */}}
 {{- define "parley.reachesProvider" -}}
 {{- $policy := .root.Values.networkPolicy -}}

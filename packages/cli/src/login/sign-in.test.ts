@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { writeLogin } from "./login-file.ts";
 import { readAccessToken } from "./sign-in.ts";
 
-/** Stores a login, by default without a refresh token, whose access token is valid for `lifetimeS` seconds. Returns the file's path. */
+/** Stores a login whose access token is valid for `lifetimeS` seconds; by default without a refresh token. Returns the file's path. */
 async function storeLogin(lifetimeS: number, tokens: { refreshToken?: string } = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "parley-sign-in-"));
   onTestFinished(() => rm(dir, { recursive: true }));

@@ -15,7 +15,7 @@ export type ServiceDatabase = {
 
 type Target = Omit<MigrateOptions, "url"> & { rolePassword: string };
 
-/** The name of each schema's template database. A test worker migrates it once and copies it for each of its test files. */
+/** For each schema, the name of a migrated database that createServiceDatabase copies. A test worker migrates this database only once. */
 const templates = new Map<string, Promise<string>>();
 
 /** Creates a database with one service's migrated schema. */

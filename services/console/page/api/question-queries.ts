@@ -1,7 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
 import { evaluations, questions } from "./clients.ts";
 
-/** The passages that the bot's search finds for a question. A fetch may cost an embedding, so the query never refetches by itself. */
+/**
+ * The passages that the bot's search finds for a question. A fetch may need an embedding, which the operator pays for, so the
+ * query never refetches automatically.
+ */
 export const questionCheckQuery = (workspaceId: string, botSlug: string, question: string) =>
   queryOptions({
     queryKey: ["check", workspaceId, botSlug, question],

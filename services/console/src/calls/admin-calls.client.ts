@@ -18,7 +18,7 @@ export type AdminCall = {
 export type AdminResponse<Body = Buffer> = {
   status: number;
   contentType: string;
-  /** The stable error code. */
+  /** Parley's error code, if the response has one. */
   code: string | undefined;
   body: Body;
 };
@@ -35,8 +35,8 @@ export const CALL_TIMEOUTS_MS = {
   /** Longer than every unary call except AddSource and EraseSession. */
   call: 60_000,
   /**
-   * AddSource takes at most 140 s: 20 s for an upload to wait for other uploads or for a URL to be fetched, 60 s in the queue for documents,
-   * and 60 s to read the document. If EraseSession takes longer than 150 s, the service completes the erasure without the client.
+   * AddSource takes at most 140 s: 20 s to wait for other uploads or to fetch a URL, 60 s in the queue for documents, and 60 s to read the
+   * document. If EraseSession takes longer than 150 s, the service completes the erasure without the client.
    */
   slowCall: 150_000,
   /** Long enough for a slow reader of a transcript. */

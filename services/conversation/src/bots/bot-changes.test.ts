@@ -95,6 +95,6 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
     ["custom_css_vars", { customCssVars: { values: { "--a": value } } }],
     ["font_family", { fontFamily: value }],
   ]),
-])("toBotPatch names %s when it refuses %o", (field, changes) => {
+])("toBotPatch throws an error that names the field %s for %o", (field, changes) => {
   expect(() => patchOf(changes)).toThrow(field);
 });

@@ -3,7 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 const SAMPLE_INTERVAL_MS = 5;
 const MiB = 1024 * 1024;
 
-/** Peak memory in MiB of a process (`own`) and of its largest child (`child`), their sum, and the most `children` at one time. */
+/**
+ * Peak memory in MiB of a process (`own`) and of its largest child (`child`), the sum of these two (`total`), and the largest number of
+ * simultaneous children (`children`).
+ */
 export type MemoryPeaks = { own: number; child: number; total: number; children: number };
 
 /** Returns the ids of a process's children; none if the process has ended. */

@@ -49,7 +49,7 @@ type Exchange = {
 
 /**
  * Streams the reply to a request with an idempotency key. If the key is new, opens a turn; otherwise attaches to the key's turn or replays it.
- * Throws an HttpError if it fails before the stream is open.
+ * Throws an HttpError if it fails before the response starts.
  */
 export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
@@ -147,8 +147,8 @@ async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean):
 }
 
 /**
- * Streams a turn that is in the database. Replays it if it has ended, or attaches to the edge that runs it. If no edge runs it, closes it and then
- * replays it.
+ * Streams a turn that is in the database. Replays it if it has ended, or attaches to the edge that runs it. If this process opened the turn but no
+ * longer runs it, closes it and then replays it.
  */
 async function streamExisting(exchange: Exchange, existing: StoredTurn): Promise<void> {
   const { deps } = exchange;
@@ -259,7 +259,7 @@ async function findTurn(deps: KeyedStreamDeps, turn: KeyedRequest): Promise<Stor
   }
 }
 
-/** Returns the offset where the client continues. Throws 400 if its event id names another message or an offset outside the text. */
+/** Returns the offset where the client continues. Throws 400 if the client's event id names another message or an invalid offset. */
 function requireOffset({ position }: Exchange, messageId: number, text: string): number {
   if (position === undefined) return 0;
   if (position.messageId !== messageId || !isOffset(text, position.offset)) throw invalidEventId();

@@ -26,8 +26,8 @@ export type GenerationDeps = {
 };
 
 /**
- * How the time from the start of the first attempt to the first text (or until now, if there is none yet) was spent. An attempt starts when it
- * begins to wait for a slot.
+ * The time from the start of the first attempt to the first text, in two parts. If there is no text yet, the time ends now. An attempt starts when
+ * it begins to wait for a slot.
  */
 export type FirstTextWaits = {
   /** Waiting for slots of the providers' concurrency limits. */
@@ -64,7 +64,7 @@ export class Generation {
 
   /**
    * Generates a completion with the first candidate that does not fail, and passes it to `output`. Before the first text, retries a candidate
-   * by its provider's policy and then fails over to the next one. When the model calls tools, prompts it again with their results.
+   * according to its provider's retry policy, and then fails over to the next one. When the model calls tools, prompts it again with their results.
    */
   async run(
     candidates: readonly Candidate[],

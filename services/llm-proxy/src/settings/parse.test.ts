@@ -33,7 +33,7 @@ describe("parseSettings", () => {
     });
   });
 
-  test("the embeddings model must be a model of a configured provider", () => {
+  test("the embeddings model must be a model of a provider in the file", () => {
     expect(parse("").embeddings).toBeUndefined();
     const fileWith = (embeddings: string) => `{ providers: { openai: { preset: openai } }, embeddings: ${embeddings} }`;
     expect(parse(fileWith("{ model: openai:text-embedding-3-small }")).embeddings).toEqual({
@@ -63,11 +63,16 @@ describe("parseSettings", () => {
       apiKey: "sk-1",
       ...PROVIDER_DEFAULTS,
     });
-    expect(describeProvider(groq)).toEqual(["https://api.groq.com/openai/v1", "gsk-2", "fast:llama-3.3-70b-versatile"]);
+    expect(groq).toMatchObject({
+      kind: "openai",
+      baseUrl: "https://api.groq.com/openai/v1",
+      apiKey: "gsk-2",
+      checkModel: "fast:llama-3.3-70b-versatile",
+    });
     expect(local).toMatchObject({ baseUrl: "http://10.0.0.7:11434/v1", apiKey: undefined });
   });
 
-  test("the file overrides each default of a provider", () => {
+  test("the file overrides single defaults of a provider", () => {
     const [provider] = parse(`
       providers:
         mine:
@@ -95,7 +100,7 @@ describe("parseSettings", () => {
     });
   });
 
-  test("max_output_tokens gets the preset's parameter, or the parameter that the file sets", () => {
+  test("the parameter for max_output_tokens comes from the preset, or from max_tokens_parameter if the file sets it", () => {
     const limitsOf = (provider: string) => {
       const [parsed] = parse(`providers: { mine: { ${provider} } }`).providers;
       return (parsed as OpenAiSettings).outputLimit;
@@ -219,7 +224,3 @@ describe("the schema", () => {
     expect(schema.$defs.provider.properties.preset.enum).toEqual(Object.keys(PRESETS));
   });
 });
-
-function describeProvider(provider: ReturnType<typeof parse>["providers"][number] | undefined) {
-  return provider?.kind === "openai" ? [provider.baseUrl, provider.apiKey, provider.checkModel] : [];
-}

@@ -36,7 +36,7 @@ async function scrape(registry: Registry): Promise<string> {
   return registry.metrics();
 }
 
-test("sums usage by plan, and reports the used ratio of each workspace at 80 % of its cap or more", async () => {
+test("sums usage by plan, and reports the used ratio of each workspace that has used at least 80 % of its cap", async () => {
   const registry = new Registry();
   registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
   const metrics = await scrape(registry);

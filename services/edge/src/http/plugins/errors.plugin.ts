@@ -13,7 +13,7 @@ declare module "fastify" {
 /** Called for every error response, including a 500. `route` is the route's pattern. */
 export type OnRefusal = (code: string, route: string) => void;
 
-/** Counts a malformed request. Returns the 429 to send instead if its client has sent too many. */
+/** Counts a malformed request. If its client has sent too many, returns the 429 to send instead of the original error. */
 export type CountMalformed = (request: FastifyRequest, reply: FastifyReply) => Promise<HttpError | undefined>;
 
 export type ErrorsOptions = { onRefusal: OnRefusal; countMalformed: CountMalformed };

@@ -23,6 +23,6 @@ function renderQuote({ passage, text }: Quote): string {
 function shorten(text: string): string {
   if (text.length <= MAX_SHOWN_CHARACTERS) return text;
   // Removes the last word, because it may be incomplete. If that word has more than 50 characters, as in a language without spaces, removes
-  // at most half of a surrogate pair at the end.
+  // only a lone surrogate at the end.
   return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

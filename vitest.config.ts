@@ -11,7 +11,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // 3. Extended tests (*.extended.test.ts) wait 5 s or more for a timer, install software, or check details of a screen or mechanism whose main path
 //    and main failure are checked in groups 1 and 2.
 // 4. Fault tests (*.fault.test.ts) stop processes and databases under load.
-// 5. Load tests (*.load.test.ts) measure times, memory or alerts, so no other test runs beside them.
+// 5. Load tests (*.load.test.ts) check times, memory or alerts, so no other test runs beside them.
 // Three kinds of test files have configurations of their own: `pnpm test:images` (*.images.test.ts) tests the container images, `pnpm test:cluster`
 // (*.cluster.test.ts) tests the chart on Kubernetes, and `pnpm pictures` (*.pictures.test.ts) takes the README's pictures.
 
@@ -22,7 +22,7 @@ const systemTimeoutMs = process.env.PARLEY_TEST_FULL === "1" ? 1_200_000 : 60_00
 
 /** Settings that all projects share. */
 const projectDefaults = {
-  /** Four on two cores, because tests spend much of their time waiting. */
+  /** Chosen for two cores: tests spend much of their time waiting, so there are more workers than cores. */
   maxWorkers: 4,
   /** A worker runs all its files in one process, so that it loads shared modules once. Each file cleans up after itself. */
   isolate: false,
@@ -158,7 +158,8 @@ export default defineConfig({
           name: "extended-integration",
           sequence: { groupOrder: 3 },
           include: ["{packages,services,deploy,bench}/**/*.extended.test.ts"],
-          // A PostgreSQL server of its own, because the tests set the passwords of the services' roles, which all databases of a server share.
+          // This project has its own PostgreSQL server, because its tests set the passwords of the services' roles. All databases of a server share
+          // the roles.
           globalSetup: ["tests/support/src/global-setup.ts"],
           setupFiles: ["tests/support/src/vitest-setup.ts"],
           testTimeout: 60_000,

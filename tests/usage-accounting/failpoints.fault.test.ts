@@ -70,7 +70,7 @@ async function killAtEach(victim: Victim): Promise<string[]> {
   return survivedAt;
 }
 
-test("every done turn is counted exactly once after kill -9 at each step of a turn, in all services concurrently", async () => {
+test("every done turn is counted exactly once after kill -9 at each step of a turn, when all services are killed concurrently", async () => {
   let isOver = false;
   const sendMessages = async (number: number) => {
     for (let turn = number; !isOver; turn++) {

@@ -6,7 +6,7 @@ export type Figure = {
   unit: string;
   goal: string;
   met: boolean;
-  /** The measurements from which `value` is computed. */
+  /** How `value` was measured, or the numbers from which it is computed. */
   detail: string;
   /** The benchmark's `hintIfMissed`, if the goal is not met. */
   limitation?: string;

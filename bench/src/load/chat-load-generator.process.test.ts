@@ -9,7 +9,7 @@ const EVENTS = 'event: token\ndata: {"text":"a"}\n\nevent: token\ndata: {"text":
 
 test("counts the events of a response whose chunks end inside an event's name", async () => {
   const server = createServer(async (_, response) => {
-    // Each chunk ends after "event: to" or "event: do".
+    // Each chunk except the last ends after "event: to" or "event: do".
     for (const chunk of EVENTS.split(/(?<=event: (?:to|do))/)) {
       response.write(chunk);
       await sleep(20);

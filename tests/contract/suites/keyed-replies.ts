@@ -50,7 +50,9 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
 
   type Message = { fields: Record<string, unknown>; headers: Record<string, string> };
 
-  /** Returns how many streams the edge has refused because a session, an address or a user had too many streams, or a reply too many readers. */
+  /**
+   * Returns how many streams the edge has refused because a session, an address or a user had too many streams, or a reply had too many readers.
+   */
   function countClientRefusals(): Promise<number> {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("the system has no edge");

@@ -84,7 +84,7 @@ export const MALFORMED_KEY = `svc_pk_${"0".repeat(32)}`;
 /** A key that was never created. Its checksum is valid. */
 export const UNKNOWN_KEY = `svc_pk_${"0".repeat(26)}3vSKjy`;
 
-/** Returns text to compare with that of formatError and formatDetail. */
+/** Formats a refusal like formatError and formatDetail, so that the texts can be compared. */
 export const formatRefusal = ({ status, text }: ApiResponse) => `${status} ${text}`;
 
 export const formatError = (status: number, code: string) => `${status} {"error":"${code}"}`;

@@ -11,7 +11,7 @@ export type KeyedVisit = KeyedMessage & {
   readerResults: ReplyEnd[];
   /** The outcomes that the stop requests returned. */
   stopStatuses: string[];
-  /** Whether the run tried to erase the session. Readers may then receive no reply. */
+  /** Whether runKeyedChaos may have erased the session. Readers may then receive no reply. */
   isErasureRequested: boolean;
 };
 

@@ -81,8 +81,8 @@ function parse(source: string): RE2JS {
 }
 
 /**
- * Counts the runes in the lists of a program's instructions. The list of a class such as \pL has more than 1,000 runes. Expanded repetitions
- * share one list.
+ * Counts the runes in the rune lists of a program's instructions. A character class such as \pL has a list of more than 1,000 runes. Expanded
+ * repetitions share one list.
  */
 function countRunes(compiled: RE2JS): number {
   const lists = new Set(readProgram(compiled).inst.map(({ runes }) => runes));

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { BotSchema, BotUsageSchema } from "@parley/rpc/conversation";
 import { GetUsageResponseSchema } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
-import { sharesOf, thresholdsOf, usageRows } from "./by-bot.ts";
+import { splitByBot, thresholdsOf, usageRows } from "./by-bot.ts";
 import { formatCsv } from "./csv.ts";
 
 const month = (name: string, used: number) => create(GetUsageResponseSchema, { month: name, used, cap: 1_000 });
@@ -10,14 +10,14 @@ const usage = (name: string, botSlug: string, messages: number) =>
   create(BotUsageSchema, { month: name, botSlug, messages });
 const BOTS = [create(BotSchema, { slug: "a", display: { name: "=HYPERLINK(1)" } }), create(BotSchema, { slug: "b" })];
 
-test("the shares of a month add up to its usage: a last share without a bot contains the difference", () => {
+test("the entries of a month add up to its usage: a last entry without a bot contains the difference", () => {
   const counts = [usage("2026-11", "a", 5), usage("2026-11", "b", 2), usage("2026-10", "b", 9)];
-  expect(sharesOf(month("2026-11", 7), counts, BOTS)).toEqual([
+  expect(splitByBot(month("2026-11", 7), counts, BOTS)).toEqual([
     { slug: "a", name: "=HYPERLINK(1)", messages: 5 },
     { slug: "b", name: "b", messages: 2 },
   ]);
-  expect(sharesOf(month("2026-10", 6), counts, BOTS)).toMatchObject([{ messages: 9 }, { slug: "", messages: -3 }]);
-  expect(sharesOf(month("2026-09", 0), counts, BOTS)).toEqual([]);
+  expect(splitByBot(month("2026-10", 6), counts, BOTS)).toMatchObject([{ messages: 9 }, { slug: "", messages: -3 }]);
+  expect(splitByBot(month("2026-09", 0), counts, BOTS)).toEqual([]);
 });
 
 test("the CSV has a row for each month and bot, and no cell that a spreadsheet would run as a formula", () => {

@@ -1,7 +1,7 @@
 import type { Bot, BotUsage } from "@parley/rpc/conversation";
 import type { GetUsageResponse } from "@parley/rpc/quota";
 
-export type BotShare = {
+export type BotEntry = {
   /** Empty for the messages that no bot's count contains. */
   slug: string;
   name: string;
@@ -14,16 +14,16 @@ const REST_NAME = "Corrections, and the last minute's answers";
 /**
  * Returns a month's messages by bot, in the order of `usage`. If their sum differs from the month's usage, a last entry holds the difference.
  */
-export function sharesOf(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotShare[] {
-  const shares = usage
+export function splitByBot(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotEntry[] {
+  const entries = usage
     .filter((each) => each.month === month.month)
     .map(({ botSlug: slug, messages }) => ({
       slug,
       name: bots.find((bot) => bot.slug === slug)?.display?.name || slug,
       messages,
     }));
-  const rest = month.used - shares.reduce((sum, { messages }) => sum + messages, 0);
-  return rest === 0 ? shares : [...shares, { slug: "", name: REST_NAME, messages: rest }];
+  const rest = month.used - entries.reduce((sum, { messages }) => sum + messages, 0);
+  return rest === 0 ? entries : [...entries, { slug: "", name: REST_NAME, messages: rest }];
 }
 
 /** Returns the rows of the CSV, header first. */
@@ -31,7 +31,7 @@ export function usageRows(months: readonly GetUsageResponse[], usage: readonly B
   return [
     ["month", "bot", "bot_name", "messages"],
     ...months.flatMap((month) =>
-      sharesOf(month, usage, bots).map(({ slug, name, messages }) => [month.month, slug, name, messages]),
+      splitByBot(month, usage, bots).map(({ slug, name, messages }) => [month.month, slug, name, messages]),
     ),
   ];
 }

@@ -2,7 +2,7 @@ import type { Bot, BotUsage } from "@parley/rpc/conversation";
 import type { GetUsageResponse } from "@parley/rpc/quota";
 import { useState } from "react";
 import { SelectField } from "../components/field.tsx";
-import { sharesOf } from "./by-bot.ts";
+import { splitByBot } from "./by-bot.ts";
 import { formatMonth } from "./format-month.ts";
 
 type ByBotProps = { months: readonly GetUsageResponse[]; usage: readonly BotUsage[]; bots: readonly Bot[] };
@@ -11,7 +11,7 @@ export function UsageByBot({ months, usage, bots }: ByBotProps) {
   const [chosen, setChosen] = useState(months[0]?.month ?? "");
   const month = months.find((each) => each.month === chosen) ?? months[0];
   if (month === undefined) return null;
-  const shares = sharesOf(month, usage, bots);
+  const entries = splitByBot(month, usage, bots);
   return (
     <section className="panel" aria-labelledby="by-bot">
       <div className="panel-header">
@@ -23,7 +23,7 @@ export function UsageByBot({ months, usage, bots }: ByBotProps) {
           onChange={setChosen}
         />
       </div>
-      {shares.length === 0 ? (
+      {entries.length === 0 ? (
         <p className="hint">No bot answered in this month.</p>
       ) : (
         <table className="table">
@@ -36,7 +36,7 @@ export function UsageByBot({ months, usage, bots }: ByBotProps) {
             </tr>
           </thead>
           <tbody>
-            {shares.map(({ slug, name, messages }) => (
+            {entries.map(({ slug, name, messages }) => (
               <tr key={slug}>
                 <th scope="row">
                   {name}

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const medium = await insertSessions(system.admin, bot, { sessions: 20, turns: 20, content: "=1+1" });
   const large = await insertSessions(system.admin, bot, { sessions: 2, turns: 100, content: 'a "quoted",\r\nline' });
   const all = [...small, ...medium, ...large].toSorted(() => Math.random() - 0.5);
-  // Groups of three have the same start.
+  // Groups of three sessions have the same start.
   await system.admin.query(
     `UPDATE conversation.sessions s SET started_at = timestamptz '2026-01-01Z' + (number / 3) * interval '1 microsecond'
      FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, number) WHERE s.session_id = o.id`,

@@ -18,7 +18,7 @@ export async function deleteDocument(database: Database, workspaceId: string): P
   });
 }
 
-/** Bots come last, because the rows of the other tables refer to them. */
+/** Bots come last, because rows of other tables refer to them. */
 const TABLES = [
   "tools",
   "moderation_patterns",

@@ -33,14 +33,14 @@ export type PlaygroundRequest = {
 /** Parses the body of POST /api/chat/. Throws the contract's 400s in the contract's order: JSON, fields, length, UUID. */
 export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
   const body = parseJsonObject(bytes);
-  const publicKey = requiredText(body, "public_key");
-  const visitorId = optionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS);
+  const publicKey = readRequiredText(body, "public_key");
+  const visitorId = readOptionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS);
   return { publicKey, visitorId, ...parseTurnFields(body) };
 }
 
 export function parsePlaygroundRequest(bytes: Uint8Array | undefined): PlaygroundRequest {
   const body = parseJsonObject(bytes);
-  const botSlug = requiredText(body, "bot_slug");
+  const botSlug = readRequiredText(body, "bot_slug");
   return { botSlug, ...parseTurnFields(body) };
 }
 
@@ -49,29 +49,29 @@ export function parsePlaygroundRequest(bytes: Uint8Array | undefined): Playgroun
  * fields before it calls this.
  */
 function parseTurnFields(body: JsonObject) {
-  const sessionId = textField(body, "session_id");
-  const message = requiredText(body, "message");
+  const sessionId = readText(body, "session_id");
+  const message = readRequiredText(body, "message");
   const visitorMetadata = metadataText(body.visitor_metadata);
   if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw new HttpError(400, "message_too_long");
   if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
   return { sessionId: sessionId.toLowerCase(), message, visitorMetadata };
 }
 
-function textField(body: JsonObject, name: string): string {
+function readText(body: JsonObject, name: string): string {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
   if (typeof value !== "string") throw invalidMessage();
   return value;
 }
 
-export function requiredText(body: JsonObject, name: string): string {
-  const text = textField(body, name);
+export function readRequiredText(body: JsonObject, name: string): string {
+  const text = readText(body, name);
   if (isBlank(text)) throw invalidMessage();
   return text;
 }
 
-function optionalText(body: JsonObject, name: string, maxCharacters: number): string {
+function readOptionalText(body: JsonObject, name: string, maxCharacters: number): string {
   if (!Object.hasOwn(body, name)) return "";
-  const text = textField(body, name);
+  const text = readText(body, name);
   if (isLongerThan(text, maxCharacters)) throw invalidMessage();
   return text;
 }

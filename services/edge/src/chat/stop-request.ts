@@ -1,6 +1,6 @@
 import { isUuid } from "@parley/service-kit";
 import { HttpError, invalidMessage, type JsonObject, parseJsonObject } from "../http/index.ts";
-import { requiredText } from "./chat-request.ts";
+import { readRequiredText } from "./chat-request.ts";
 import { requireKey } from "./turn-key.ts";
 
 /** Names the reply to stop by its message id, or by the idempotency key of its request. */
@@ -13,17 +13,17 @@ const DECIMAL = /^[1-9]\d{0,15}$/;
 /** Parses the body of POST /api/chat/stop/. */
 export function parseStopRequest(bytes: Uint8Array | undefined): StopRequest & { publicKey: string } {
   const body = parseJsonObject(bytes);
-  return { publicKey: requiredText(body, "public_key"), ...parseStopFields(body) };
+  return { publicKey: readRequiredText(body, "public_key"), ...parseStopFields(body) };
 }
 
 /** Parses the body of POST /api/chat/playground/stop/. */
 export function parsePlaygroundStopRequest(bytes: Uint8Array | undefined): StopRequest & { botSlug: string } {
   const body = parseJsonObject(bytes);
-  return { botSlug: requiredText(body, "bot_slug"), ...parseStopFields(body) };
+  return { botSlug: readRequiredText(body, "bot_slug"), ...parseStopFields(body) };
 }
 
 function parseStopFields(body: JsonObject): StopRequest {
-  const sessionId = requiredText(body, "session_id");
+  const sessionId = readRequiredText(body, "session_id");
   const hasKey = Object.hasOwn(body, "idempotency_key");
   if (hasKey === Object.hasOwn(body, "message_id")) throw invalidMessage();
   const target = hasKey ? { key: requireKey(body.idempotency_key) } : { messageId: parseMessageId(body.message_id) };

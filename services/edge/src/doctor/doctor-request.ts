@@ -1,4 +1,4 @@
-import { requiredText } from "../chat/index.ts";
+import { readRequiredText } from "../chat/index.ts";
 import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type DoctorRequest = { publicKey: string; silenceMs: number };
@@ -9,7 +9,7 @@ export const MAX_SILENCE_MS = 30_000;
 /** Parses the body of POST /api/doctor/. The silence defaults to 0. */
 export function parseDoctorRequest(bytes: Uint8Array | undefined): DoctorRequest {
   const body = parseJsonObject(bytes);
-  const publicKey = requiredText(body, "public_key");
+  const publicKey = readRequiredText(body, "public_key");
   const { silence_ms: silence = 0 } = body;
   if (typeof silence !== "number" || !Number.isInteger(silence) || silence < 0 || silence > MAX_SILENCE_MS)
     throw invalidMessage();

@@ -1,5 +1,5 @@
 import { isUuid } from "@parley/service-kit";
-import { parseMessageId, requiredText } from "../chat/index.ts";
+import { parseMessageId, readRequiredText } from "../chat/index.ts";
 import { HttpError, invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
@@ -9,8 +9,8 @@ const RATINGS = ["up", "down", ""] as const;
 /** Parses the body of POST /api/chat/rating/. Accepts the message id as a number (as in the `meta` event) or a string (as in the export). */
 export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest {
   const body = parseJsonObject(bytes);
-  const publicKey = requiredText(body, "public_key");
-  const sessionId = requiredText(body, "session_id");
+  const publicKey = readRequiredText(body, "public_key");
+  const sessionId = readRequiredText(body, "session_id");
   const rating = RATINGS.find((each) => each === body.rating);
   const messageId = parseMessageId(body.message_id);
   if (rating === undefined) throw invalidMessage();

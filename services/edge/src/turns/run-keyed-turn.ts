@@ -23,7 +23,7 @@ export type IdempotencyHashes = { keyHash: Uint8Array; requestHash: Uint8Array }
 /**
  * Runs a turn with an idempotency key. If every client leaves before OpenTurn is sent, the turn is not opened. An open turn continues without
  * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of
- * `reply` get the same error. The caller must have added `reply` with addReply(); this function removes it.
+ * `reply` get the same error. The caller must have added `reply` with RunningTurns.addReply(); this function removes it.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,
@@ -66,8 +66,8 @@ export async function runKeyedTurn(
 }
 
 /**
- * Retries OpenTurn while it fails with UNAVAILABLE, because the turn may be open and only the response lost. Each attempt has the same turn id,
- * so at most one turn is opened.
+ * Retries OpenTurn while it fails with UNAVAILABLE, because the turn may be open although the response was lost. Each attempt has the same
+ * turn id, so at most one turn is opened.
  */
 async function openWithRetry(deps: TurnDeps, turn: IdentifiedTurn, stopwatch: Stopwatch): Promise<OpenTurnResponse> {
   const retryUntilMs = performance.now() + OPEN_RETRY_MS;

@@ -9,7 +9,7 @@ const MAX_WAITING_CHARACTERS = 16 * 1024;
 export type CompletionModerationOptions = {
   threads: Pick<PatternThreadPool, "match">;
   request: GenerationRequest;
-  /** Receives the text that no pattern can match any more. */
+  /** Receives the text that no pattern can match any more, and the other events. */
   sink: Sink<GenerationEvent>;
   stop: () => void;
 };
@@ -28,7 +28,7 @@ export type CompletionModeration = {
 };
 
 /**
- * Holds back the text that a moderation pattern of the prompt may still match. If a pattern matches, the generation is stopped and ends
+ * Holds back the text that one of the prompt's `replyPatterns` may still match. If a pattern matches, the generation is stopped and ends
  * as blocked; if the patterns cannot be matched in time, it ends as failed. Does not hold back tool calls.
  */
 export function moderateCompletion({
@@ -96,7 +96,7 @@ export function moderateCompletion({
     },
     sendHeldBackText: () => void sendHeldBackText(),
     async finish(ending) {
-      // Text held back from a failed generation is not sent: a pattern could have matched it together with the missing text.
+      // If the generation is not complete, the held-back text is not sent: a pattern could have matched it together with the missing text.
       await (ending.outcome === "complete" ? sendHeldBackText() : matching);
       if (filter.matchedPatternIndex !== undefined) {
         const { reason = "", fallback = "" } = replyPatterns[filter.matchedPatternIndex]?.verdict ?? {};

@@ -45,7 +45,7 @@ describe("parseSettings", () => {
     );
     for (const model of ["groq:m", "builtin:extractive", "route:main"])
       expect(problemsOf(fileWith(`{ model: "${model}" }`))).toEqual([
-        `embeddings.model ${model} is not a model of a configured provider`,
+        `embeddings.model ${model} is not a model of a configured provider, other than builtin`,
       ]);
     expect(problemsOf(fileWith("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
   });

@@ -50,7 +50,7 @@ async function callMainEndpoints(tenant: Tenant, sessionId: string): Promise<str
  * Waits at most 5 s until both a chat and an export are refused. They may be refused at different times, because the edge caches keys and
  * the conversation service reads the list of deleted workspaces periodically.
  */
-async function waitUntilHidden(tenant: Tenant, sessionId: string): Promise<void> {
+async function waitUntilRefused(tenant: Tenant, sessionId: string): Promise<void> {
   const startedAt = performance.now();
   for (;;) {
     const sentAt = performance.now();
@@ -67,7 +67,7 @@ function callForMissingWorkspace({ publicKey, ...tenant }: Tenant): Promise<stri
   return callMainEndpoints({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
 }
 
-test("a deleted workspace responds like a missing one within 5 s, an open reply still counts, and restore undoes the deletion", async () => {
+test("a deleted workspace responds like a missing one within 5 s, a reply in progress is still counted, and restore undoes the deletion", async () => {
   const tenant = await createTenant(system.admin, { model: "openai:tokens-100-every-2" });
   const { workspaceId } = tenant;
   const sessionId = randomUUID();
@@ -79,9 +79,10 @@ test("a deleted workspace responds like a missing one within 5 s, an open reply 
   const deleted = await parley<{ deleted_at: string; erase_at: string }>("workspace", "delete", workspaceId);
   expect(Date.parse(deleted.erase_at) - Date.parse(deleted.deleted_at)).toBe(30 * 86_400_000);
   expect((await readChat(open)).done).toMatchObject({ finish_reason: "stop" });
-  await waitUntilHidden(tenant, sessionId);
+  await waitUntilRefused(tenant, sessionId);
   expect(await callMainEndpoints(tenant, sessionId)).toEqual(missing);
-  // The admin services answer a member as if the workspace were missing. The operator still sees the workspace, but cannot add to it.
+  // The admin services answer a member as if the workspace were missing. The operator still sees the workspace, but cannot add
+  // a bot or change the plan.
   const member = { authorization: `Bearer ${await system.sso.token({ workspaceId, role: "owner" })}` };
   for (const [{ opsPort }, method] of [
     [system.quota, "quota.v1.WorkspaceAdminService/ShowUsage"],

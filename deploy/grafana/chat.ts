@@ -115,7 +115,8 @@ export const CHAT: Dashboard = {
         },
         {
           title: "First-token time of the provider",
-          shows: "From a request to the provider to its first text, without the queue and earlier attempts.",
+          shows:
+            "Time between a request to the provider and the first text of its response, without the queue and earlier attempts.",
           normal: "Depends on the model; p95 below 5 s.",
           act: "One provider above 5 s: see ParleyProviderSlow.",
           unit: "s",

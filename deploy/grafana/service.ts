@@ -73,7 +73,7 @@ export const SERVICE: Dashboard = {
           title: "Requests by route",
           shows: "Requests per second. `none`: no route matches.",
           normal: "Almost all are chat and widget configuration.",
-          act: "`none` rises: a scanner, or a page with a wrong address.",
+          act: "`none` rises: a scanner, or a page that requests a wrong path.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (route) (${rate(`${HTTP}_count`)})`, legend: "{{route}}" }],

@@ -14,7 +14,7 @@ export type Document = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Pages for developers. In searches, their passages would crowd out better ones. */
+/** Pages for developers. In the demo bot's searches, their passages would displace passages that answer a question better. */
 const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
 
 /** Reads the README and the pages of docs/, without its subfolders. */

@@ -154,7 +154,7 @@ describeInBrowser("console screens", (fixture) => {
     expect(lines).toBeLessThan(2);
   });
 
-  it("centers the summary vertically in a closed section", async () => {
+  it("centers the summary of a closed details element vertically", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/knowledge?bot=${bot}`, "Knowledge");

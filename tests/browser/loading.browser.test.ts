@@ -33,7 +33,7 @@ describeInBrowser("loading", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("works under a Content Security Policy that allows only the service's origin", async () => {
+  it("works on a page whose Content Security Policy limits scripts and connections to the service's origin", async () => {
     const { url } = fixture.service;
     const policy = `script-src ${url}; style-src 'self'; connect-src ${url}; require-trusted-types-for 'script'; trusted-types 'none'`;
     const violations: string[] = [];
@@ -100,7 +100,7 @@ describeInBrowser("loading", (fixture) => {
     ]);
   });
 
-  it("shows nothing if the key is refused, and logs the code to the browser's console", async () => {
+  it("shows nothing if the key is refused, and logs the error code to the browser's console", async () => {
     const logged: string[] = [];
     const widget = await fixture.visit({
       publicKey: "svc_pk_unknown",

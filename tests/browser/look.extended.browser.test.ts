@@ -68,7 +68,7 @@ describeInFullBrowser("screenshots", (fixture) => {
     return page.screenshot({ animations: "disabled" });
   };
 
-  it.each(Object.entries(LOOKS))("matches the screenshot %s, and each part is in the window", async (name, look) => {
+  it.each(Object.entries(LOOKS))("matches the screenshot %s, and the panel is in the window", async (name, look) => {
     const widget = await openAndAsk(look);
     await expectScreenshot(name, await takeScreenshot(widget));
     const { width, height } = widget.page.viewportSize() ?? { width: 0, height: 0 };

@@ -44,7 +44,7 @@ async function changeSecrets(...secrets: string[]): Promise<void> {
 
 const statusOf = async (owner: SignedInClient) => (await owner.send("/auth/session")).status;
 
-it("owners stay signed in until their session's secret is removed, and the console keeps its secrets when the file is unusable", async () => {
+it("owners stay signed in until their session's secret is removed, and the console keeps the loaded secrets if the secret file becomes unusable", async () => {
   const early = await signIn(consoleProcess.url);
   await changeSecrets(OLD, NEW);
   expect(await statusOf(early)).toBe(200);

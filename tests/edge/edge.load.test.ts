@@ -62,7 +62,7 @@ describe("the edge", () => {
   describe("generated input", () => inputSuite(getFixture));
   describe("floods", () => floodsSuite(getFixture));
 
-  test("no hold is left after the suites, and all usage balances", async () => {
+  test("no hold is left after the suites, and usage matches the turns", async () => {
     await expect
       .poll(() => readBalance(fixture.system.database), { timeout: 50_000, interval: 500 })
       .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });

@@ -21,7 +21,7 @@ const { edgeAt, follow, newMessage, open, read, readCharacters, statusOf, stop }
 }));
 
 describe("a reply that another edge runs", () => {
-  test("is sent after it is stored if the other edge is unreachable, and a stop gets 503", async () => {
+  test("is sent after it is stored if the other edge is unreachable, and a stop request gets 503", async () => {
     // Other edges call this edge at 127.0.0.2, but it listens on 127.0.0.1 only.
     const unreachable = await system.startEdge({ EDGE_RPC_ADDRESS: "127.0.0.2" });
     const message = newMessage();
@@ -94,7 +94,7 @@ describe("a reply without readers", () => {
   });
 });
 
-test("a reader whose reply cannot be stored for 10 s is reset, and gets the stored end later", async () => {
+test("a reader is disconnected if the reply cannot be stored for 10 s, and gets the stored end later", async () => {
   const message = newMessage();
   const startedAt = performance.now();
   const opener = await open(edgeAt(0), message);
@@ -108,7 +108,7 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
   expect(performance.now() - startedAt).toBeGreaterThan(11_000);
   await system.conversation.start();
   await expect.poll(() => statusOf(message), { timeout: 20_000 }).not.toBe("streaming");
-  // An edge returns 503 until it is connected to conversation again, which takes up to 1.2 s.
+  // An edge returns 503 until it is connected to the conversation service again, which takes up to 1.2 s.
   const readWhenConnected = (edge: ServiceProcess) => vi.waitFor(() => read(edge, message), { timeout: WAIT_MS });
   const [one, two] = await Promise.all([readWhenConnected(edgeAt(0)), readWhenConnected(edgeAt(1))]);
   expect(one.events).toEqual(two.events);
@@ -117,7 +117,7 @@ test("a reader whose reply cannot be stored for 10 s is reset, and gets the stor
 
 unlimitedRetriesSuite(() => ({ system, tenant, replyText: TEXT }));
 
-test("no hold is left after the other tests, and all usage balances", async () => {
+test("no hold is left after the other tests, and usage matches the turns", async () => {
   await expect
     .poll(() => readBalance(system.database), { timeout: 20_000, interval: 500 })
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });

@@ -259,7 +259,7 @@ test("a streaming turn is closed as an error if its edge does not run it", async
 
 generatedClientSuite(() => ({ system, tenant, replyText: TEXT }));
 
-test("no hold is left after the other tests, and all usage balances", async () => {
+test("no hold is left after the other tests, and usage matches the turns", async () => {
   await expect
     .poll(() => readBalance(system.database), { timeout: 20_000, interval: 500 })
     .toMatchObject({ held: 0, streaming: 0, outbox: 0, unbalanced: 0 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as absent from "./failpoint.absent.ts";
 import * as present from "./failpoint.ts";
 
-test("an armed failpoint fails, and failpoints that are not armed do nothing", () => {
+test("an armed failpoint throws, and failpoints that are not armed do nothing", () => {
   present.armFailpoints("edge.opened=lose%100 quota.Reserve.after=lose%100");
   expect(() => present.failpoint("edge.opened")).toThrow("lost by a failpoint");
   expect(() => present.failpoint("parley.quota.v1.QuotaService/Reserve", "after")).toThrow("lost by a failpoint");

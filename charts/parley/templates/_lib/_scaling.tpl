@@ -21,7 +21,8 @@ Returns the number and its explanation as JSON, such as {"count": 30, "explanati
 Returns spec.replicas of a Deployment, or nothing if Helm must not send the field.
 
 If Helm stops sending spec.replicas, Kubernetes sets it to 1 and stops all pods but one before the autoscaler starts new ones. So the upgrade
-that turns autoscaling on sends the live number. The upgrade that turns it off sends the live number too, so the number stays.
+that turns autoscaling on sends the live number. The upgrade that turns autoscaling off also sends the live number if the autoscaler has
+changed it. The next upgrade sends the value `replicas`.
 `helm template`, which Argo CD uses, cannot read the cluster: see docs/install/upgrades.md.
 
 Once the autoscaler has changed the number, it owns the field. With server-side apply, Kubernetes then keeps the field if Helm does not send

@@ -20,7 +20,7 @@ export async function ensureUnprivilegedUser(): Promise<SystemUser> {
   }
   throw new LocalPostgresError(
     "no_unprivileged_user",
-    "PostgreSQL refuses to run as root and no user for it could be created: create one (useradd --system parley), or start as an ordinary user, or set DATABASE_URL.",
+    "PostgreSQL refuses to run as root and no user for it could be created: create one (useradd --system parley), or run this command as an ordinary user, or set DATABASE_URL.",
     { cause: new AggregateError(failures) },
   );
 }

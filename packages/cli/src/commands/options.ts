@@ -5,7 +5,7 @@ export const PLANS = ["free", "pro", "scale"] as const;
 export const workspaceOption = ["--workspace <id>", "Select the workspace.", refuseEmpty] as const;
 export const botOption = ["--bot <slug>", "Select the bot.", refuseEmpty] as const;
 
-/** Refuses the empty value of an unset shell variable: the services treat an empty workspace id as none, which may select all workspaces. */
+/** Refuses the empty value of an unset shell variable. For some calls, an empty workspace id selects all workspaces. */
 export function refuseEmpty(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("It must not be empty.");

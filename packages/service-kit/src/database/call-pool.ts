@@ -7,8 +7,8 @@ const MAX_WAIT_MS = 5_000;
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
 /**
- * The default share of the pool's connections. The other connections are for work that must not wait behind new calls, such as closing a
- * turn.
+ * The share of the pool's connections that calls may use by default. The other connections are for work that must not wait behind new
+ * calls, such as closing a turn.
  */
 const CALL_SHARE = 0.75;
 

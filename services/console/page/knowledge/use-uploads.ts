@@ -34,8 +34,8 @@ let nextUploadId = 1;
 let lastUpload: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs an upload when all earlier ones have ended, including those for other bots. The servers process one large upload per workspace at a time,
- * and refuse an upload that waits too long for another one.
+ * Runs an upload when all earlier ones have ended, including those for other bots. Each server processes one large upload per workspace at a time,
+ * and refuses an upload that waits too long for another one.
  */
 function runAfterPrevious<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);
@@ -85,8 +85,8 @@ export function useUploads(botSlug: string) {
   const addFiles = async (files: readonly File[]) => {
     // Empty if the owner dropped text instead of files.
     if (files.length === 0) return;
-    const added = files.map((file) => ({ file, id: nextUploadId++ }));
-    const rows = added.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
+    const entries = files.map((file) => ({ file, id: nextUploadId++ }));
+    const rows = entries.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
     setUploads((before) => [...rows, ...before]);
     const problems: string[] = [];
     const addFile = async (file: File, id: number) => {
@@ -95,7 +95,7 @@ export function useUploads(botSlug: string) {
       if (problem !== undefined) problems.push(`${file.name}: ${problem}`);
       await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
     };
-    await Promise.all(added.map(({ file, id }) => runAfterPrevious(() => addFile(file, id))));
+    await Promise.all(entries.map(({ file, id }) => runAfterPrevious(() => addFile(file, id))));
     announce(describeResult(files.length, problems), { isError: problems.length > 0 });
   };
 

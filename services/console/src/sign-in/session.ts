@@ -2,7 +2,7 @@ import type { Role } from "@parley/rpc/access";
 import { type AccessTokenOptions, findRole } from "@parley/service-kit";
 import { decodeJwt } from "jose";
 
-/** An owner's session. The server does not store it: it is in the owner's cookies. */
+/** A member's session. The server does not store it: it is in the member's cookies. */
 export type Session = { accessToken: string; refreshToken: string | undefined; startedAtMs: number };
 
 /**

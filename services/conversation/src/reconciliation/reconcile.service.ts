@@ -13,7 +13,7 @@ import {
   type TurnWindow,
 } from "./turns.store.ts";
 
-/** The repaired differences between turns and usage. Label values of parley_reconciliation_repairs_total. */
+/** The kinds of repaired differences between turns and usage. Label values of parley_reconciliation_repairs_total. */
 export const REPAIR_KINDS = [
   "reply_not_counted",
   "hold_not_settled",
@@ -58,9 +58,9 @@ const ADJUSTMENT_REASON = "reconciled";
 
 /**
  * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Quota acknowledged the outcomes of
- * the other turns before the reservations are read, so if quota has not counted one of these turns, quota has lost its outcome. If quota stored
- * the turn as void (not counted), adjusts the turn in quota. Otherwise puts its outcome into the outbox again. Skips turns of closed months,
- * because quota may have pruned them.
+ * the other turns before the reservations are read, so if quota has not counted one of these turns, quota has lost the turn's outcome. If quota
+ * stored the turn as void (not counted), adjusts the turn in quota. Otherwise puts the turn's outcome into the outbox again. Skips turns of closed
+ * months, because quota may have pruned them.
  */
 export const compareDoneTurns: Comparison = async (deps, window, token) => {
   const { turns, until } = await listDoneTurns(deps.database, window, {

@@ -43,7 +43,7 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...TURN, workspaceId }));
   await expect(cancel).rejects.toMatchObject({ code: "turn_not_found" });
   expect(reply.cancelSignal.aborted).toBe(false);
-  // For each call, the edge sends CloseTurn with the caller's workspace, which has no turn with this id.
+  // An edge closes a requested turn that it does not run. CloseTurn gets the caller's workspace, so it cannot close TURN.
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 

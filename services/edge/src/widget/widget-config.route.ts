@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
 import { addressBucket, endpoint, HttpError, isBlank } from "../http/index.ts";
 
-/** Returns a bot's display configuration, which the widget requests once when it starts. */
+/** GET /api/widget/config/: returns a bot's display configuration, which the widget requests when it starts. */
 export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyResolver }): void {
   endpoint(app, {
     method: "GET",

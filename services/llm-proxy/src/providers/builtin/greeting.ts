@@ -20,7 +20,7 @@ const MAX_WORDS = 5;
 const GREETING_REPLY = "Hello! Ask me a question, and I will look for the answer in the documents I was given.";
 const THANKS_REPLY = "You're welcome! If there is anything else you would like to know, just ask.";
 
-/** Replies to a message that only greets or thanks; undefined for any other message. */
+/** Returns a reply if the message has at most five words and only greets or only thanks. Otherwise returns undefined. */
 export function replyToGreeting(message: string): string | undefined {
   const words = splitWords(message);
   if (words.length === 0 || words.length > MAX_WORDS) return undefined;

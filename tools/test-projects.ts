@@ -5,7 +5,7 @@ import { ROOT, runTool } from "./run-tool.ts";
 
 /**
  * Vitest configurations that the root configuration does not include: image tests need a Docker daemon, cluster tests a Kubernetes cluster,
- * and the pictures are not tests.
+ * and the pictures configuration creates pictures for the documents.
  */
 const OTHER_CONFIGS = [
   "tests/images/vitest.config.ts",
@@ -13,7 +13,7 @@ const OTHER_CONFIGS = [
   "tests/browser/pictures/vitest.config.ts",
 ];
 
-/** Reports test files that no vitest project runs or that several run, and test files that no tsconfig.json includes. */
+/** Reports test files that zero or several vitest projects run, and test files that no tsconfig.json includes. */
 export async function testProjectProblems(): Promise<Problems> {
   const [tests, configs] = await Promise.all([
     readSources("*.test.ts"),

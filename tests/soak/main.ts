@@ -22,7 +22,7 @@ const growths = Object.fromEntries(
 );
 const { done, used, ledger, held, streaming, outbox, unbalanced } = balance;
 const counts = { hangs, incomplete, openStreams, held, streaming, outbox, unbalanced };
-console.log("outcomes of the visits:", outcomes, `and ${disconnected} visitors disconnected during their reply`);
+console.log("outcomes of the visits:", outcomes, `and ${disconnected} visits that disconnected during the reply`);
 console.log(`done messages ${done}  used ${used}  ledger ${ledger}`, counts);
 console.log(`growth of resident memory from minute ${warmUpMs / 60_000} on:`);
 for (const [name, { mibPerHour, mib }] of Object.entries(growths))

@@ -8,7 +8,7 @@ const NODE_MODULES = join(ROOT, "tools/node_modules");
 
 /**
  * Returns an error for each key that Kubernetes does not know and would silently drop. Declares each manifest as a TypeScript constant of its
- * kind's type, and type-checks all constants in one run.
+ * kind's type, and type-checks all constants in one run. Skips manifests whose kind is not in KNOWN_KINDS.
  */
 export async function findUnknownKeys(manifests: readonly Manifest[]): Promise<string[]> {
   // Inside node_modules, so that tsc resolves the types.

@@ -5,16 +5,16 @@ const MAX_RETRY_BURST = 50;
 
 /** Limits retries to a share of the calls, so that retries do not multiply the load of a peer that refuses calls. */
 export class RetryBudget {
-  #retries = MAX_RETRY_BURST;
+  #retriesLeft = MAX_RETRY_BURST;
 
   recordCall(): void {
-    this.#retries = Math.min(MAX_RETRY_BURST, this.#retries + RETRIES_PER_CALL);
+    this.#retriesLeft = Math.min(MAX_RETRY_BURST, this.#retriesLeft + RETRIES_PER_CALL);
   }
 
   /** Returns false if no retry is left. */
   takeRetry(): boolean {
-    if (this.#retries < 1) return false;
-    this.#retries--;
+    if (this.#retriesLeft < 1) return false;
+    this.#retriesLeft--;
     return true;
   }
 }

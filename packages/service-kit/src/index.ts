@@ -1,5 +1,5 @@
-// Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the migrations (database/migrations.ts), because migration
-// processes must not load gRPC.
+// Not exported here: `guardedFetch` (egress/index.ts), because undici loads slowly, and the functions that run migrations (database/migrations.ts),
+// because migration processes must not load gRPC.
 
 export {
   type AccessTokenOptions,

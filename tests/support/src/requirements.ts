@@ -20,7 +20,7 @@ const requirements = {
   prometheus: { isMet: () => prometheusCommands() !== undefined, remedy: "install Debian's prometheus" },
   /** Debian's PostgreSQL server, with pg_dump and psql. */
   "debian-postgres": { isMet: () => findDebianPostgres() !== undefined, remedy: "install Debian's postgresql" },
-  /** A pooler in front of PostgreSQL that can track prepared statements. */
+  /** A PostgreSQL pooler that can track prepared statements. */
   pgbouncer: { isMet: hasPgBouncer, remedy: "install PgBouncer 1.21 or newer; Debian has it from version 13 on" },
   chromium: { isMet: () => chromiumCommand() !== undefined, remedy: "install Debian's chromium, or Google Chrome" },
   /** WordPress's files and PHP, without a database. */
@@ -89,8 +89,8 @@ export function findCommand(...names: string[]): string | undefined {
 const REPORTED = Symbol.for("parley.test.missing-requirements-reported");
 
 /**
- * Warns that this machine lacks some requirements, so their suites are skipped. Each project of a run calls this function. Only the
- * first call prints. With PARLEY_REQUIRE_ALL=1 every call throws instead.
+ * If this machine lacks requirements, warns that some suites are skipped. With PARLEY_REQUIRE_ALL=1, throws instead. Each project of a run
+ * calls this function. Only the first call warns.
  */
 export function reportMissingRequirements(warn: (text: string) => void = console.warn): void {
   const missing = Object.entries(requirements).filter(([, { isMet }]) => !isMet());

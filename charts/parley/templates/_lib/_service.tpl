@@ -1,4 +1,4 @@
-{{/* A headless Service, whose name resolves to every ready pod, so that gRPC clients can balance. Expects "ports", a list of port names. */}}
+{{/* A headless Service, whose name resolves to every ready pod, so that gRPC clients can balance calls across the pods. Expects "ports", a list of port names. */}}
 {{- define "parley.headlessService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1
@@ -22,7 +22,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* A Service with one constant address. gRPC clients use it when the DNS answers for the headless Service are outdated. */}}
+{{/* A Service with one constant address. gRPC clients also connect to it, because a DNS cache may give them outdated addresses of the headless Service. */}}
 {{- define "parley.clusterIpService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1

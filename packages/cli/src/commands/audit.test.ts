@@ -23,7 +23,7 @@ function createContext(successes: number) {
   return { context, printedErrors };
 }
 
-it("repairUsage returns the repairs made before a call failed, prints the error, and sets exit code 1", async () => {
+it("if a call after the first fails, repairUsage prints the error, and returns the earlier repairs and exit code 1", async () => {
   const { context, printedErrors } = createContext(2);
   const { json, text, exitCode } = await repairUsage(context, "", "");
   expect(exitCode).toBe(1);
@@ -43,7 +43,7 @@ it("repairUsage rejects if the first call fails", async () => {
   expect(printedErrors).toEqual([]);
 });
 
-it("parseTime reads a date, and a time without an offset, in UTC", () => {
+it("parseTime reads a date or a time as UTC unless the time has an offset, and refuses any other text", () => {
   const { TZ } = process.env;
   process.env.TZ = "America/New_York";
   onTestFinished(() => {

@@ -334,7 +334,7 @@ test("the older version still runs on the schema after a failed contraction", as
   expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });
 });
 
-test("every connection of a migration sends keepalives, because one is idle while an index is built", async () => {
+test("every connection of a migration sends keepalives, because the connection that holds the lock is idle while an index is built", async () => {
   const { target } = await createTestDatabase();
   const setKeepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
   const connect = vi.spyOn(Socket.prototype, "connect");

@@ -14,6 +14,6 @@ test("fuseRankings keeps the order of a single list", () => {
   expect(fusedIds()).toEqual([]);
 });
 
-test("fuseRankings prefers an item that is fourth in two lists to one that is first in one list", () => {
+test("fuseRankings ranks an item that is fourth in two lists above an item that is first in one list", () => {
   expect(fusedIds([1, 2, 3, 9], [4, 5, 6, 9])[0]).toBe(9);
 });

@@ -23,7 +23,7 @@ export type RedisSettings = Topology & {
   sentinelPassword?: string | undefined;
 };
 
-/** The secrets may change while the edge runs. */
+/** RedisSettings whose URLs and sentinel password may change while the edge runs. */
 export type RedisConfig = Topology & {
   urls: SecretSource<string[]>;
   sentinelPassword: SecretSource<string> | undefined;

@@ -9,8 +9,8 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { splitProviderWait } from "./turn-time.ts";
 
 /**
- * How long a reply that has text may continue after `endSignal` is aborted. It may be about to complete: providers send the finish reason right
- * after the last text.
+ * How long a reply that has text may continue after `endSignal` is aborted. The reply may be almost complete: providers send the finish reason
+ * right after the last text.
  */
 const FINISH_WAIT_MS = 500;
 
@@ -65,7 +65,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Moves the time of the round's tool calls to `tools`: before the first text from `provider`, later from `tokens`.
+        // Moves the time of the round's tool calls to `tools`: from `provider` before the first text, from `tokens` after it.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

@@ -36,7 +36,7 @@ test("a generation ends exactly once wherever its stream is cut: complete with t
   expect(statuses).toEqual(new Set(["COMPLETE", "PROVIDER_ERROR"]));
 });
 
-test("a generation succeeds immediately when the network is back", async () => {
+test("the first generation after a network outage succeeds", async () => {
   await system.network.drop();
   expect(statusOf(await system.llmProxy.generate())).toBe("PROVIDER_ERROR");
   await system.network.resume();

@@ -9,5 +9,5 @@ export function parseModelName(text: string): ModelName | undefined {
   return provider === undefined || name === undefined ? undefined : { provider, name };
 }
 
-/** The prefix of a route, as in `route:fast`. No provider can have this name. */
+/** Precedes the colon in the name of a route (a list of models), such as `route:fast`. No provider can be named `route`. */
 export const ROUTE_PREFIX = "route";

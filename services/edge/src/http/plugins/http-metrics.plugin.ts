@@ -45,7 +45,7 @@ export const httpMetrics = plugin<Pick<HttpMetrics, "durations">>(
     app.addHook("onRequest", (request, reply, done) => {
       const startedAt = performance.now();
       const { raw } = reply;
-      // Fastify's onResponse does not run for hijacked responses and for clients that left early.
+      // Fastify's onResponse does not run for hijacked responses or for clients that left early.
       raw.once("close", () => {
         const method = METHODS.has(request.method) ? request.method : "other";
         const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;

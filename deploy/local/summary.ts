@@ -9,7 +9,7 @@ export type SummaryFacts = {
   publicKey: string | undefined;
   defaultModel: string;
   dataDir: string;
-  /** Undefined if DATABASE_URL names the server. If root starts Parley, the directory may be in /var/lib/parley, outside `dataDir`. */
+  /** Undefined if DATABASE_URL names the database. If root starts Parley, the directory may be in /var/lib/parley, outside `dataDir`. */
   databaseDir: string | undefined;
   hasIdentityProvider: boolean;
   /** For the curl example. */
@@ -23,8 +23,9 @@ export function summarize(facts: SummaryFacts): string {
   const model = facts.defaultModel.startsWith("builtin:")
     ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another)`
     : facts.defaultModel;
-  const isDatabaseOutside = facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
-  const data = isDatabaseOutside ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
+  const isDatabaseOutsideDataDir =
+    facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
+  const data = isDatabaseOutsideDataDir ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
   const consoleText =
     facts.consoleUrl === undefined
       ? "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM"

@@ -1,7 +1,7 @@
 import { type Manifest, nameOf } from "./manifest.ts";
 import { KNOWN_KINDS } from "./models.ts";
 
-/** Reports unknown kinds, and wrong types, wrong enum values and missing fields according to Kubernetes' schemas. Does not report unknown fields. */
+/** Reports unknown kinds. For known kinds, reports wrong types, wrong enum values and missing fields, but not unknown fields. */
 export function schemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const known = KNOWN_KINDS[`${manifest.apiVersion}/${manifest.kind}`];

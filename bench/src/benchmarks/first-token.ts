@@ -16,6 +16,7 @@ const VARIANTS: Variant[] = [
 /** The largest accepted ratio of Parley's time to the bare relay's. */
 const GOAL = 2;
 
+/** Compares the time to the first token through Parley and through a bare relay, which forwards the same provider's stream. */
 export const firstToken: Benchmark = {
   name: "first-token",
   description:

@@ -4,7 +4,7 @@ import { startTestbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
 const MODEL = "tokens-100-every-50";
-/** Upper bound for Parley's p99 minus that of the bare relay. */
+/** The largest accepted difference: Parley's p99 minus the bare relay's p99. */
 const GOAL_MS = 20;
 
 /** Compares the time between tokens through Parley and through a bare relay, which forwards the same provider's stream. */

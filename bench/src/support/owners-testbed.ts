@@ -6,7 +6,7 @@ import { storeTurns, vacuumDatabase } from "./messages.ts";
 import { BENCH_PLAN, startTestbed, type Testbed } from "./testbed.ts";
 
 export const MESSAGES = 10_000_000;
-/** How many of MESSAGES belong to the owner's workspace. A bulk export reads them all. */
+/** The number of messages in the owner's workspace, included in MESSAGES. A bulk export reads all messages of this workspace. */
 export const OWNER_WORKSPACE_MESSAGES = 1_000_000;
 export const BOT = "guide";
 const WORKSPACES = 1_000;

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 /** The range is below the ephemeral ports, which outgoing connections take, and above 10080, to which browsers and fetch refuse to connect. */
 const FIRST_PORT = 10_100;
 const LAST_PORT = 32_000;
-/** Parts of the range: at least one for each Vitest worker and one for other processes. */
+/** The number of parts of the range. Must exceed the number of Vitest workers, because other processes share part 0. */
 const PART_COUNT = 8;
 
 /** Returns this worker's part of the range. The parts do not overlap, so no worker takes another worker's port. */
@@ -44,7 +44,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Returns whether nothing listens on any of the ports of 127.0.0.1. */
+/** Returns whether all of `ports` are free on 127.0.0.1. */
 export async function arePortsFree(ports: readonly number[]): Promise<boolean> {
   const servers: Server[] = [];
   try {

@@ -12,7 +12,7 @@ https://{{ first .Values.httpRoute.hostnames }}
 {{/* Ingress rules of the doctor's pods: none. The empty template must exist, because "parley.networkPolicy" includes "parley.<name>.from". */}}
 {{- define "parley.doctor.from" -}}{{- end -}}
 
-{{/* Egress to any address: inside the cluster, the network plugin may translate the public address to any address and port of the ingress. */}}
+{{/* Egress to any address: inside the cluster, the network plugin may translate Parley's public address to any address and port of the ingress controller. */}}
 {{- define "parley.doctor.to" -}}
 - {}
 {{- end -}}

@@ -18,7 +18,7 @@ export async function findPostmaster(dataDir: string): Promise<Postmaster | unde
 /**
  * Removes a killed server's lock file if its PID now belongs to another program or to a zombie, because PostgreSQL would mistake that
  * process for the server. Otherwise keeps the file: the next server reads it to check that no process still uses the old shared memory.
- * Returns whether there was a lock file. Call it only if findPostmaster found no running server.
+ * Returns whether there was a lock file. The caller must first check with findPostmaster that no server runs.
  */
 export async function clearStaleLock(dataDir: string): Promise<boolean> {
   const lock = await readLockFile(dataDir);
@@ -33,7 +33,7 @@ export async function clearStaleLock(dataDir: string): Promise<boolean> {
 
 /**
  * Stops the server with a fast shutdown. If the server is still running after `fastShutdownTimeoutMs`, uses an immediate shutdown and then
- * SIGKILL. After either, the next start needs crash recovery.
+ * SIGKILL. After an immediate shutdown or SIGKILL, the next start needs crash recovery.
  */
 export async function stopPostmaster(pid: number, dataDir: string, fastShutdownTimeoutMs = 30_000): Promise<void> {
   for (const [signal, waitMs] of [

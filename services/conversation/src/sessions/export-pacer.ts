@@ -28,8 +28,8 @@ export class ExportPacer {
   }
 
   /**
-   * Returns a function that runs a statement of one export by calling `run`. While turns run, the function pauses before each statement. Its
-   * calls may run concurrently. If the signal is aborted before the pause ends, the call throws the signal's reason.
+   * Returns a function that runs a statement of one export by calling `run`. While turns run, the function pauses before each statement. It
+   * may be called concurrently. If the signal is aborted before the pause ends, the call throws the signal's reason.
    */
   pace(run: RunStatement, signal: AbortSignal): RunStatement {
     let statementMs = 0;

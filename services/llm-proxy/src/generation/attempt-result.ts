@@ -16,7 +16,7 @@ export type AttemptRequest = {
   deadlineAtMs: number;
 };
 
-/** The output of a provider in one attempt, complete or not. */
+/** The output of a provider in one attempt, finished or not. */
 export type Completion = {
   text: string;
   /** The provider's token counts; undefined when it sent none. */
@@ -41,6 +41,6 @@ export type AttemptResult = AttemptTimes & {
   firstTextAtMs: number | undefined;
   endedAtMs: number;
   completion: Completion;
-  /** Why the attempt did not complete; undefined when it did. */
+  /** Why the attempt failed; undefined if it succeeded. */
   failure: ProviderFailure | GenerationCancelled | undefined;
 };

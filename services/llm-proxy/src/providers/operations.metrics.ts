@@ -1,6 +1,6 @@
 import { Counter, exemplarLabels, Histogram, type Registry } from "@parley/service-kit";
 
-// Names, labels and buckets follow OpenTelemetry's conventions for generative AI, with Prometheus's spelling of the names.
+// The histograms' names, labels and buckets follow OpenTelemetry's conventions for generative AI, with Prometheus's spelling of the names.
 const TOKEN_BUCKETS = Array.from({ length: 14 }, (_, index) => 4 ** index);
 const SECONDS_BUCKETS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100);
 const OPERATION_LABELS = ["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"] as const;

@@ -96,22 +96,35 @@ it("a request is recorded with its headers, its body and the number of tokens se
 
 describe("the model name", () => {
   it.each([
-    ["echo", { tokens: ["Hi", " there"] }],
-    ["no-finish", { finish: [], isDone: false, isBroken: false }],
-    ["no-done", { finish: ["stop"], isDone: false, isBroken: false }],
-    ["no-usage", { usage: undefined, isDone: true }],
-    ["length", { finish: ["length"], isDone: true }],
-    ["empty", { tokens: [], finish: ["stop"], isDone: true }],
-    ["cut-after-3", { tokens: defaultTokens.slice(0, 3), isBroken: true, isDone: false }],
-    ["end-after-2", { tokens: defaultTokens.slice(0, 2), isBroken: false, finish: [], isDone: false }],
+    ["echo", "repeats the prompt", { tokens: ["Hi", " there"] }],
+    ["no-finish", "sends no finish reason and no [DONE]", { finish: [], isDone: false, isBroken: false }],
+    ["no-done", "sends no [DONE]", { finish: ["stop"], isDone: false, isBroken: false }],
+    ["no-usage", "sends no usage", { usage: undefined, isDone: true }],
+    ["length", "sends the finish reason length", { finish: ["length"], isDone: true }],
+    ["empty", "sends no token", { tokens: [], finish: ["stop"], isDone: true }],
+    [
+      "cut-after-3",
+      "breaks the connection after 3 tokens",
+      { tokens: defaultTokens.slice(0, 3), isBroken: true, isDone: false },
+    ],
+    [
+      "end-after-2",
+      "ends the stream after 2 tokens",
+      { tokens: defaultTokens.slice(0, 2), isBroken: false, finish: [], isDone: false },
+    ],
     [
       "error-chunk",
+      "sends an error after 3 tokens",
       { tokens: defaultTokens.slice(0, 3), error: { message: "The server had an error" }, isDone: false },
     ],
-    ["split-utf8", { tokens: ["Grüße", " 👋🏽", " 日本語", " \u{1F468}\u200D\u{1F469}"], isDone: true }],
-    ["crlf", { text: expect.stringContaining("[DONE]\r\n\r\n"), tokens: defaultTokens }],
-    ["comments", { text: expect.stringContaining(": still working\n\n"), tokens: defaultTokens }],
-  ])("%s determines the reply", async (model, expected) => {
+    [
+      "split-utf8",
+      "sends characters of several bytes",
+      { tokens: ["Grüße", " 👋🏽", " 日本語", " \u{1F468}\u200D\u{1F469}"], isDone: true },
+    ],
+    ["crlf", "ends lines with CRLF", { text: expect.stringContaining("[DONE]\r\n\r\n"), tokens: defaultTokens }],
+    ["comments", "sends comments", { text: expect.stringContaining(": still working\n\n"), tokens: defaultTokens }],
+  ])("%s %s", async (model, _, expected) => {
     expect(await read(await post(model))).toMatchObject(expected);
   });
 

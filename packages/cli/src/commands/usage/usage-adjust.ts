@@ -58,7 +58,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
     );
 }
 
-/** If `usage` and a subcommand have the same option, Commander assigns its value to `usage`, even if the option follows the subcommand. */
+/** Reads the options that `usage` also has. Commander assigns their values to `usage`, even if the options follow the subcommand. */
 function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)

@@ -41,8 +41,8 @@ export function trackConnections(server: Server): Connections {
     // earlier request.
     if (isDraining) socket.setTimeout(server.timeout);
     response.once("close", () => {
-      const others = (requests.get(socket) ?? 0) - 1;
-      if (others > 0) requests.set(socket, others);
+      const remaining = (requests.get(socket) ?? 0) - 1;
+      if (remaining > 0) requests.set(socket, remaining);
       else requests.delete(socket);
     });
   });

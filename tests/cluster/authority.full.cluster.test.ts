@@ -32,7 +32,7 @@ describe("the services' certificate authority on a real cluster", () => {
     await installation.prepare();
     hostsBySecret = await listHosts();
     oldAuthority = await createAuthority("Old");
-    await replaceCertificates(oldAuthority);
+    await writeCertificates(oldAuthority);
     await installation.runDocumented("cluster.md", "5. Install", { mtls: MTLS });
     tenant = await installation.createTenant();
   });
@@ -65,7 +65,7 @@ describe("the services' certificate authority on a real cluster", () => {
     run("kubectl", ["apply", "--filename", "-"], { stdin: JSON.stringify(manifest) });
 
   /** Writes the certificates of an authority into the Secrets, as an operator without cert-manager does. */
-  async function replaceCertificates(authority: Authority): Promise<void> {
+  async function writeCertificates(authority: Authority): Promise<void> {
     for (const [secretName, hosts] of hostsBySecret) {
       const files = await createCertificates(folder, authority, ...hosts);
       const sources = ["ca.crt", "tls.crt", "tls.key"].map((file) => `--from-file=${join(files, file)}`);
@@ -97,7 +97,7 @@ describe("the services' certificate authority on a real cluster", () => {
           await installation.runDocumented("upgrades.md", "", { mtls });
           await installation.waitForTerminatingPods();
           await audit();
-          await replaceCertificates(newAuthority);
+          await writeCertificates(newAuthority);
           await sleep(RELOAD_MS);
           await audit();
           await trust(newAuthority);

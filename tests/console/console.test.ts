@@ -14,7 +14,7 @@ import {
 import { readMetric } from "../system/metrics.ts";
 import type { System } from "../system/system.ts";
 import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
-import { call, type SignedInClient, signIn } from "./owner.ts";
+import { createCall, type SignedInClient, signIn } from "./owner.ts";
 import { forwardingSuite } from "./suites/forwarding.ts";
 
 const BOTS = "parley.conversation.v1.BotAdminService";
@@ -84,7 +84,7 @@ describe("sign-in", () => {
     const response = await leaving.post("/auth/sign-out");
     expect(response.status).toBe(204);
     expect((await leaving.send("/auth/session")).status).toBe(401);
-    expect((await leaving.post("/api/batch", { calls: [call(`${BOTS}/ListBots`)] })).status).toBe(401);
+    expect((await leaving.post("/api/batch", { calls: [createCall(`${BOTS}/ListBots`)] })).status).toBe(401);
   });
 
   it("the development sign-in refuses a request whose Host header is not a loopback host", async () => {
@@ -143,7 +143,7 @@ describe("a token that expires soon", () => {
 describe("calls", () => {
   it("answers a batch in order, with each call's own error", async () => {
     const response = await owner.post("/api/batch", {
-      calls: [call(USAGE), call(`${BOTS}/GetBot`, { slug: "missing" }), call(`${BOTS}/ListBots`)],
+      calls: [createCall(USAGE), createCall(`${BOTS}/GetBot`, { slug: "missing" }), createCall(`${BOTS}/ListBots`)],
     });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
@@ -169,7 +169,7 @@ describe("calls", () => {
   it("returns 404 for a method that the console does not forward", async () => {
     for (const method of ["parley.quota.v1.WorkspaceAdminService/SetPlan", `${BOTS}/../ListBots`, "x"]) {
       expect((await owner.post(`/api/rpc/${method}`, {})).status, method).toBe(404);
-      expect((await owner.post("/api/batch", { calls: [call(method)] })).status, method).toBe(404);
+      expect((await owner.post("/api/batch", { calls: [createCall(method)] })).status, method).toBe(404);
     }
   });
 
@@ -186,7 +186,7 @@ describe("calls", () => {
     const all = { "content-type": "application/json", ...sent };
     const streams = ["/api/chat/playground/", "/api/chat/playground/stop/"];
     for (const path of ["/api/batch", "/auth/refresh", "/auth/sign-out", ...streams]) {
-      const response = await owner.post(path, { calls: [call(USAGE)] }, all);
+      const response = await owner.post(path, { calls: [createCall(USAGE)] }, all);
       expect([response.status, await response.json()], path).toEqual([403, { error: "cross_site_request" }]);
     }
   });
@@ -197,7 +197,7 @@ describe("calls", () => {
       fetch(`${consoleProcess.url}/api/batch`, {
         method: "POST",
         headers: { authorization, "content-type": "application/json" },
-        body: JSON.stringify({ calls: [call(USAGE)] }),
+        body: JSON.stringify({ calls: [createCall(USAGE)] }),
       });
     expect((await (await send(`Bearer ${token}`)).json()) as object).toMatchObject({ responses: [{ status: 200 }] });
     expect((await send("Bearer admin")).status).toBe(401);
@@ -247,10 +247,10 @@ describe("calls", () => {
 
   it("returns unavailable when a service does not answer, and works again when it does", async () => {
     await system.quota.stop();
-    const during = await owner.post("/api/batch", { calls: [call(USAGE), call(`${BOTS}/ListBots`)] });
+    const during = await owner.post("/api/batch", { calls: [createCall(USAGE), createCall(`${BOTS}/ListBots`)] });
     expect(await during.json()).toMatchObject({ responses: [{ status: 503, code: "unavailable" }, { status: 200 }] });
     await system.quota.start();
-    const after = await owner.post("/api/batch", { calls: [call(USAGE)] });
+    const after = await owner.post("/api/batch", { calls: [createCall(USAGE)] });
     expect(await after.json()).toMatchObject({ responses: [{ status: 200 }] });
     // The edge has a connection of its own to the quota service. Until it is open again, the replies of the next tests would fail.
     const sendMessage = async () => {
@@ -324,7 +324,7 @@ describe("the owner API", () => {
 
   it("lists conversations in a batch beside admin calls, and returns the edge's errors", async () => {
     const response = await owner.post("/api/batch", {
-      calls: [list("limit=1&bot_slug=guide"), list("limit=0"), call(USAGE)],
+      calls: [list("limit=1&bot_slug=guide"), list("limit=0"), createCall(USAGE)],
     });
     expect(await response.json()).toEqual({
       responses: [

@@ -41,6 +41,6 @@ function createSignedInClient(consoleUrl: string, client: ReturnType<typeof crea
 }
 
 /** Returns one call of a batch request. */
-export function call(method: string, message: object = {}) {
+export function createCall(method: string, message: object = {}) {
   return { method, message };
 }

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { copyWithPsql } from "./psql.ts";
 
 describeWith("debian-postgres", "copyWithPsql", () => {
-  it("returns the size of the copied rows", async () => {
+  it("returns the number of copied bytes and the seconds that the copy took", async () => {
     const database = await createDatabase();
     onTestFinished(() => database.drop());
     expect(await copyWithPsql(database.url, "SELECT 'ten bytes'")).toEqual({

@@ -21,7 +21,7 @@ import { createProviderClient } from "./sign-in/provider.client.ts";
 
 const IDLE_CHECK_MS = 100;
 
-/** Starts the console. At shutdown, the HTTP server completes its open requests before the other parts stop. */
+/** Starts the console. At shutdown, the HTTP server has `drainMs` to complete its open requests. Then the other parts stop. */
 export async function start(
   config: Config,
   log: Logger,
@@ -85,8 +85,8 @@ export async function start(
 }
 
 /**
- * Closes the server after its open requests. Node closes only the connections that are idle when the close begins, so a timer closes those that
- * become idle later.
+ * Closes the server after its open requests have completed. Node closes only the connections that are idle when the close begins, so a timer
+ * closes those that become idle later.
  */
 async function closeWhenIdle(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);

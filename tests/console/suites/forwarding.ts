@@ -18,7 +18,7 @@ import { queryFirstRow } from "../../system/database.ts";
 import { startDeviceSso } from "../../system/servers/device-sso.ts";
 import type { System, Tenant } from "../../system/system.ts";
 import type { ConsoleSystem } from "../console-system.ts";
-import { call, type SignedInClient } from "../owner.ts";
+import { createCall, type SignedInClient } from "../owner.ts";
 
 const CONVERSATIONS = "/api/conversations/";
 
@@ -111,7 +111,7 @@ export function forwardingSuite(shared: () => ConsoleSystem & { owner: SignedInC
   test("a streaming method refuses the content type of unary calls, and is refused in a batch", async () => {
     const method = "parley.conversation.v1.SessionAdminService/GetTranscript";
     expect((await owner.post(`/api/rpc/${method}`)).status).toBe(415);
-    expect((await owner.post("/api/batch", { calls: [call(method)] })).status).toBe(404);
+    expect((await owner.post("/api/batch", { calls: [createCall(method)] })).status).toBe(404);
   });
 
   test("the console forwards requests to the edge's owner API, both with the owner's cookies and with an access token", async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { call, signIn } from "../../console/owner.ts";
+import { createCall, signIn } from "../../console/owner.ts";
 import { postChat, readChat } from "../../system/chat.ts";
 import { startConsole, startDevelopmentSso } from "../../system/console.ts";
 import { queryFirstRow } from "../../system/database.ts";
@@ -78,14 +78,14 @@ export function labelsSuite(shared: () => Fixture): void {
       const { send, post } = await signIn(consoleProcess.url);
       const signInUrl = (await send("/auth/sign-in", { redirect: "manual" })).headers.get("location") ?? "";
       const state = new URL(signInUrl).searchParams.get("state");
-      const getBot = call("parley.conversation.v1.BotAdminService/GetBot", { slug: secret });
+      const getBot = createCall("parley.conversation.v1.BotAdminService/GetBot", { slug: secret });
       const responses = await Promise.all([
         send(`/${secret}?${secret}`, { method: "PURGE" }),
         send(`/auth/callback?state=${state}&error=${secret}`, { redirect: "manual" }),
         send(`/api/conversations/${secret}/export.json`),
         post(`/api/rpc/${secret}/GetBot`),
         post("/api/batch", { calls: [getBot, { conversations: `q=${secret}` }] }),
-        post("/api/batch", { calls: [call(secret)] }),
+        post("/api/batch", { calls: [createCall(secret)] }),
         post("/api/chat/playground/", { bot_slug: secret, session_id: secret, message: secret }),
       ]);
       for (const response of responses) await response.text();
@@ -101,7 +101,10 @@ export function labelsSuite(shared: () => Fixture): void {
   });
 }
 
-/** Starts a console in front of the system's services, and stops it at the end of the test. The services refuse its owners' tokens. */
+/**
+ * Starts a console in front of the system's services, and stops it at the end of the test. The services refuse the tokens of the console's
+ * owners.
+ */
 async function startConsoleFor({ system }: Fixture): Promise<{ name: string; url: string; opsPort: number }> {
   const sso = await startDevelopmentSso();
   onTestFinished(() => sso.stop());

@@ -2,8 +2,8 @@ import { ensureSharedBinaries, findPackagedBinaries } from "./binaries.ts";
 import { startLocalPostgres, startServer } from "./start.ts";
 
 /**
- * The JSON argument of this script, which starts a server for the tests. Without `uid` and `gid`, the server keeps running. With them, the
- * script stops the server again and leaves its data directory.
+ * The JSON argument of this script, which starts a PostgreSQL server for the tests. Without `uid` and `gid`, the server keeps running. With
+ * them, the script stops the server again and does not delete the data directory.
  */
 interface StarterArguments {
   dataDir: string;

@@ -23,7 +23,7 @@ async function readTokenOnSmallDisk(path: string): Promise<string> {
 }
 
 describe.concurrent("a sign-in", () => {
-  test("whose code the identity provider does not know asks the user to start again", async (context) => {
+  test("whose code the identity provider refuses asks the user to start again", async (context) => {
     const issuer = await startProvider(context, (_, response) => respond(response, 400, { error: "invalid_grant" }));
     expect(await tryToSignIn(issuer)).toEqual({
       result: "the identity provider no longer accepts the code: run parley login again",

@@ -4,20 +4,23 @@ import { openDatabase, READ_IN_ORDER } from "../database/database.ts";
 import { createLogger } from "../process/logger.ts";
 import { recordStatements } from "./statements.ts";
 
-test.each(["COMMIT", "ROLLBACK"])("recordStatements forgets a transaction's setting at %s", async (end) => {
-  const { url, drop } = await createDatabase();
-  const pool = openDatabase({ url, applicationName: "test", maxConnections: 1 }, createLogger("test", "silent"));
-  onTestFinished(async () => {
-    await pool.end();
-    await drop();
-  });
-  const statements = await recordStatements(pool, async (database) => {
-    const connection = await database.connect();
-    for (const text of ["BEGIN", READ_IN_ORDER, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
-    connection.release();
-  });
-  expect(statements.map(({ text, setting }) => [text, setting])).toEqual([
-    ["SELECT 1", READ_IN_ORDER],
-    ["SELECT 2", undefined],
-  ]);
-});
+test.each(["COMMIT", "ROLLBACK"])(
+  "recordStatements records a SET statement with each later statement until %s",
+  async (end) => {
+    const { url, drop } = await createDatabase();
+    const pool = openDatabase({ url, applicationName: "test", maxConnections: 1 }, createLogger("test", "silent"));
+    onTestFinished(async () => {
+      await pool.end();
+      await drop();
+    });
+    const statements = await recordStatements(pool, async (database) => {
+      const connection = await database.connect();
+      for (const text of ["BEGIN", READ_IN_ORDER, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
+      connection.release();
+    });
+    expect(statements.map(({ text, setting }) => [text, setting])).toEqual([
+      ["SELECT 1", READ_IN_ORDER],
+      ["SELECT 2", undefined],
+    ]);
+  },
+);

@@ -8,7 +8,7 @@ function indexTexts(...texts: string[]) {
   return pieces.flatMap((piece) => ("chunks" in piece ? piece.chunks.map(({ search }) => search) : []));
 }
 
-test("prose after a long code block is indexed as text, and all of the code as code", () => {
+test("prose before and after a long code block is indexed as text, and all of the code as code", () => {
   const code = fenceCode("call(value);\n".repeat(400).trim());
   const chunks = indexTexts("Before.", code, "Refunds take days.");
   expect(chunks.map(({ text }) => text).filter((text) => text !== "")).toEqual(["before", "refunds take days"]);

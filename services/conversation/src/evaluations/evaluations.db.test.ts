@@ -134,7 +134,7 @@ function createCountingSearch(onSearch: () => Promise<void> | void = () => undef
       counts.maxRunning = Math.max(counts.maxRunning, ++counts.running);
       await onSearch();
       counts.running--;
-      return { passages: [], usedPassages: [], semanticSearch: "timeout" as const };
+      return { passages: [], usedPassages: [], semanticResult: "timeout" as const };
     },
   };
   const cases = Array.from({ length: 9 }, (_, index) => ({ id: index + 1, question: "q", document: "d" }));

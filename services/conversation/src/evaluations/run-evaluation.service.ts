@@ -29,9 +29,9 @@ export async function runEvaluation(
       signal.throwIfAborted();
       if (performance.now() >= endMs) return;
       const { id, question, document } = next;
-      const { usedPassages, semanticSearch } = await questionSearch.search(knowledge, question);
+      const { usedPassages, semanticResult } = await questionSearch.search(knowledge, question);
       ranks.set(id, usedPassages.findIndex(({ source }) => source === document) + 1);
-      if (semanticSearch !== undefined && semanticSearch !== "ok" && semanticSearch !== "off") semanticFailures++;
+      if (semanticResult !== undefined && semanticResult !== "ok" && semanticResult !== "off") semanticFailures++;
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT_SEARCHES }, searchNext));

@@ -197,7 +197,7 @@ describe("with pgvector", () => {
     const knowledge = await readKnowledge(db.database, bot);
     const { semanticSearch } = createSemanticSearch();
     const found = await searchHybrid(db.database, semanticSearch, knowledge, "when does the shop open on weekdays");
-    expect(found.semanticSearch).toBe("ok");
+    expect(found.semanticResult).toBe("ok");
     const [first, ...others] = found.passages;
     // Each search ranks this passage first and adds 1 / 61 to the score. Only the semantic search found the other passages, in second and third
     // place.
@@ -266,7 +266,7 @@ describe("with pgvector", () => {
         Promise.reject(new RpcError(status.FAILED_PRECONDITION, "embeddings_not_configured", "no embedding model")),
     });
     for (let message = 0; message < 5; message++)
-      expect((await searchHybrid(db.database, semanticSearch, knowledge, "a puppy")).semanticSearch).toBe("off");
+      expect((await searchHybrid(db.database, semanticSearch, knowledge, "a puppy")).semanticResult).toBe("off");
     expect([await countOf("off"), await countOf("paused")]).toEqual([5, 0]);
   });
 });

@@ -19,7 +19,7 @@ export type HybridMatches = {
   passages: readonly FoundPassage[];
   terms: readonly PromptTerm[];
   /** Whether the semantic search succeeded, or why not. Undefined if it was skipped. */
-  semanticSearch: SemanticSearchResult | undefined;
+  semanticResult: SemanticSearchResult | undefined;
 };
 
 /** Finds passages for a message by word search and by semantic search, and merges both rankings. */
@@ -34,5 +34,5 @@ export async function searchHybrid(
     semanticSearch.search(bot, message),
   ]);
   const passages = fuseRankings<Omit<FoundPassage, "score">>([byWords.passages, byMeaning.passages]);
-  return { terms: byWords.terms, passages, semanticSearch: byMeaning.result };
+  return { terms: byWords.terms, passages, semanticResult: byMeaning.result };
 }

@@ -12,7 +12,7 @@ import { selectPassagesForPrompt } from "../turns/index.ts";
 /** A workspace may search outside of turns for this share of the time. Each search may need an embedding, which the operator pays for. */
 const TIME_LIMIT = { share: 0.25, burstMs: 20_000 };
 
-export type QuestionMatches = Pick<HybridMatches, "semanticSearch"> & {
+export type QuestionMatches = Pick<HybridMatches, "semanticResult"> & {
   /** Best first. */
   passages: readonly FoundPassage[];
   /** The first passages: as many as fit into a reply's prompt. */
@@ -53,8 +53,8 @@ export class QuestionSearch {
   async search(bot: BotKnowledge, question: string): Promise<QuestionMatches> {
     const startedAtMs = performance.now();
     try {
-      const { passages, semanticSearch } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);
-      return { passages, usedPassages: selectPassagesForPrompt(passages), semanticSearch };
+      const { passages, semanticResult } = await searchHybrid(this.#database, this.#semanticSearch, bot, question);
+      return { passages, usedPassages: selectPassagesForPrompt(passages), semanticResult };
     } finally {
       const nowMs = performance.now();
       this.#limiter.charge(bot.workspaceId, nowMs - startedAtMs, nowMs);

@@ -32,7 +32,7 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       questionSearch.requireSearchTimeLeft(workspaceId);
       const knowledge = await questionSearch.readKnowledge(workspaceId, botId);
-      const { passages, usedPassages, semanticSearch } = await questionSearch.search(knowledge, question);
+      const { passages, usedPassages, semanticResult } = await questionSearch.search(knowledge, question);
       return {
         passages: passages.map(({ source, heading, text, score, wordRank, similarity }, index) => ({
           document: source,
@@ -44,7 +44,7 @@ export function createQuestionAdmin({
           used: index < usedPassages.length,
         })),
         grounded: usedPassages.length > 0,
-        semanticSearch: semanticSearch ?? "",
+        semanticSearch: semanticResult ?? "",
       };
     },
     async listUnanswered(request, { signal }) {

@@ -15,7 +15,7 @@ const HOURS_PER_STATEMENT = 24;
  */
 const REPEATED_HOURS = 1;
 
-type HourlyCountTask = {
+type HourlyCountOptions = {
   task: string;
   /** The age at which counts are deleted. The first run counts the replies of this many days. */
   keptDays: number;
@@ -46,9 +46,12 @@ export function createBotReplyCountTask(database: Database): (signal: AbortSigna
  * Returns a function that counts the replies since the task's last run. All replicas call the function periodically, and one at a time does
  * the work. If a run is aborted, the next run continues where that run stopped.
  */
-function createHourlyCountTask(database: Database, counts: HourlyCountTask): (signal: AbortSignal) => Promise<void> {
+function createHourlyCountTask(
+  database: Database,
+  options: HourlyCountOptions,
+): (signal: AbortSignal) => Promise<void> {
   const lease: TaskLease = {
-    task: counts.task,
+    task: options.task,
     holder: randomUUID(),
     leaseSeconds: LEASE_SECONDS,
     everySeconds: EVERY_SECONDS,
@@ -56,7 +59,7 @@ function createHourlyCountTask(database: Database, counts: HourlyCountTask): (si
   return (signal) =>
     runIfDue(database, lease, signal, async (claimed) => {
       const nowMs = claimed.now.getTime();
-      const keptSinceMs = floorHour(nowMs - counts.keptDays * 24 * HOUR_MS);
+      const keptSinceMs = floorHour(nowMs - options.keptDays * 24 * HOUR_MS);
       const endMs = floorHour(nowMs) + HOUR_MS;
       const { counted_to: countedTo = "" } = claimed.progress;
       // If the database's clock was set back, the stored time may be in the future.
@@ -65,13 +68,13 @@ function createHourlyCountTask(database: Database, counts: HourlyCountTask): (si
       while (fromMs < endMs) {
         signal.throwIfAborted();
         const toMs = Math.min(endMs, fromMs + HOURS_PER_STATEMENT * HOUR_MS);
-        await counts.countByHour(database, new Date(fromMs), new Date(toMs));
+        await options.countByHour(database, new Date(fromMs), new Date(toMs));
         fromMs = toMs;
         // The current hour is not over, so the next run counts it again.
         const counted_to = new Date(Math.min(toMs, floorHour(nowMs))).toISOString();
         if (!(await saveProgress(database, lease, { counted_to }))) return;
       }
-      await counts.deleteBefore(database, new Date(keptSinceMs));
+      await options.deleteBefore(database, new Date(keptSinceMs));
       await finishTask(database, lease);
     });
 }

@@ -12,7 +12,7 @@ const open = (turn: OpenRequest) => system.conversation.openTurn(turn, { timeout
 test("a message that takes too long to match against the patterns is refused and not stored, and a metric counts it", async () => {
   const guarded = await createBot(system.database);
   const { workspaceId, id: botId } = guarded;
-  // Inserted directly: the admin service refuses so many large patterns.
+  // Inserts the patterns into the database, because the admin service refuses so many large ones.
   for (let number = 0; number < 100; number++) {
     const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
     const saved = await listPatterns(system.database, workspaceId, botId);

@@ -31,7 +31,7 @@ export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
       const stream = deps.streams.open(reply.raw, clientBucket);
-      // Ends the handler's use of the stream's slot. The response holds the slot until it closes.
+      // The stream counts as open until the handler has released it and the response has closed.
       stream.release();
       const chunks = deps.conversation.exportSession(
         { workspaceId, sessionId },

@@ -39,7 +39,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         await enforceRateLimit(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
         const stream = deps.streams.open(reply.raw, clientBucket);
-        // Ends the handler's use of the stream's slot. The response holds the slot until it closes.
+        // The stream counts as open until the handler has released it and the response has closed.
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);

@@ -21,7 +21,7 @@ export async function handleSettle(
         { workspace_id: turns[0]?.workspaceId, turn_id: turns[0]?.turnId, turns: turns.length, error },
         "settlement failed",
       ),
-    onUntried: (turns) => log.warn({ turns: turns.length }, "settlements of a split batch not tried"),
+    onUntried: (turns) => log.warn({ turns: turns.length }, "settlements not tried in time"),
   });
   for (const { workspaceId, turnId, code } of results)
     if (code !== "") log.warn({ workspace_id: workspaceId, turn_id: turnId, code }, "turn of closed month not settled");

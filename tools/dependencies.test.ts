@@ -21,8 +21,8 @@ describe("dependencyProblems", () => {
     const manifests = [manifest("a/package.json", { dependencies: { pg: "1", knex: "1" } })];
     expect(dependencyProblems(manifests, document)).toEqual([
       "a/package.json: docs/dependencies.md has no reason for knex",
-      "docs/dependencies.md explains linux, which no package uses",
-      "docs/dependencies.md explains mac, which no package uses",
+      "docs/dependencies.md explains linux, which is no production dependency",
+      "docs/dependencies.md explains mac, which is no production dependency",
     ]);
   });
 

@@ -26,7 +26,7 @@ export function dependencyProblems(manifests: readonly SourceFile[], document: s
       explained.has(name) ? [] : [`${path}: ${DOCUMENT} has no reason for ${name}`],
     ),
     ...[...explained].flatMap((name) =>
-      manifestByDependency.has(name) ? [] : [`${DOCUMENT} explains ${name}, which no package uses`],
+      manifestByDependency.has(name) ? [] : [`${DOCUMENT} explains ${name}, which is no production dependency`],
     ),
   ];
 }

@@ -181,7 +181,7 @@ export const QUOTA: Dashboard = {
           title: "Outbox",
           shows: "Ended turns that are not settled.",
           normal: "Near 0.",
-          act: "Grows: nothing is settled. See ParleyOutboxStuck.",
+          act: "Grows: settling fails or is too slow. See ParleyOutboxStuck.",
           unit: "short",
           queries: [{ expr: `max(${inNamespace("parley_outbox_depth")})`, legend: "turns" }],
         },

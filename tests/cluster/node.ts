@@ -10,7 +10,7 @@ import { interruption, ROOT, run, succeeds } from "./commands.ts";
 
 const FOLDER = "tests/cluster/node";
 const KUBERNETES_VERSION = "v1.34.4";
-/** Names of the binary `kubernetes`. It runs the component by whose name it is called. */
+/** Components in the binary `kubernetes`. A symbolic link to the binary runs the component whose name the link has. */
 const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
 const DEBIAN_PACKAGES: [command: string, debianPackage: string][] = [
   ["containerd", "containerd"],

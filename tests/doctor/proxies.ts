@@ -29,7 +29,7 @@ const SERVER_NAMES = [
 export type Proxies = { url(server: ServerName): string; stop(): Promise<void> };
 
 /** Ports of the edges. */
-export type Edges = {
+export type EdgePorts = {
   /** Trusts 127.0.0.2, the source address of most servers. */
   good: number;
   /** Trusts every address. */
@@ -42,13 +42,13 @@ const HTTP2_SERVERS: readonly ServerName[] = ["healthyTls", "buffering"];
 const FORWARDED = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;";
 
 /** Starts one nginx with all servers in front of the edges. */
-export async function startProxies(edges: Edges, certificates: Certificates): Promise<Proxies> {
+export async function startProxies(edgePorts: EdgePorts, certificates: Certificates): Promise<Proxies> {
   const ports = await freePorts(SERVER_NAMES.length);
   const portOf = (server: ServerName) => ports[SERVER_NAMES.indexOf(server)] ?? 0;
   const closedPort = await freePort();
 
-  const proxied = (directives: string, edge = edges.good, from = "127.0.0.2", forwarded = FORWARDED) =>
-    `location / { proxy_pass http://127.0.0.1:${edge}; proxy_bind ${from}; ${forwarded} ${directives} }`;
+  const proxied = (directives: string, edgePort = edgePorts.good, from = "127.0.0.2", forwarded = FORWARDED) =>
+    `location / { proxy_pass http://127.0.0.1:${edgePort}; proxy_bind ${from}; ${forwarded} ${directives} }`;
   const tls = ({ cert, key }: CertificateFiles) => `ssl_certificate ${cert}; ssl_certificate_key ${key};`;
   const serverDirectives: Record<ServerName, string> = {
     healthy: proxied(""),
@@ -56,12 +56,17 @@ export async function startProxies(edges: Edges, certificates: Certificates): Pr
     buffering: tls(certificates.good) + proxied("proxy_ignore_headers X-Accel-Buffering;"),
     compressing: `gzip on; gzip_types text/event-stream; gzip_proxied any; gzip_min_length 1; ${proxied("")}`,
     shortTimeout: proxied("proxy_read_timeout 1s;"),
-    clearingForwardedFor: proxied("", edges.good, "127.0.0.2", 'proxy_set_header X-Forwarded-For "";'),
-    hidingAddress: proxied("", edges.good, "127.0.0.2", "proxy_set_header X-Forwarded-For unknown;"),
-    forwardingForgery: proxied("proxy_set_header X-Forwarded-For $http_x_forwarded_for;", edges.good, "127.0.0.2", ""),
-    untrusted: proxied("", edges.good, "127.0.0.3"),
-    trustingAll: proxied("", edges.trustingAll),
-    clockBehind: proxied("", edges.clockBehind),
+    clearingForwardedFor: proxied("", edgePorts.good, "127.0.0.2", 'proxy_set_header X-Forwarded-For "";'),
+    hidingAddress: proxied("", edgePorts.good, "127.0.0.2", "proxy_set_header X-Forwarded-For unknown;"),
+    forwardingForgery: proxied(
+      "proxy_set_header X-Forwarded-For $http_x_forwarded_for;",
+      edgePorts.good,
+      "127.0.0.2",
+      "",
+    ),
+    untrusted: proxied("", edgePorts.good, "127.0.0.3"),
+    trustingAll: proxied("", edgePorts.trustingAll),
+    clockBehind: proxied("", edgePorts.clockBehind),
     overridingCors: proxied("add_header Access-Control-Allow-Origin * always; proxy_hide_header Vary;"),
     expired: tls(certificates.expired) + proxied(""),
     expiringSoon: tls(certificates.expiringSoon) + proxied(""),

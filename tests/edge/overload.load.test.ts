@@ -52,7 +52,8 @@ test("of ten messages that waited 10 s for a database connection and were refuse
     "SELECT count(*)::integer AS turns FROM conversation.turns WHERE workspace_id = $1 AND status <> 'done'",
     [tenant.workspaceId],
   );
-  // The pool has one connection for calls. The statement that uses it waits for the lock, and may still run when the lock is released.
+  // With DATABASE_POOL 2, these calls have one connection. The statement that uses it waits for the lock, and may still run when the lock is
+  // released.
   expect(turns).toBeLessThanOrEqual(1);
 }, 60_000);
 

@@ -5,7 +5,7 @@ const MAX_ATTEMPTS = 10;
 
 /**
  * Runs `work`, and runs it again if an edge decided a rate limit without Redis during the run. On an overloaded machine, this happens when
- * Redis misses its deadline of 50 ms. Throws if it happens in MAX_ATTEMPTS runs.
+ * Redis misses its deadline of 50 ms. Throws if it happens in all MAX_ATTEMPTS runs.
  */
 export async function retryIfRedisIsTooSlow<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -8,7 +8,7 @@ export const owners: Benchmark = {
   name: "owners",
   description: `with ${MESSAGES.toLocaleString("en")} stored messages: the console's screens, an export of ${OWNER_WORKSPACE_MESSAGES.toLocaleString("en")} messages, and another workspace's chats during an export`,
   hintIfMissed:
-    "slow screens: check the query plans; slow chats: compare the CPU per chat of each process, because all share the machine's cores",
+    "slow screens: check the query plans; slow chats: compare each process's CPU per chat without and during an export, because all processes share the machine's cores",
   async run(options, progress) {
     const testbed = await startOwnersTestbed(options.scale, progress);
     try {

@@ -18,8 +18,8 @@ import {
 import { TRUST_FORWARDED_FOR, visit } from "../../../tests/system/visitors.ts";
 
 /**
- * Parley's four services as processes, and the bare relay (`../baselines/bare-relay.ts`) that they are compared with. Both use the same fake
- * provider.
+ * Parley's four services as processes, and the bare relay (`../baselines/bare-relay.ts`) that they are compared with. The services and the relay
+ * use the same fake provider.
  */
 export type Testbed = {
   system: System;

@@ -48,9 +48,9 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
 }
 
 /**
- * Refreshes the session, one tab at a time. If another tab has just refreshed it, the console returns that session. Throws SignedOutError if
- * the session has ended, ConnectError if the response reports another error, such as an identity provider that does not respond, and
- * NoResponseError if no response arrives.
+ * Refreshes the session under a lock that all tabs share. If another tab has just refreshed the session, the console returns that session.
+ * Throws SignedOutError if the session has ended, ConnectError if the response reports another error, such as an identity provider that does
+ * not respond, and NoResponseError if no response arrives.
  */
 export async function refreshSession(): Promise<void> {
   const response = await postInLock("/auth/refresh");
@@ -65,7 +65,10 @@ export async function signOut(): Promise<void> {
   location.assign("/sign-in?signed_out=1");
 }
 
-/** Sends a POST request, one tab at a time. Without the lock, a refresh in another tab could store the session again after the sign-out. */
+/**
+ * Sends a POST request under a lock that all tabs share. Without the lock, a refresh in another tab could store the session again after the
+ * sign-out.
+ */
 function postInLock(path: string): Promise<Response> {
   return navigator.locks.request(LOCK, () => fetchResponse(path, { method: "POST", headers: HEADERS }));
 }

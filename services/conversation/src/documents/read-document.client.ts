@@ -18,7 +18,7 @@ const MAX_HEAP_MIB = 64;
 const MAX_LINE_BYTES = MiB;
 const MAX_RESULT_BYTES = 32 * MiB;
 const CPU_LIMIT_SIGNAL: NodeJS.Signals = "SIGXCPU";
-/** Signals that end a process for its memory use: SIGKILL by its watchdog thread or the kernel, the others by V8. */
+/** Signals that end a process that uses too much memory: SIGKILL from its watchdog thread or the kernel, the others from V8. */
 const MEMORY_LIMIT_SIGNALS: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
 const SPLIT_ADVICE = "split it into smaller documents, or send its text as txt";
 const BROKEN_REASONS = {

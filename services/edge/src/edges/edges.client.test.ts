@@ -37,7 +37,7 @@ afterEach(async () => {
 /** The number of open AttachTurn calls. */
 let attached = 0;
 
-/** Starts an edge's server and returns its port. AttachTurn sends "Hi" and then stays open until the reader leaves. */
+/** Starts an edge's server and returns its port. AttachTurn sends an empty text and "Hi", and then stays open until the reader leaves. */
 async function startServer(tlsDir?: string): Promise<number> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 100, tlsDir }, lifecycle);

@@ -56,7 +56,7 @@ test("closes a turn whose OpenTurn commits after the database was unreachable fo
   expect(outcomes).toEqual([OUTCOMES.error.proto]);
 });
 
-test("if the result of OpenTurn is unknown, leaves the turn to the sweeper after 7 minutes without a response", async () => {
+test("if the result of OpenTurn is unknown, leaves the turn to the sweeper after 13 failed CloseTurn calls", async () => {
   const log = createLogger("test", "silent");
   const warn = vi.spyOn(log, "warn");
   let calls = 0;
@@ -92,8 +92,8 @@ test("gives up if the conversation service cannot even close the turn as an erro
 
 const { done, blocked, error } = OUTCOMES;
 test.each([
-  ["does not retry an unknown turn", done, status.NOT_FOUND, [done.proto]],
-  ["does not retry a blocked turn that is rejected", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
+  ["if the turn is not found, does not retry", done, status.NOT_FOUND, [done.proto]],
+  ["if blocked is rejected as invalid, does not retry", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
   ["if done is rejected as invalid, sends the outcome error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
   [
     "if done is rejected as too late, sends the outcome error",
@@ -127,7 +127,7 @@ test("logs that timings were not recorded, and does not send them again", async 
   expect(warn.mock.calls).toEqual([[expect.objectContaining({ turn_id: turn.turnId }), "turn timings not recorded"]]);
 });
 
-test("if a turn cannot be stored as done before its deadline, drain waits until it is stored as an error", async () => {
+test("if done cannot be stored before its deadline, drain waits until the turn is stored as an error", async () => {
   const reachableAtMs = performance.now() + 7_000;
   const outcomes: unknown[] = [];
   const closer = createCloser(async (request) => {

@@ -83,7 +83,7 @@ test("an abort of the caller's signal aborts the attempt with the same reason, e
   ).toBe(true);
 });
 
-test("a stopped timer does nothing", () => {
+test("after stop(), nothing aborts the attempt, and no timer is left", () => {
   const { caller, attemptTimer, reasonAfter } = setUp();
   attemptTimer.stop();
   caller.abort(new GenerationCancelled());

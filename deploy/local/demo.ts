@@ -19,7 +19,7 @@ export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
 /** Matches localhost without a port: an allowed domain that covers every port of http://localhost, including the sample shop's port. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
-/** Stores the digest of each sent document, to detect changes. The service does not store the document, only its extracted text. */
+/** Stores the digest of each sent document, to detect changes. The conversation service stores only a document's extracted text. */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**

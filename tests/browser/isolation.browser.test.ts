@@ -10,11 +10,11 @@ const HOSTILE = `<style>
 </style>`;
 
 /** Leaves out the indexes that the browser adds for frames. */
-const globals = () => Object.getOwnPropertyNames(window).filter((name) => !/^\d+$/.test(name));
+const listGlobals = () => Object.getOwnPropertyNames(window).filter((name) => !/^\d+$/.test(name));
 
 describeInBrowser("isolation", (fixture) => {
   it("looks the same on a page with hostile styles", async () => {
-    const styles = async (head: string) => {
+    const readStyles = async (head: string) => {
       const widget = await fixture.visitAndOpen({ head, attributes: { "data-lang": "en" }, body: "<h1>x</h1>" });
       await widget.askAndWait("quick");
       await widget.waitForAnimations();
@@ -42,12 +42,12 @@ describeInBrowser("isolation", (fixture) => {
         });
       });
     };
-    expect(await styles(HOSTILE)).toEqual(await styles(""));
+    expect(await readStyles(HOSTILE)).toEqual(await readStyles(""));
   });
 
   it("adds only one element and one global to the page", async () => {
     const widget = await fixture.visit({
-      prepare: (page) => page.addInitScript(`window.before = (${String(globals)})().concat("before")`),
+      prepare: (page) => page.addInitScript(`window.before = (${String(listGlobals)})().concat("before")`),
     });
     const snapshot = () =>
       widget.page.evaluate(() => ({
@@ -60,7 +60,9 @@ describeInBrowser("isolation", (fixture) => {
     await widget.askAndWait("quick");
     // The page's own head has five elements: two meta elements, the title, the icon and the widget's script.
     expect(await snapshot()).toEqual({ html: ["lang=en"], head: 5, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
-    const added = await widget.page.evaluate(`(${String(globals)})().filter((name) => !window.before.includes(name))`);
+    const added = await widget.page.evaluate(
+      `(${String(listGlobals)})().filter((name) => !window.before.includes(name))`,
+    );
     expect(added).toEqual(["Parley"]);
     expect(widget.problems).toEqual([]);
   });

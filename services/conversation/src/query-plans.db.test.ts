@@ -430,7 +430,7 @@ test("the sessions of an erasure are read in the order of the visitor's index", 
     workspaceId: bot.workspaceId,
     requestId: randomUUID(),
     visitorId: "00000000",
-    areSessionsVisible: true,
+    areSessionsCommitted: true,
   };
   const after = { microseconds: 1, sessionId: randomUUID() };
   const list = (database: Database) => listSessionsToErase(database, erasure, { after, limit: 50 });

@@ -49,7 +49,10 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than load balancers' usual 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
-/** Closes a connection without traffic during a request. Must exceed REQUEST_TIMEOUT_MS, after which the client gets 408. */
+/**
+ * The server closes a connection that has no traffic for this long during a request. Must exceed REQUEST_TIMEOUT_MS, after which the client
+ * gets 408.
+ */
 const IDLE_CONNECTION_TIMEOUT_MS = REQUEST_TIMEOUT_MS + 5_000;
 /** Node buffers this much for a slow client before write() returns false. */
 export const WRITE_BUFFER_BYTES = 16 * 1024;

@@ -36,7 +36,7 @@ export function createMessageLog(
       createElement("button", { type: "button", class: "chip", dir: "auto", onclick: () => actions.send(text) }, text),
     ),
   );
-  // aria-live is off, because a screen reader would announce every token. The panel's status announces each reply once.
+  // aria-live is off. Otherwise a screen reader would announce every token. The panel's status announces each reply once.
   const scroller = createElement(
     "div",
     { class: "log", role: "log", "aria-live": "off", "aria-label": words.log, tabindex: "0" },

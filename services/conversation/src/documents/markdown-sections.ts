@@ -8,9 +8,9 @@ const DELIMITER_ROW = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:[ \t]*\S.*$/gm;
 
 /**
- * Splits Markdown into sections of about 64 KiB, because the parser's tokens need up to 50 times the memory of their text. A section begins
- * with a block, list item or table row. To render as in the whole document, it repeats the head of a table that it continues, and all link
- * definitions unless they are longer than a section.
+ * Splits Markdown into sections of about SECTION_CHARACTERS, because the parser's tokens need up to 50 times the memory of their text. A
+ * section begins with a block, list item or table row. To render as in the whole document, it repeats the head of a table that it continues,
+ * and all link definitions unless they are longer than a section.
  */
 export function* splitMarkdown(markdown: string): Generator<string> {
   const linkDefinitions = (markdown.match(DEFINITION) ?? []).join("\n");

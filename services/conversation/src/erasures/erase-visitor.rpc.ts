@@ -17,7 +17,7 @@ const METHOD = ConversationService.method.eraseVisitor;
 const MAX_VISITOR_ID_CHARACTERS = 1_024;
 
 /**
- * Stores a request to erase a visitor and starts the erasure. If the request names a member, adds a line to the audit log in the same
+ * Stores a request to erase a visitor and starts the erasure. If a member requests the erasure, adds a line to the audit log in the same
  * transaction. Idempotent by request_id. Returns how many sessions of the visitor are not erased yet.
  */
 export async function handleEraseVisitor(

@@ -6,15 +6,15 @@ export type Erasure = {
   workspaceId: string;
   requestId: string;
   visitorId: string;
-  /** Whether queries see every session that started before the request. Only then can the erasure be complete. */
-  areSessionsVisible: boolean;
+  /** Whether every session that started before the request is committed. Only then can the erasure be complete. */
+  areSessionsCommitted: boolean;
 };
 
 /**
  * OpenTurn sets a session's start time in the statement that stores the session. The statement takes at most 10 s (statement_timeout); 60 s
  * leave a margin.
  */
-const VISIBLE_AFTER_SECONDS = 60;
+const COMMITTED_AFTER_SECONDS = 60;
 
 // If a failover set the database's clock back, a stored session may have started after the current time. The request must cover this
 // session too, so `requested_at` is never before the start of the visitor's last session.
@@ -52,10 +52,10 @@ export async function listErasures(
 ): Promise<Erasure[]> {
   const { rows } = await database.query<Erasure>(
     `SELECT workspace_id AS "workspaceId", request_id AS "requestId", visitor_id AS "visitorId",
-            requested_at < clock_timestamp() - make_interval(secs => $2) AS "areSessionsVisible"
+            requested_at < clock_timestamp() - make_interval(secs => $2) AS "areSessionsCommitted"
      FROM conversation.erasures WHERE (workspace_id, request_id) > ($3, $4::uuid)
      ORDER BY workspace_id, request_id LIMIT $1`,
-    [limit, VISIBLE_AFTER_SECONDS, after?.workspaceId ?? "", after?.requestId ?? NIL_UUID],
+    [limit, COMMITTED_AFTER_SECONDS, after?.workspaceId ?? "", after?.requestId ?? NIL_UUID],
   );
   return rows;
 }

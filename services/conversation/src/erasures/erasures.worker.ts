@@ -82,7 +82,7 @@ export class VisitorEraser {
     const sessions = await listSessionsToErase(database, erasure, { after, limit: BATCH_SESSIONS });
     for (const session of sessions)
       if (!closingSignal.aborted && !(await this.#eraseOne(erasure, session.sessionId))) failed.set(key, session);
-    if (sessions.length === 0 && after === undefined && erasure.areSessionsVisible) {
+    if (sessions.length === 0 && after === undefined && erasure.areSessionsCommitted) {
       await deleteErasure(database, erasure);
       log.info({ workspace_id: workspaceId, request_id: requestId }, "visitor erased");
     }

@@ -35,8 +35,8 @@ const STEPS: readonly Step[] = [
 const MAX_PAGES = 5;
 
 /**
- * Runs up to MAX_PAGES pages of one step, and repairs the differences. `token` selects the step and the page. `since` does not limit the step
- * that compares holds. Returns the token of the next call, empty after the last step.
+ * Compares up to MAX_PAGES pages of one step, and repairs the differences. `token` selects the step and the page. `since` does not limit the
+ * step that compares holds. Returns the token of the next call, empty after the last step.
  */
 export async function repair(
   deps: RepairDeps,

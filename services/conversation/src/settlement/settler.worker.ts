@@ -22,8 +22,8 @@ const BATCH_TURNS = 500;
 /** Limits the queue in memory. The poll of the outbox settles the turns that do not fit. */
 const MAX_QUEUED = 10_000;
 /**
- * The pause between two Settle calls. A call, quota's statement and the deletion from the outbox cost about as much for many turns as for
- * one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
+ * The pause between two Settle calls. A call, the quota service's SQL statement and the deletion from the outbox cost about as much for
+ * many turns as for one. The delay is harmless, because a turn's hold counts against the cap until the turn is settled.
  */
 const BATCH_WINDOW_MS = 50;
 const SETTLE_TIMEOUT_MS = 5_000;

@@ -35,7 +35,7 @@ describeWith("redis", "the limiter on Redis", () => {
   });
 
   test("three replicas allow exactly 60 of 600 simultaneous requests", async () => {
-    // On an overloaded machine Redis may need more than 50 ms, and some requests get no decision. Such an attempt is repeated.
+    // On an overloaded machine Redis may need more than 50 ms, and some requests get no decision. The test then sends all 600 again.
     const countAllowed = async (attempt: number) => {
       const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
       const decisions = await Promise.allSettled(requests);

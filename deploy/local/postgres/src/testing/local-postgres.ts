@@ -47,7 +47,8 @@ export function useLocalPostgres() {
 
   /**
    * Runs starter.fixture.ts, which starts a server. The script and the server have separate process groups. `killStarter` sends a signal to the
-   * script's group, so the server survives. With `uid` and `gid`, the script stops the server before this function returns.
+   * script's group, so the server survives. With `uid` and `gid`, the script runs as this user, and stops the server before this
+   * function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;
@@ -69,7 +70,7 @@ export function useLocalPostgres() {
   return Object.assign(local, { useSuiteDataDir, start, startInChildProcess });
 }
 
-/** Returns a free port below 10,000. Other tests use higher ports, so none of them takes it before the server listens. */
+/** Returns a free port below 10,000. Other tests use higher ports, so none of them takes this port before the server listens. */
 async function findFreePort(): Promise<number> {
   for (;;) {
     const candidate = randomInt(7_000, 9_900);

@@ -54,7 +54,7 @@ describe("parley explain of an unsuccessful reply", () => {
     await expect.poll(finishReasons).toEqual(["stop", "stop"]);
   });
 
-  test("shows the whole time of a reply whose edge died as the phase unrecorded", async () => {
+  test("shows the whole time of a reply as the phase unrecorded if the reply's edge died", async () => {
     const tenant = await createTenant(system.admin, { model: "openai:first-60000" });
     // Calls the iterator directly, because leaving a for-await loop closes the connection.
     const events = readSse(await postChat(system.url(1), tenant))[Symbol.asyncIterator]();

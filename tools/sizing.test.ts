@@ -59,13 +59,13 @@ function findFigure(benchmark: string, what: RegExp): Figure {
 const component = (service: Service) => values[service === "llm-proxy" ? "llmProxy" : service] as Component;
 const parseCores = (cpu: string) => (cpu.endsWith("m") ? Number(cpu.slice(0, -1)) / 1_000 : Number(cpu));
 
-function msPerTurn(service: Service): number {
+function cpuMsPerTurn(service: Service): number {
   const { detail } = findFigure("turn-cost", /^paced/);
   return Number(new RegExp(`${service} ([\\d.]+)`).exec(detail)?.[1]);
 }
 
 test.each<[string, number]>([
-  ...SERVICES.map((service): [string, number] => [`CPU of (an )?${service}`, msPerTurn(service)]),
+  ...SERVICES.map((service): [string, number] => [`CPU of (an )?${service}`, cpuMsPerTurn(service)]),
   ["CPU of PostgreSQL", findFigure("footprint", /CPU of PostgreSQL/).value],
   ["stored", findFigure("footprint", /stored/).value],
   ["write-ahead log", findFigure("footprint", /log/).value],
@@ -104,7 +104,7 @@ test.each(sizes)(
     for (const [i, service] of SERVICES.entries()) {
       const [, replicas, cpu = ""] = /^(\d+) × (\S+)$/.exec(cells[i] ?? "") ?? [];
       expect(cpu, service).toBe(component(service).resources.requests.cpu);
-      const needed = (turns * msPerTurn(service)) / 1_000 / NOISE;
+      const needed = (turns * cpuMsPerTurn(service)) / 1_000 / NOISE;
       expect((Number(replicas) - 1) * TARGET_UTILIZATION * parseCores(cpu), service).toBeGreaterThan(needed);
     }
   },

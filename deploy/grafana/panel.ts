@@ -1,4 +1,4 @@
-/** The unit of a value, by Grafana's name. */
+/** Grafana's name of a unit. */
 export type Unit = "short" | "s" | "bytes" | "percentunit" | "reqps" | "suffix:/s";
 
 export type Query = {
@@ -16,11 +16,11 @@ export type Panel = {
   shows: string;
   /** The values of a healthy installation. */
   normal: string;
-  /** Which values need an operator, and what to do. `_Title_` names another panel, and a word that starts with `Parley` names an alert. */
+  /** Which values require action, and what to do. `_Title_` names another panel, and a word that starts with `Parley` names an alert. */
   act: string;
   unit: Unit;
   queries: readonly Query[];
-  /** Shows the latest value in large figures instead of a line over time. */
+  /** Shows the latest value as a large number instead of a line over time. */
   stat?: true;
   /** Stacks the series, because their sum has a meaning. */
   stacked?: true;
@@ -44,12 +44,12 @@ export function rate(metric: string, ...matchers: readonly string[]): string {
   return `rate(${inNamespace(metric, ...matchers)}[$__rate_interval])`;
 }
 
-/** A quantile of a histogram, for each combination of the values of the labels `by`. */
+/** Returns PromQL for a histogram's quantile, grouped by the labels `by`. */
 export function quantile(q: number, histogram: string, by: readonly string[] = [], ...matchers: string[]): string {
   return `histogram_quantile(${q}, sum by (${["le", ...by].join(", ")}) (${rate(`${histogram}_bucket`, ...matchers)}))`;
 }
 
-/** Adds the label `rpc` to the series of `expr`: the label `method` without the package, such as QuotaService/Reserve. */
+/** Adds the label `rpc` to the series of `expr`. Its value is the label `method` without the package, such as QuotaService/Reserve. */
 export function withRpcLabel(expr: string): string {
   return `label_replace(${expr}, "rpc", "$1", "method", ".*[.](.*)")`;
 }

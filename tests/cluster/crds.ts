@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
 import { ROOT, run } from "./commands.ts";
 
-/** The go.mod in this folder pins the versions of the modules in FILES. */
+/** The folder whose go.mod pins the versions of the modules in FILES. */
 const GO_MODULE = "tests/cluster/node/crds";
 
-/** The CustomResourceDefinitions of the kinds that the chart may render, in the Go modules of their projects. */
+/** The files with the CustomResourceDefinitions of the kinds that the chart may render. */
 const FILES: [module: string, path: string][] = [
   ["sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"],
   ["github.com/cert-manager/cert-manager", "deploy/crds/cert-manager.io_certificates.yaml"],

@@ -10,7 +10,7 @@ type Database = Pick<TestDatabase, "url">;
 export type Balance = {
   /** Turns with the status done, pruned ones included. */
   done: number;
-  /** Counted replies in the usage rows. */
+  /** Replies counted in quota.usage. */
   used: number;
   /** Rows of the usage ledger, pruned ones included, plus adjustments. */
   ledger: number;
@@ -55,8 +55,8 @@ export async function readBalance(database: Database, workspaceId?: string): Pro
 }
 
 /**
- * Waits until no holds, no open turns and no unsent settlements are left, and returns the balance. After `timeoutMs`, returns it even if some are
- * left. Retries errors until then, because the database may be restarting.
+ * Waits until no holds, no open turns and no unsent settlements are left, and returns the balance. After `timeoutMs`, returns the balance
+ * anyway. Until then, retries errors, because the database may be restarting.
  */
 export async function waitUntilSettled(database: Database, timeoutMs: number, workspaceId?: string): Promise<Balance> {
   const deadline = performance.now() + timeoutMs;
@@ -80,7 +80,7 @@ export async function queryFirstRow<T extends object>({ url }: Database, sql: st
 export type TableCopies = {
   /** The name of each table's copy. */
   copies: Record<string, string>;
-  /** Statements that restore the copies: they delete the tables' current rows that meet the condition, then insert the copied rows. */
+  /** Statements that restore the tables from the copies: they delete the rows that meet copyTables' `condition`, then insert the copied rows. */
   restoreSql: string;
 };
 

@@ -51,7 +51,7 @@ class MultiplexedStreamHandler {
     this.#stream = stream;
     this.#methods = methods;
     this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
-    // Sends the headers immediately, because the client reads the replica's address (getPeer) when they arrive.
+    // Sends the headers immediately, because the client reads this replica's address (getPeer) when the headers arrive.
     stream.sendMetadata(new Metadata());
     stream.on("data", ({ frames }: CarryRequest) => {
       for (const frame of frames) this.#receive(frame);
@@ -160,7 +160,7 @@ function requireAllowedSize(response: Uint8Array): Uint8Array {
   throw new RpcError(status.RESOURCE_EXHAUSTED, "resource_exhausted", "the response is too large");
 }
 
-/** Returns the stream's metadata with one call's entries added. Throws if a name or value is not valid in a header. */
+/** Returns the stream's metadata, overridden by one call's entries. Throws if a name or value is not valid in a header. */
 function mergeMetadata(streamMetadata: Metadata, entries: readonly [string, string][]): Metadata {
   if (entries.length === 0) return streamMetadata;
   const metadata = streamMetadata.clone();

@@ -14,8 +14,8 @@ export function parseMonth(text: string): string | undefined {
 }
 
 /**
- * Reads USAGE_RETENTION_MONTHS: how many months the turns and the usage ledger of a closed month are kept after its end. 0 means
- * without limit.
+ * Reads USAGE_RETENTION_MONTHS. The turns and usage ledger rows of a closed month are kept for this many months after its end; 0 keeps
+ * them forever.
  */
 export function readUsageRetention(environment: Environment): number {
   const months = environment.integer("USAGE_RETENTION_MONTHS", 13, { min: 0, max: 1_200 });

@@ -120,7 +120,7 @@ export async function start(
     lifecycle,
   );
 
-  // The task starts before the gRPC server, because the lifecycle closes in reverse order: it first drains the calls, then waits for the task.
+  // Starts the deletion before the gRPC server. The lifecycle closes in reverse order: it first drains the gRPC calls, then waits for the deletion.
   const { callLogRetentionDays: days } = config;
   if (days > 0) {
     const run = (signal: AbortSignal) => deleteOldCalls({ database, days, log }, signal);
@@ -153,8 +153,8 @@ export async function start(
   );
   await grpc.listen();
   isServing = true;
-  // Registered last, so it runs first: then the gRPC server closes and waits up to drainMs for running calls. Shortly before drainMs has passed,
-  // the timer fails the remaining generations, so that their callers receive an end message.
+  // Registered last, so this closer runs before the gRPC server closes. The server then waits up to drainMs for running calls. Shortly before
+  // drainMs has passed, the timer fails the remaining generations, so that their callers receive an end message.
   lifecycle.onClose("active generations", () => {
     isServing = false;
     setTimeout(() => activeGenerations.failAll(), config.drainMs - Math.min(1_000, config.drainMs / 4)).unref();

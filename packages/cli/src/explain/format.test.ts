@@ -13,7 +13,7 @@ test.each([
   ["void", "", "not counted"],
   ["void", AT, `counted ${AT}, subtracted by an adjustment`],
 ])(
-  "a turn in state %s whose usage ledger row has the time '%s' (empty: no row) is shown as: %s",
+  "a turn with quota state %s and countedAt '%s' (empty: no usage ledger row) is shown as: %s",
   (state, countedAt, expected) => {
     const turn = create(TurnRecordSchema, { status: "done" });
     const entry = create(TurnEntrySchema, { state, countedAt, month: "2026-11", settledAt: AT });

@@ -42,7 +42,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
     const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newerMigration !== undefined && { newerMigration }) };
   } catch (cause) {
-    const reason = findReason((cause as { stderr?: string }).stderr ?? "");
+    const reason = findFailureReason((cause as { stderr?: string }).stderr ?? "");
     throw new CliError(
       reason ?? `${service}: the migration failed without output; run parley migrate ${service} again`,
       { cause },
@@ -54,7 +54,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
 const REASON = /^(?:\S+: cannot migrate: |\w*Error\b)(?:.|\n(?! {4}at ))*/m;
 
 /** Returns the reason in a failed migration's stderr as one line, or the last line if it finds none. */
-export function findReason(stderr: string): string | undefined {
+export function findFailureReason(stderr: string): string | undefined {
   const reason = REASON.exec(stderr)?.[0];
   return reason === undefined ? splitLines(stderr).at(-1) : splitLines(reason).join("; ");
 }

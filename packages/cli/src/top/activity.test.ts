@@ -72,7 +72,7 @@ gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="in
     expect(idle.first_token).toEqual({ p50_ms: 50, p99_ms: 99, window_seconds: null });
   });
 
-  test("lists refusals by code, including turns that the quota or moderation ended, most frequent first", () => {
+  test("lists refusals by reason, including turns that the quota or moderation ended, most frequent first", () => {
     const page = (limited: number, exceeded: number) => `
 parley_requests_refused_total{route="/api/chat/",code="rate_limited"} ${limited}
 parley_requests_refused_total{route="/api/chat/rating/",code="rate_limited"} 1

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { awaitUnlessEnded } from "./screen.ts";
 
-test("awaitUnlessEnded removes its abort listener when the work is done, because the listener would keep the result in memory", async () => {
+test("awaitUnlessEnded removes its abort listener when the promise settles, because the listener would keep the result in memory", async () => {
   const { signal } = new AbortController();
   for (let refresh = 0; refresh < 3; refresh++)
     expect(await awaitUnlessEnded(Promise.resolve(refresh), signal)).toBe(refresh);

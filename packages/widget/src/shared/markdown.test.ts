@@ -9,7 +9,7 @@ describe("splitBlocks and parseBlocks", () => {
     ]);
   });
 
-  it("parses headings of all levels, rules and quotes", () => {
+  it("parses headings of levels 1 and 4 as h3, and parses horizontal rules and quotes", () => {
     expect(parseBlocks("# One\n#### *Two* ##\n---\n> three\n> four\nfive")).toEqual([
       ["h3", ["One"]],
       ["h3", [["em", ["Two"]]]],
@@ -143,7 +143,7 @@ describe("parseInline", () => {
     expect(parseInline("![a](https://x.example/i.png)")).toEqual(["!", ["a", ["a"], "https://x.example/i.png"]]);
   });
 
-  it("parses marks next to each other and brackets inside links", () => {
+  it("parses adjacent emphasis marks, and brackets inside links", () => {
     expect(parseInline("**a *b*** ***c** d* _e __f___ [[1]](https://x.example)")).toEqual([
       ["strong", ["a ", ["em", ["b"]]]],
       " ",

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { getPublicSuffix } from "tldts";
 import type * as Trie from "tldts/dist/types/src/data/trie.js";
 
-// tldts has no function that lists suffixes. This file of tldts is internal, so a test compares its data with tldts's public functions.
+// tldts has no function that lists suffixes. trie.js is an internal file of tldts, so a test compares its data with tldts's public functions.
 const { edgeChild, edgeLength, edgeStart, labelText, rulesRoot }: typeof Trie = createRequire(import.meta.url)(
   "tldts/dist/cjs/src/data/trie.js",
 );

@@ -21,8 +21,8 @@ export type ToolboxDeps = {
 
 const MAX_ARGUMENTS_CHARACTERS = 16 * 1024;
 /**
- * Limit of nested objects and arrays, the same as the conversation service's. JSON.stringify throws for thousands of levels, although JSON.parse
- * accepts them.
+ * Limit of nested objects and arrays. The conversation service has the same limit. JSON.stringify throws for thousands of levels, although
+ * JSON.parse accepts them.
  */
 const MAX_ARGUMENTS_DEPTH = 32;
 

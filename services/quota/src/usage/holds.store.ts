@@ -2,8 +2,8 @@ import type { Database } from "@parley/service-kit";
 
 const MAX_COUNT = 100_000;
 
-// `reserved_at >= oldest.at` speeds up the count: while a long snapshot such as a dump's is open, the index keeps entries of settled holds, most
-// of them older than the oldest current hold.
+// `reserved_at >= oldest.at` speeds up the count: during pg_dump or another long snapshot, the index keeps entries of settled holds. Most of these
+// entries are older than the oldest current hold.
 const MEASURE_HOLDS = `
   WITH oldest AS MATERIALIZED (SELECT min(reserved_at) AS at FROM quota.reservations WHERE state = 'held')
   SELECT (

@@ -9,7 +9,7 @@ import type { Result } from "../../output/result.ts";
 import { addConversationCommands } from "./conversation.ts";
 import { copyTranscript } from "./transcript.ts";
 
-test("the export of a transcript times out after one hour, because its reader may pause", async () => {
+test("the export of a transcript times out only after one hour, because the reader of the output may pause", async () => {
   let timeoutMs: number | undefined;
   const service = {
     async *getTranscript(_: object, options?: CallOptions) {

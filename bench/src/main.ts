@@ -49,7 +49,7 @@ program
   .argument("[names...]", `Select benchmarks (default: all): ${NAMES.join(", ")}.`)
   .option("--rounds <n>", "Set the number of rounds.", parseRounds, 5)
   .option("--profile", "Save each service's CPU profile (turn-cost only).")
-  .option("--quick", "Check that every benchmark works, without saving results.")
+  .option("--quick", "Check that the benchmarks work; save no results.")
   .action(async (names: string[], options: { rounds: number; quick?: boolean; profile?: boolean }) => {
     const unknown = names.filter((name) => !NAMES.includes(name));
     if (unknown.length > 0) program.error(`unknown benchmark: ${unknown.join(", ")}; use ${NAMES.join(", ")}`);

@@ -55,7 +55,10 @@ it.each(["localhost.example.com", "my-localhost.example", "*.localhost", "https:
   },
 );
 
-/** Creates a data directory and a fake service, which stores the names of its documents in `names`. Each `sync` runs ensureDemo with both. */
+/**
+ * Creates a data directory and fake services, which store the names of the documents in `names`. `sync` runs ensureDemo and returns
+ * describeDemo's text.
+ */
 async function prepareDemo() {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
@@ -86,7 +89,7 @@ async function prepareDemo() {
   };
 }
 
-it("reports how many documents a start has added, updated and removed", async () => {
+it("describes how many documents ensureDemo added, updated and removed", async () => {
   const { names, sync, readDigests, writeDigests } = await prepareDemo();
   const added = await sync();
   expect(added).toBe(`${names.size} documents added`);

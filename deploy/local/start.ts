@@ -25,7 +25,8 @@ async function run(config: Config): Promise<number> {
   const stopSignal = createStopSignal(cleanups);
   let exitCode = 0;
   try {
-    terminal.writeLine(await startParley(config, terminal, cleanups, stopSignal));
+    const summary = await startParley(config, terminal, cleanups, stopSignal);
+    terminal.writeLine(summary);
     if (!stopSignal.aborted) await once(stopSignal, "abort");
   } catch (error) {
     if (!stopSignal.aborted) {
@@ -44,7 +45,7 @@ async function run(config: Config): Promise<number> {
 
 /**
  * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP, when the package manager (pnpm or npx) exits, or when a parent process closes the
- * IPC channel. The next SIGINT, SIGTERM or SIGHUP exits immediately.
+ * IPC channel. The next SIGINT, SIGTERM or SIGHUP after DUPLICATE_SIGNAL_MS exits immediately.
  */
 function createStopSignal(cleanups: CleanupStack): AbortSignal {
   const stop = new AbortController();

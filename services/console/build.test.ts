@@ -25,7 +25,7 @@ describe("the built page", () => {
     for (const name of sources) expect(files).toEqual(expect.arrayContaining([`${name}.gz`, `${name}.br`]));
   });
 
-  it.each(["index.html", "preview.html"])("gives each script and style sheet of %s a nonce", async (name) => {
+  it.each(["index.html", "preview.html"])("each script and style sheet of %s has a nonce placeholder", async (name) => {
     const html = await readFile(join(directory, name), "utf8");
     const elements = html.match(/<(?:script|link rel="(?:stylesheet|modulepreload)")[^>]*>/g) ?? [];
     expect(elements.length).toBeGreaterThan(1);

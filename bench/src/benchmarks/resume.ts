@@ -25,7 +25,7 @@ const FIRST_WARM_UP_TURNS = 4_000;
 /** Alternations in a round. Each measures turns without a key, then turns with one. */
 const ALTERNATIONS = 8;
 
-/** Measures replies with an idempotency key: how many the reconnections lose, duplicate or charge wrongly, and the CPU time that a key costs. */
+/** Measures how many replies are lost, duplicated or wrongly charged when visitors reconnect, and the CPU time that an idempotency key costs. */
 export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges; CPU of a turn with a key ÷ CPU without a key`,
@@ -70,7 +70,7 @@ async function readReply({ system, tenant }: Testbed, number: number, reconnectM
   const message = { tenant, sessionId: randomUUID(), key: randomUUID(), message: "How do I return an order?" };
   return readUntilEnd(message, {
     nextUrl: () => system.url((number + requests++) % EDGES),
-    // Cuts the connection after 1 to 4 events, of which the first is not text.
+    // Cuts the first RECONNECTS connections after 1 to 4 events each. The first event of a connection is `meta`, not text.
     nextEventLimit: () => (requests <= RECONNECTS ? 1 + randomInt(4) : Number.POSITIVE_INFINITY),
     nextDelayMs: () => 0,
     timeoutMs: READER_TIMEOUT_MS,

@@ -42,12 +42,12 @@ test("reports in one line why the database could not be created, and stops the s
   await expect(new Client({ connectionString: serverUrl }).connect()).rejects.toThrow("ECONNREFUSED");
 });
 
-test("sends no signal to the PID of a server that has exited and could not be restarted", async () => {
+test("stopNow sends no signal to the PID of a server that has exited and could not be restarted", async () => {
   const { options, notices } = await createOptions();
   const database = await startEmbeddedDatabase(options);
   const postgresDir = database.dataDir ?? "";
   const pid = await readPid(postgresDir);
-  // The restart fails, because this version of PostgreSQL cannot read the data.
+  // The restart fails, because the embedded PostgreSQL cannot read data of PostgreSQL 9.
   await writeFile(join(postgresDir, "PG_VERSION"), "9\n");
   process.kill(pid, "SIGINT");
   await vi.waitFor(() => expect(notices.join()).toContain("written by PostgreSQL 9"), 20_000);

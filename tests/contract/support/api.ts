@@ -52,7 +52,7 @@ export const chatFields = (tenant: Tenant, fields: Fields = {}) => ({
   ...fields,
 });
 
-/** The edge must trust this machine as its proxy. */
+/** The edge must trust this machine as a proxy, because each request has an X-Forwarded-For header. */
 export async function createApi(baseUrl: string): Promise<Api> {
   const description = await loadDescription(baseUrl);
   const receivedResponses = new Set<string>();

@@ -33,7 +33,10 @@ export interface DebianPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts Debian's PostgreSQL with a new data directory. Debian's is older than the bundled PostgreSQL and includes pg_dump and psql. */
+/**
+ * Starts Debian's PostgreSQL with a new data directory. Debian's PostgreSQL is older than that of @parley/local-postgres, and includes pg_dump
+ * and psql.
+ */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
   const bin = findDebianPostgres();
   if (bin === undefined) throw new Error('no Debian PostgreSQL found; use describeWith("debian-postgres")');

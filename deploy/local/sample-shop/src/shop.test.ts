@@ -33,7 +33,7 @@ describe("the shop", () => {
     ]);
   });
 
-  it("passes the settings to the widget and keeps them in links", async () => {
+  it("applies the settings to the page and the widget, and keeps them in links", async () => {
     const { text } = await get("/?theme=dark&position=bottom-left&lang=ar&dir=rtl");
     expect(text).toContain('data-theme="dark" data-position="bottom-left" data-lang="ar">');
     expect(text).toContain('<html lang="en" dir="rtl">');

@@ -131,7 +131,7 @@ test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
   },
 );
 
-describe("with a role claim", () => {
+describe("the role", () => {
   const roleIn = async (claim: string, extra: JWTPayload) => {
     const roles = { claim, owner: ["parley-owner", "admin"], viewer: ["parley-viewer"] };
     const verifyRole = createTokenVerifier({ issuer, audience, workspaceClaim: "workspace_id", roles }, jwks);
@@ -179,7 +179,7 @@ describe("while the identity provider is unavailable", () => {
   });
 });
 
-test("accepts a token with a rotated key immediately", async () => {
+test("accepts a token that is signed with a newly published key, before the next periodic reload", async () => {
   jwks.start();
   onTestFinished(() => jwks.stop());
   await verifyToken(signer.sign(claims()));
@@ -188,7 +188,7 @@ test("accepts a token with a rotated key immediately", async () => {
   await expect(verifyToken(next.sign(claims()))).resolves.toBeDefined();
 });
 
-test("a flood of unknown keys fetches the key set at most twice a minute", async () => {
+test("a flood of tokens with unknown keys causes at most two fetches of the key set a minute", async () => {
   await verifyToken(signer.sign(claims()));
   for (let minute = 0; minute < 3; minute++) {
     fetches = 0;

@@ -6,7 +6,7 @@ import { prefixAndSuffixOf } from "./spelling.ts";
 const MAX_CANDIDATES = 500;
 /** If a message has more misspelt words than this, fewer candidates are read for each word, so that the total does not grow. */
 const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
-/** Sorts after all other characters in use, so each word with a prefix sorts between the prefix and the prefix followed by this character. */
+/** Sorts after all other characters in use. Each word with the prefix `p` sorts from `p` up to `p` + LAST_CHARACTER. */
 const LAST_CHARACTER = "\u{10fffd}";
 
 /**

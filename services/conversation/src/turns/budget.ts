@@ -9,7 +9,7 @@ export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 /** Passages in a prompt: at most 3,000 tokens, enough for eight of the largest chunks with headings of 100 characters. */
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
-/** Returns as many passages as fit into a prompt. Expects the best first. */
+/** Returns as many passages as fit into a prompt. Expects the best passages first. */
 export function selectPassagesForPrompt<T extends Passage>(passages: readonly T[]): T[] {
   return takeWithinBudget(passages, ({ heading, text }) => heading.length + text.length, KNOWLEDGE_CHARACTERS);
 }

@@ -2,7 +2,7 @@ import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
-/** The state of a turn that an edge needs to return or follow the turn's reply. The turn may have no idempotency key. */
+/** The fields of a turn with which an edge returns or follows the turn's reply. The turn may have no idempotency key. */
 export type StoredTurn = {
   turnId: string;
   messageId: number;

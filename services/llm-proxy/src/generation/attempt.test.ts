@@ -9,7 +9,7 @@ import { createBuiltinSettings, PROVIDER_DEFAULTS } from "../settings/settings.t
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest } from "./attempt-result.ts";
 
-function requestOf(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
+function createAttemptRequest(stream: (request: CompletionRequest) => Promise<void>): AttemptRequest {
   const breaker = new CircuitBreaker({ failures: 1, cooldownMs: 1_000 }, () => 0);
   const concurrency = new ConcurrencyLimiter(PROVIDER_DEFAULTS.concurrency);
   const guardedProvider = {
@@ -45,7 +45,7 @@ const usage = { tokensIn: 3, tokensOut: 1 };
 
 test("a failed attempt returns the text and the usage that came before the failure", async () => {
   const failure = new ProviderFailure("provider_error", "truncated", { isProviderFault: true });
-  const request = requestOf(async ({ onText, onUsage }) => {
+  const request = createAttemptRequest(async ({ onText, onUsage }) => {
     await onText("some ");
     onUsage(usage);
     await onText("text");
@@ -61,7 +61,7 @@ test("a failed attempt returns the text and the usage that came before the failu
 
 test("an attempt refuses text that arrives after its total timeout, and fails", async () => {
   const { promise: timedOut, resolve: onTimeout } = Promise.withResolvers<void>();
-  const request = requestOf(async ({ onText, onFinished, signal }) => {
+  const request = createAttemptRequest(async ({ onText, onFinished, signal }) => {
     signal.addEventListener("abort", () => onTimeout());
     await onText("some ");
     await timedOut;
@@ -75,7 +75,7 @@ test("an attempt refuses text that arrives after its total timeout, and fails", 
 
 test("an attempt with an unexpected error returns the text before the error, and a failure with the reason internal", async () => {
   const error = new TypeError("a bug");
-  const request = requestOf(async ({ onText }) => {
+  const request = createAttemptRequest(async ({ onText }) => {
     await onText("text");
     throw error;
   });
@@ -86,7 +86,7 @@ test("an attempt with an unexpected error returns the text before the error, and
 
 test("a cancelled attempt returns the text so far and leaves the breaker closed", async () => {
   const caller = new AbortController();
-  const request = requestOf(async ({ onText, signal }) => {
+  const request = createAttemptRequest(async ({ onText, signal }) => {
     await onText("text");
     caller.abort(new GenerationCancelled());
     signal.throwIfAborted();
@@ -102,7 +102,7 @@ test.each([
   ["cancelled if onTextComplete was not called", false, expect.any(GenerationCancelled)],
 ])("an attempt whose caller cancels after onFinished is %s", async (_, isTextComplete, failure) => {
   const caller = new AbortController();
-  const request = requestOf(async ({ onText, onFinished, onTextComplete, signal }) => {
+  const request = createAttemptRequest(async ({ onText, onFinished, onTextComplete, signal }) => {
     await onText("text");
     onFinished([], "stop");
     if (isTextComplete) onTextComplete();
@@ -117,8 +117,8 @@ test.each([
 test.each([
   ["before the first text opens the breaker", "", "open"],
   ["after the first text leaves the breaker closed", "text", "closed"],
-])("a fault %s", async (_, text, state) => {
-  const request = requestOf(async ({ onText }) => {
+])("a provider fault %s", async (_, text, state) => {
+  const request = createAttemptRequest(async ({ onText }) => {
     if (text !== "") await onText(text);
     throw new ProviderFailure("provider_error", "http_500", { isProviderFault: true });
   });
@@ -130,7 +130,7 @@ test("no request is sent while the breaker is open or the queue is full", async 
   const stream = vi.fn(() =>
     Promise.reject(new ProviderFailure("provider_error", "http_500", { isProviderFault: true })),
   );
-  const request = requestOf(stream);
+  const request = createAttemptRequest(stream);
   await run(request);
   expect(await run(request)).toMatchObject({ isSent: false, failure: { reason: "breaker_open" } });
   const { guardedProvider } = request.candidate;
@@ -148,7 +148,7 @@ test("a half-open breaker closes at the first text of an attempt, before the com
     onFinished([], "stop");
   };
   const streams = [fail, (each: CompletionRequest) => reply(each, longReplyEnd), reply];
-  const request = requestOf(async (each) => await streams.shift()?.(each));
+  const request = createAttemptRequest(async (each) => await streams.shift()?.(each));
   request.candidate.guardedProvider.breaker = new CircuitBreaker({ failures: 1, cooldownMs: 0 }, () => 0);
   await run(request);
   const longReply = run(request);

@@ -24,7 +24,7 @@ const SERVER = Symbol.for("parley.tests.server");
 /** Vitest loads this module once for each project, but runs every setup in one process. So the global object keeps the server. */
 const shared = globalThis as typeof globalThis & { [SERVER]?: { server: Promise<Server>; users: number } };
 
-/** The global setup of a project that needs nothing but the server. Returns its teardown. */
+/** The global setup of a project that needs only the server and the migrated database. Returns its teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   return (await providePostgres(project)).release;
 }

@@ -21,8 +21,8 @@ export async function startSemanticSearchSystem(
       providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY" } },
       embeddings: { model: EMBEDDING_MODEL },
     }),
-    // The pgvector server is PGlite, whose connections all share one session. So two connections of one pool would prepare statements of the
-    // same name, which fails. DATABASE_POOL=2 gives each of the service's two pools one connection.
+    // The pgvector server is PGlite, whose connections all share one session. In one session, no two connections can prepare statements of
+    // the same name. The service's two pools use different names. DATABASE_POOL=2 gives each pool one connection.
     env: { conversation: { DATABASE_URL: pgvector.url, DATABASE_POOL: "2" } },
   });
   return {

@@ -21,7 +21,7 @@ describe("assertPortsFree", () => {
     [0, "the public address"],
     [5, "quota's ops port"],
     [9, "the sample shop"],
-  ])("names a port in use, its purpose and an alternative: PORT+%i", async (offset, purpose) => {
+  ])("if PORT+%i is in use, names that port, its purpose and an alternative", async (offset, purpose) => {
     const [first = 0] = await freePorts(PORT_COUNT);
     await holdPort(first + offset);
     await expect(assertPortsFree(assignPorts(first), "0.0.0.0", 0)).rejects.toThrow(
@@ -38,8 +38,8 @@ describe("assertPortsFree", () => {
   it("waits for a port that is about to become free", async () => {
     const [first = 0] = await freePorts(PORT_COUNT);
     const server = await holdPort(first + 1);
-    const free = assertPortsFree(assignPorts(first), "0.0.0.0", 10_000);
+    const assertion = assertPortsFree(assignPorts(first), "0.0.0.0", 10_000);
     server.close();
-    await free;
+    await assertion;
   });
 });

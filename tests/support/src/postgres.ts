@@ -42,7 +42,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const killAndRemove = () => {
     kill(server.pid);
     waitForShutdown(server);
-    // For root, the server's data is outside `dir`.
+    // If this process runs as root, the server's data is outside `dir`.
     for (const path of [server.dataDir, dir])
       rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };

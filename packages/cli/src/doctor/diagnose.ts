@@ -91,7 +91,7 @@ function runStreams(
   return Promise.all([run(0), run(0, FORGED_HEADERS), silenceMs === undefined ? undefined : run(silenceMs)]);
 }
 
-/** Checks whether the plain request got a response. `unforged` is the plain run or the silent run, undefined if neither got one. */
+/** Checks whether the plain request got a response. `unforged` is the plain run or the silent run; undefined if neither got a response. */
 function checkAccess(
   plain: PacedRun | UnansweredRun,
   unforged: PacedRun | undefined,

@@ -172,7 +172,7 @@ describe("multiplexing", () => {
           stream.on("error", () => undefined);
           stream.on("data", () => {
             malformed++;
-            // A field whose five bytes are missing.
+            // The header of a five-byte field, without the five bytes.
             stream.write(Buffer.from("0a05", "hex"));
           });
         },

@@ -58,7 +58,7 @@ export async function startOpsServer(options: OpsServerOptions, log: Logger, lif
   server.on(
     "request",
     connectNodeAdapter({
-      ...(admin === undefined ? { routes: () => undefined } : serveAdmin(admin, log, lifecycle)),
+      ...(admin === undefined ? { routes: () => undefined } : createAdminHandlerOptions(admin, log, lifecycle)),
       ...BODY_OPTIONS,
       // The casts hold because the server is of node:http, not node:http2.
       fallback: (request, response) =>
@@ -124,7 +124,11 @@ async function getMetrics(registry: Registry, accept: string): Promise<Page> {
   return { status: 200, type: Registry.OPENMETRICS_CONTENT_TYPE, body: await renderOpenMetrics(registry) };
 }
 
-function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions, log: Logger, lifecycle: Lifecycle) {
+function createAdminHandlerOptions(
+  { tokens, jwt, changes, isDeleted, register }: AdminOptions,
+  log: Logger,
+  lifecycle: Lifecycle,
+) {
   const guard = createAdminGuard({
     tokens,
     verifyToken: jwt && startVerifier(jwt, log, lifecycle),
@@ -135,7 +139,7 @@ function serveAdmin({ tokens, jwt, changes, isDeleted, register }: AdminOptions,
   const logError = createCallErrorLog(log, "admin call");
   return {
     routes: register,
-    // Runs before the body is read, so that an unauthorized caller uses no memory.
+    // Runs before the body is read, so that an unauthorized caller's body uses no memory.
     requestGate: async (context: HandlerContext) => {
       try {
         await guard.authorize(context);
@@ -169,7 +173,10 @@ function methodName({ method }: { method: DescMethod }): string {
   return `${method.parent.typeName}/${method.name}`;
 }
 
-/** Converts an error for Connect, which uses gRPC's status numbers. The error's metadata contains the stable code. */
+/**
+ * Converts an error to a ConnectError. Connect's codes are gRPC's status numbers. The ConnectError's metadata contains the stable error code, such
+ * as `session_not_found`.
+ */
 function toConnectError(error: unknown, method: string, logError: CallErrorLog): ConnectError {
   if (error instanceof ConnectError) return error;
   const mapped: RpcError = toRpcError(error);

@@ -41,7 +41,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
     else
       void navigate({
         to: "/knowledge",
-        // Keeps `title`, the React key of AddText: with another key, AddText would lose the text that the owner is writing.
+        // Keeps the URL's `title`, the React key of AddText: with another key, AddText would lose the text that the owner is writing.
         search: (before) => ({ ...before, bot: botSlug, question: newQuestion }),
         resetScroll: false,
       });
@@ -70,15 +70,15 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
       <div className="form" aria-live="polite">
         {error && !isFetching && <Failure error={error} onRetry={refetch} />}
         {isFetching && <Loading lines={2} label="Searching" />}
-        {data && !isFetching && <Found botSlug={botSlug} question={question} result={data} />}
+        {data && !isFetching && <SearchResult botSlug={botSlug} question={question} result={data} />}
       </div>
     </section>
   );
 }
 
-type FoundProps = { botSlug: string; question: string; result: CheckQuestionResponse };
+type SearchResultProps = { botSlug: string; question: string; result: CheckQuestionResponse };
 
-function Found({ botSlug, question, result: { passages, grounded, semanticSearch } }: FoundProps) {
+function SearchResult({ botSlug, question, result: { passages, grounded, semanticSearch } }: SearchResultProps) {
   const mayAddCase = useMayCall(EvaluationAdminService.method.addCase);
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   const used = passages.filter((passage) => passage.used).length;

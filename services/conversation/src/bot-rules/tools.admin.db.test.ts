@@ -50,7 +50,7 @@ describe("tools", () => {
       "path or query",
     ],
     ["a schema that is not a JSON object", { name: "x", kind: http({ parameters: "[]" }) }, "JSON object"],
-    ["a server whose URL is not http", { name: "x", kind: mcp("stdio:server") }, "http://"],
+    ["an MCP server whose URL is not http", { name: "x", kind: mcp("stdio:server") }, "http://"],
   ])("PutTool refuses %s and names the reason", async (_, tool, named) => {
     const bot = await createBot(system.database);
     const put = system.ops(ToolAdminService).putTool({ ...botFields(bot), ...(tool && { tool }) });

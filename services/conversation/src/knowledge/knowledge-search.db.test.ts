@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Calls putSource. */
+/** Adds a document with putSource. */
 const add = (owner: Bot, name: string, text: string, language?: LanguageName) =>
   addDocument(db.database, owner, name, text, language);
 const search = async (message: string, owner = bot) =>
@@ -126,7 +126,7 @@ describe("searchByWords reads few database pages for a bot with 8,000 words", ()
   );
 });
 
-describe("searchByWords reads few database pages for a bot with 500 chunks", () => {
+describe("searchByWords reads few database pages for a bot with over 500 chunks", () => {
   let owner: Bot;
   beforeAll(async () => {
     await db.admin.query("ALTER TABLE conversation.knowledge_chunks SET (autovacuum_enabled = off)");
@@ -151,8 +151,8 @@ describe("searchByWords reads few database pages for a bot with 500 chunks", () 
   });
 });
 
-test("searchByWords finds nothing for unknown words, stop words alone or punctuation", async () => {
-  // The search vector of each of the bot's chunks has the lexeme bot:<id>. The id is fixed, because parts of a random one could be words of the text.
+test("searchByWords finds nothing for unknown words, stop words alone, punctuation or the bot's own lexeme", async () => {
+  // The search vector of each chunk has the lexeme bot:<id>. The id is fixed, because parts of a random id could be words of the text.
   const owner = await createBot(db.database, { id: "b239eae6-0c79-4ab7-9966-7ee4f466c29d" });
   await add(owner, "handbook.md", HANDBOOK);
   for (const message of ["quantum chromodynamics", "what is it to you?", "&|!() <-> '\\", "':*", `bot:${owner.id}`]) {
@@ -266,7 +266,7 @@ test("a search during a replacement finds either all old or all new chunks", asy
   await replacements;
 });
 
-describe("searchByWords finds the words of a question in the language of the source", () => {
+describe("searchByWords matches the words of a question by the rules of the source's language", () => {
   test.each<[LanguageName, string, string, string]>([
     ["german", "# Versand\nDie Lieferungen dauern drei Tage.", "Wie lange dauert eine Lieferung?", "Versand"],
     [

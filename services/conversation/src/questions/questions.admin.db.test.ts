@@ -76,7 +76,7 @@ describe("checking a question", () => {
     expect(used.lastIndexOf(true)).toBe(used.indexOf(false) - 1);
   });
 
-  test("is refused if the question is empty or too long, or if the bot is unknown", async () => {
+  test("is refused if the question is empty, too long or has a NUL character, or if the bot is unknown", async () => {
     const bot = await createBot(system.database);
     for (const question of ["", "  ", "x".repeat(501), "a\0b"])
       expect(await adminFailure(check(bot, question))).toMatchObject({ code: Code.InvalidArgument });
@@ -133,7 +133,7 @@ describe("unanswered questions", () => {
     return { bot, ask };
   }
 
-  test("are grouped by the stems of their words, the most frequent first, with the latest question's session", async () => {
+  test("are grouped by the stems of their words, the largest group first, with the latest question's session", async () => {
     const { bot, ask } = await createBotToAsk();
     await ask("Do you ship to Norway?", { daysAgo: 2 });
     await ask("Is it possible to ship parcels to Norway?", { daysAgo: 1 });
@@ -202,7 +202,7 @@ describe("unanswered questions", () => {
     expect(questions).toMatchObject([{ example: "Do you deliver?", ungrounded: 0, ratedDown: 1 }]);
   });
 
-  test("are stemmed in the language that leaves the fewest words, if the bot's documents have several languages", async () => {
+  test("are stemmed in the language in which they have the fewest words besides stop words, if the bot's documents have several languages", async () => {
     const { bot, ask } = await createBotToAsk();
     await addDocument(system.database, bot, "handbuch.md", "# Preise\n\nDer Preis steht an der Kasse.", "german");
     await ask("Was ist mit der Lieferung nach Norwegen?");
@@ -232,10 +232,10 @@ describe("unanswered questions", () => {
   test("are read from the latest 1,000 replies, and `partial` reports that there are more", async () => {
     const { bot, ask } = await createBotToAsk();
     const latest = await ask("Where is the latest?");
-    const copy = (table: string, columns: string, change: string) =>
+    const copy = (table: string, columns: string, closedAtSql: string) =>
       system.admin.query(
         `INSERT INTO conversation.${table} (${columns})
-         SELECT ${columns.replace("message_id", "message_id + 2 * n").replace("turn_id", "gen_random_uuid()").replace("closed_at", change)}
+         SELECT ${columns.replace("message_id", "message_id + 2 * n").replace("turn_id", "gen_random_uuid()").replace("closed_at", closedAtSql)}
          FROM conversation.${table}, generate_series(1, 1000) n WHERE turn_id = $1`,
         [latest.turnId],
       );

@@ -2,7 +2,7 @@ import { isLongerThan, isUuid } from "@parley/service-kit";
 import { HttpError, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 /**
- * Maximum body size of chat and playground. It has room for
+ * Maximum body size of chat and playground requests. It has room for
  * - a message of 70,000 emoji in UTF-8 (280,000 bytes) and the longest other fields, so that a message that is far too long gets
  *   message_too_long and not payload_too_large;
  * - every valid request with all its strings escaped as \uXXXX, as some JSON encoders write them.

@@ -144,7 +144,7 @@ test("a Settle and a close of the same month run one after the other, whichever 
   expect(await readTotals()).toMatchObject({ used: 2, ledger: 2 });
 });
 
-test("counts no message after a close that runs concurrently with settlements", async () => {
+test("Settle counts no turn in a month after its close, even if several Settle calls run during the close", async () => {
   await settleAsDone(1);
   await addMonthsEarlier();
   const results: Awaited<ReturnType<typeof settle>> = [];
@@ -211,7 +211,7 @@ test("pruning replaces the rows of a closed month with totals, and the month's u
   expect(await readTotals()).toEqual(after);
 });
 
-test("pruning reaches the rows of a workspace that comes after 1,100 workspaces without rows", async () => {
+test("pruning reaches the rows of a workspace that comes after 1,100 workspaces with nothing to prune", async () => {
   await settleAsDone(1);
   await close(1);
   await ageClose();

@@ -8,7 +8,9 @@ import { type DescMessage, type JsonObject, type MessageShape, ScalarType, toJso
 export function messageToJson<S extends DescMessage>(schema: S, message: MessageShape<S>): JsonObject {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;
   for (const field of schema.fields) {
-    if (field.fieldKind === "scalar" && field.scalar === ScalarType.INT64) json[field.name] = Number(json[field.name]);
+    const value = json[field.name];
+    if (field.fieldKind === "scalar" && field.scalar === ScalarType.INT64 && value !== undefined)
+      json[field.name] = Number(value);
   }
   return json;
 }

@@ -209,7 +209,7 @@ describe("parley knowledge", () => {
     expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });
 
-  it("shows the passages found for a question with their scores, and how a change of knowledge affects the evaluation", async () => {
+  it("shows the passages found for a question and their scores, and how a change of knowledge affects the evaluation", async () => {
     const { workspaceId, botSlug } = tenant;
     const tried = await json("knowledge", "try", "Are returns free of charge?", ...botArgs());
     expect(tried).toMatchObject({
@@ -401,7 +401,7 @@ describe("parley usage, audit and conversation", () => {
     expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
   });
 
-  it("when usage does not reconcile, exits 1 with --check and 0 without it", async () => {
+  it("when usage does not reconcile, audit exits 1 with --check and 0 without it", async () => {
     const other = await createTenant(system.admin);
     const workspace = ["--workspace", other.workspaceId];
     await chat(system.url(), other);

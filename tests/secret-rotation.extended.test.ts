@@ -11,7 +11,7 @@ import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "./s
 const TIMEOUT = { timeout: 30_000 };
 const VISITORS = 4;
 
-describeWith("redis-server", "a rotation of secrets in files", () => {
+describeWith("redis-server", "a system whose secret files change", () => {
   let folder: string;
   let redis: TestRedis;
   /** An administrator's connection to Redis. It stays signed in when its password is removed. */

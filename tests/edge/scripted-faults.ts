@@ -1,7 +1,7 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
 import { quickOrFull } from "@parley/test-support";
 
-/** The reply that the models `corrupt-N-G` and `damaged` change: see scriptedFaults. */
+/** The text of the reply that the models `corrupt-N-G` and `damaged` change: see scriptedFaults. */
 export const FULL_TEXT = "one two three four";
 const TOKENS = FULL_TEXT.match(/\S+ ?/g) ?? [];
 

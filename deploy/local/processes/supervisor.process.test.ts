@@ -63,14 +63,14 @@ describe("supervise", () => {
     expect(notices).toEqual([]);
   });
 
-  it("rejects with the reason when the process exits before it is ready", async () => {
+  it("rejects `ready` with the reason when the process exits before it is ready", async () => {
     const { ready } = await start(specOf(`throw new Error("no such table")`));
     await expect(ready).rejects.toThrow(
       /^stand-in did not start \(exit 1: Error: no such table\): see .*stand-in\.log$/,
     );
   });
 
-  it("rejects when the process is not ready in time", async () => {
+  it("rejects `ready` when the process is not ready in time", async () => {
     supervised = await supervise(specOf("setInterval(() => {}, 1000)"), () => undefined, {
       ...FAST,
       readyTimeoutMs: 100,
@@ -196,7 +196,7 @@ describe("a supervising process", () => {
     await parent.kill9();
   });
 
-  it("does not pass the terminal's signals to its child", async () => {
+  it("runs its child in another process group, so that Ctrl+C does not stop the child", async () => {
     const parent = await startSupervisorProcess();
     const child = await fetchPid();
     process.kill(-parent.pid, "SIGINT");

@@ -22,7 +22,7 @@ const OPEN_TIMEOUT_MS = 500;
 type CallFrame = MessageInitShape<typeof CallFrameSchema>;
 
 type PendingCall = {
-  /** Called with each response, and with the end of a successful call. A unary response and its end come together. */
+  /** Called with each response, and with the end of a successful call. The response and the end of a unary call come together. */
   receive(response: Uint8Array | undefined, isLast: boolean): void;
   /** Called when the peer reports an error or the stream is lost. The caller can still read earlier responses. */
   fail(error: RpcError): void;
@@ -76,7 +76,7 @@ export class MultiplexStream {
   readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
   readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
   readonly #peerAddress: Promise<string | undefined>;
-  /** The calls that the peer has not ended. */
+  /** The calls that neither the caller nor the peer has ended. */
   readonly #pendingCalls = new Map<number, PendingCall>();
   #nextCallId = 0;
   #isRetired: boolean = false;

@@ -2,7 +2,7 @@
 A pod gets no traffic, and a rollout does not continue, until the service can do its work:
 - conversation and quota need their database's schema, which the startup probe checks;
 - the edge needs the other services, which the readiness probe checks: an edge that starts during an outage waits and is not restarted;
-- the llm-proxy waits for no dependency: it generates without its database;
+- the llm-proxy waits for no dependency: it generates replies without its database;
 - the console waits for no dependency: it serves its pages without the other services.
 A pod that has become ready stays ready during an outage of a dependency. Otherwise every replica would become unready at the same time. The
 liveness probe checks only the process.

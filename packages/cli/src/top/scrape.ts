@@ -25,7 +25,7 @@ const TIMEOUT_MS = 2_000;
 const MAX_PAGE_MIB = 8;
 const MAX_PAGE_BYTES = MAX_PAGE_MIB * 1024 * 1024;
 
-/** The replica responded, but not with a metrics page. */
+/** The replica responded with a status other than 200 or with more than MAX_PAGE_BYTES. */
 class PageError extends Error {}
 
 /**

@@ -11,8 +11,8 @@ import { createReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
-/** Runs the task even if the service has just run it. */
-async function count(abortSignal = signal, database = system.database) {
+/** Runs the task count_replies even if the service has just run it. */
+async function countReplies(abortSignal = signal, database = system.database) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
   await createReplyCountTask(database)(abortSignal);
 }
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_replies'"));
 
-test("GetStatistics returns the replies of each day, how many had passages, their first-token times and the ratings", async () => {
+test("GetStatistics counts the rated sessions and each day's replies with and without passages, and returns percentiles of the first-token times", async () => {
   const bot = await createBot(system.database);
   const { workspaceId, id: botId } = bot;
   const rated = newTurn(bot, { chunkIds: [1] });
@@ -45,7 +45,7 @@ test("GetStatistics returns the replies of each day, how many had passages, thei
   await moveBack(old.turnId, "3 days");
   const { sessionId } = rated;
   await rateMessage(system.database, { workspaceId, botId, sessionId, messageId: String(messageId), rating: "down" });
-  await count();
+  await countReplies();
   const all = await statistics(workspaceId);
   expect(all).toMatchObject({
     days: [
@@ -64,12 +64,12 @@ test("the task counts a turn that was committed after its hour was counted, and 
   const bot = await createBot(system.database);
   const [first, late] = [newTurn(bot), newTurn(bot)];
   await runTurn(system.database, first);
-  await count();
-  await count();
+  await countReplies();
+  await countReplies();
   expect((await statistics(bot.workspaceId)).days).toMatchObject([{ replies: 1 }]);
   await runTurn(system.database, late);
   await moveBack(late.turnId, "1 hour");
-  await count();
+  await countReplies();
   const { days } = await statistics(bot.workspaceId);
   expect(days.reduce((sum, { replies }) => sum + replies, 0)).toBe(2);
 });
@@ -86,24 +86,24 @@ test("an aborted run releases its lease, and the next run starts with the last h
     return system.database.query(statement as string, values);
   };
   const database = { query } as unknown as Database;
-  await count(stopping.signal, database);
+  await countReplies(stopping.signal, database);
   expect(starts).toHaveLength(1);
   const isDue = "SELECT FROM conversation.task_leases WHERE task = 'count_replies' AND due_at <= now()";
   expect((await system.admin.query(isDue)).rowCount).toBe(1);
-  await count(signal, database);
+  await countReplies(signal, database);
   const [first, next] = starts;
   expect(Number(next) - Number(first)).toBe(23 * 3_600_000);
 });
 
 test("the task counts replies after the database's clock was set back", async () => {
   const bot = await createBot(system.database);
-  await count();
+  await countReplies();
   const future = new Date(Date.now() + 86_400_000).toISOString();
   await system.admin.query("UPDATE conversation.task_leases SET progress = $1 WHERE task = 'count_replies'", [
     { counted_to: future },
   ]);
   await runTurn(system.database, newTurn(bot));
-  await count();
+  await countReplies();
   expect((await statistics(bot.workspaceId)).days).toMatchObject([{ replies: 1 }]);
 });
 
@@ -112,7 +112,7 @@ test("the first run counts the replies of 100 days, and the task deletes older c
   const old = newTurn(bot);
   await runTurn(system.database, old);
   await moveBack(old.turnId, "99 days");
-  await count();
+  await countReplies();
   const countRows = async () => {
     const { rows } = await system.admin.query(
       "SELECT count(*) AS rows FROM conversation.reply_counts WHERE workspace_id = $1",
@@ -125,7 +125,7 @@ test("the first run counts the replies of 100 days, and the task deletes older c
     "UPDATE conversation.reply_counts SET hour = hour - interval '5 days' WHERE workspace_id = $1",
     [bot.workspaceId],
   );
-  await count();
+  await countReplies();
   expect(await countRows()).toBe(0);
 });
 
@@ -145,7 +145,7 @@ test("GetStatistics counts at most 10,000 sessions of each rating", async () => 
 test("GetStatistics returns nothing of another workspace, and refuses invalid days", async () => {
   const bot = await createBot(system.database);
   await runTurn(system.database, newTurn(bot));
-  await count();
+  await countReplies();
   const other = await createBot(system.database);
   for (const workspaceId of [other.workspaceId, "no such workspace"])
     expect(await statistics(workspaceId)).toMatchObject({ days: [], firstTokenMedianMs: 0 });

@@ -2,7 +2,7 @@ import { type Outcome, type SettleOutcomeName, type TurnStatus, toSettleOutcomeS
 import type { Database } from "@parley/service-kit";
 import type { ToolUse } from "./tool-use.ts";
 
-/** The outcome of a closed turn for the quota service. */
+/** The outcome that the quota service gets for a closed turn. */
 export type Settlement = {
   workspaceId: string;
   turnId: string;
@@ -14,7 +14,7 @@ export type Settlement = {
 /** Passes turns to the settler, so that they do not wait for its next poll of the outbox. Their outbox rows must be committed. */
 export type NotifySettler = (closed: readonly Settlement[]) => void;
 
-/** A row of SELECT_CLOSED_TURNS. If CloseTurn's request named no model, `model` is the bot's. */
+/** A row of SELECT_CLOSED_TURNS. `model` is the model that CloseTurn's request named, or else the model that openTurn stored. */
 export type ClosedTurn = Settlement & { model: string };
 
 export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; tokensOut: number; latencyMs: number };
@@ -22,7 +22,7 @@ export type TurnResult = { outcome: Outcome; model: string; tokensIn: number; to
 /** `errorCode` is empty unless the outcome is `error`. */
 export type ClosedTurnResult = TurnResult & { errorCode: string };
 
-/** The values that CloseTurn stores. */
+/** The input of closeTurn. */
 export type Closing = TurnResult & {
   workspaceId: string;
   turnId: string;

@@ -17,13 +17,13 @@ export async function handleFindTurn(
     isUuid(sessionId) &&
     messageId >= 0n &&
     messageId <= BigInt(Number.MAX_SAFE_INTEGER);
-  const turn = couldExist ? await findRequested(database, request) : undefined;
+  const turn = couldExist ? await findRequestedTurn(database, request) : undefined;
   if (turn === undefined) throw notFound("turn_not_found", "no such turn");
   if (requestHash.length > 0) requireSameRequest(turn, requestHash);
   return { turn: toStoredTurnMessage(turn) };
 }
 
-async function findRequested(database: Database, request: FindTurnRequest): Promise<StoredTurn | undefined> {
+async function findRequestedTurn(database: Database, request: FindTurnRequest): Promise<StoredTurn | undefined> {
   if (request.keyHash.length > 0) return (await findKeyedTurn(database, request)).turn;
   return findTurnOfMessage(database, { ...request, messageId: String(request.messageId) });
 }

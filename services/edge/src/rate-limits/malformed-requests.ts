@@ -16,7 +16,7 @@ export type MalformedRequestLimiter = {
   refuseOverLimit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
 };
 
-/** Cache size. An evicted address is refused again at its next malformed request. */
+/** Cache size. An evicted address is not refused until its next malformed request. */
 const MAX_REFUSED = 10_000;
 
 /**

@@ -12,7 +12,7 @@ export type CompletionRequest = {
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   signal: AbortSignal;
-  /** Receives the text as it arrives, in well-formed parts. If it throws, the stream ends with that error. */
+  /** Receives the text as it arrives, in parts without lone surrogates or NUL. If it throws, the stream ends with that error. */
   onText: TextSink;
   /** Called for each part without text that arrives after the model has begun a tool call. Restarts the silence timeout. */
   onProgress: () => void;

@@ -7,16 +7,16 @@ export function createBuiltinProvider(): Provider {
   return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
 }
 
-/** The answer is sent in several texts, as from a language model. */
-const WORDS_PER_TEXT = 6;
+/** The answer is sent in parts of at most this many words, because a language model also sends its answer in parts. */
+const WORDS_PER_PART = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
-  for (const text of splitAfterWords(
+  for (const part of splitAfterWords(
     extractAnswer(lastUserMessage(prompt), prompt.passages, prompt.terms),
-    WORDS_PER_TEXT,
+    WORDS_PER_PART,
   )) {
     signal.throwIfAborted();
-    await onText(text);
+    await onText(part);
   }
   onFinished([], "stop");
 }

@@ -102,14 +102,14 @@ export class HostileTextWatch {
 
   /** Returns the effects so far, and the hostile elements and attributes in the page. */
   async findEffects(): Promise<string[]> {
-    // A search rejects if its frame navigates meanwhile, as the frame with the preview does.
+    // A search rejects if a frame navigates meanwhile, as the console's preview frame does.
     const search = () => Promise.all(this.#page.frames().map(findHostileMarkup));
     const found = await vi.waitFor(search, { timeout: 10_000 });
     return [...this.#effects, ...found.flat()];
   }
 }
 
-/** Returns the elements and attributes of a frame that exist only if the page parsed a hostile text as HTML. */
+/** Returns a frame's elements and attributes that exist only if the page parsed a hostile text as HTML. */
 function findHostileMarkup(frame: Frame): Promise<string[]> {
   return frame.evaluate((foreignHost) => {
     const roots: (Document | ShadowRoot)[] = [document];

@@ -27,8 +27,8 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /**
- * Returns identifiers that no tenant has. If a response may repeat an identifier, it is as long as the tenant's, because encoded responses
- * contain its length.
+ * Returns identifiers that no tenant has. An identifier that a response may repeat has the same length as the tenant's identifier, because
+ * encoded responses contain the length.
  */
 function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   return {

@@ -19,7 +19,10 @@ export type DevelopmentSso = {
 export const CONSOLE_WORKSPACE = "console-tests";
 const AUDIENCE = "parley";
 
-/** Starts the development sign-in on a free port, for a console on another free port. It signs in an owner of CONSOLE_WORKSPACE. */
+/**
+ * Starts the development sign-in (an identity provider) on a free port, for a console on another free port. The sign-in's
+ * default account is an owner of CONSOLE_WORKSPACE.
+ */
 export async function startDevelopmentSso(extra: Record<string, string> = {}): Promise<DevelopmentSso> {
   const [port = 0, consolePort = 0] = await freePorts(2);
   const issuer = `http://localhost:${port}`;

@@ -5,7 +5,7 @@ import { expect, inject, test } from "vitest";
 import { queryFirstRow } from "./database.ts";
 import { startSystem } from "./system.ts";
 
-test("a system whose service does not start reports that service, and leaves no database, provider or edge", async () => {
+test("if a service does not start, startSystem names the service in its error, and leaves no database, provider or edge", async () => {
   let database: TestDatabase | undefined;
   let providerUrl = "";
   const starting = startSystem({

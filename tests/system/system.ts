@@ -57,7 +57,7 @@ export type Replicas = {
   stop(): Promise<void>;
 };
 
-/** A complete installation of Parley: a database, the four services as processes, an identity provider and the fake provider. */
+/** An installation of Parley without the console: a database, the four services as processes, an identity provider and the fake provider. */
 export type System = Replicas & {
   conversation: ServiceProcess;
   quota: ServiceProcess;
@@ -83,7 +83,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   resources.defer(() => database.drop());
   const sso = resources.adopt(await startSso(), (started) => started.stop());
   const provider = resources.adopt(await startFakeProvider(options.script), (started) => started.close());
-  // The tests' server commits asynchronously by default. Some tests kill the database, which must lose no commit, as in production.
+  // The tests' PostgreSQL server commits asynchronously by default. Some tests kill the database, which must lose no commit, as in production.
   await queryFirstRow(database, `ALTER DATABASE "${database.name}" SET synchronous_commit = on`);
   const directory = await mkdtemp(join(tmpdir(), "parley-test-"));
   resources.defer(() => rm(directory, { recursive: true }));
@@ -188,7 +188,7 @@ export function createReplicas(env: ServiceEnvironments): Replicas {
   };
 }
 
-/** Copies the migrated template database of the run's server, or migrates a new database on another server. */
+/** Copies the migrated template database of the test run's server, or migrates a new database on another server. */
 async function createMigratedDatabase(serverUrl: string | undefined): Promise<TestDatabase> {
   if (serverUrl === undefined) return createDatabase(undefined, { template: inject("migratedDatabase") });
   const database = await createDatabase(undefined, { serverUrl });

@@ -41,13 +41,16 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-/** Injects a fault while visitors chat. Expects whole replies again within RECOVERY_SECONDS of the fault's end, and that usage reconciles. */
+/**
+ * Injects a fault while visitors chat. Expects that visitors get whole replies again within RECOVERY_SECONDS of the fault's end, and that usage
+ * reconciles.
+ */
 async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
   const tenant = await createTenant(system.admin);
   const visits: VisitResult[] = [];
-  let isOver: boolean = false;
+  let isChatOver: boolean = false;
   const chat = async () => {
-    while (!isOver) {
+    while (!isChatOver) {
       const result = await visit(system.url(), tenant);
       visits.push(result);
       if (result.kind !== "stream") await sleep(50);
@@ -64,7 +67,7 @@ async function expectRecovery(fault: () => Promise<unknown>): Promise<void> {
     .poll(() => (countOutcomes(visits).stop ?? 0) - repliesAtEnd, { timeout: RECOVERY_SECONDS * 1_000 })
     .toBeGreaterThan(VISITORS);
   console.info(`recovered ${((performance.now() - endedAt) / 1_000).toFixed(1)} s after the fault's end`);
-  isOver = true;
+  isChatOver = true;
   await Promise.all(visitors);
   await waitUntilSettled(system.database, 120_000);
   const balance = await readBalance(system.database);

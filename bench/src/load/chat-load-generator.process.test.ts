@@ -25,7 +25,7 @@ test("counts the events of a response whose chunks end inside an event's name", 
       callers: 1,
       turns: 3,
       warmUpTurns: 0,
-      usesNewAddressPerRequest: false,
+      usesNewClientAddressPerRequest: false,
     });
     await load.ready;
     expect(await load.run()).toMatchObject({ turns: 3, failed: 0, tokens: 6 });

@@ -35,7 +35,7 @@ async function runTurn(isMeasured: boolean): Promise<void> {
   const started = performance.now();
   const headers = {
     ...Object.fromEntries(Object.entries(options.headers).map(([name, value]) => [name, insertUuid(value)])),
-    ...(options.usesNewAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
+    ...(options.usesNewClientAddressPerRequest ? { "x-forwarded-for": nextAddress() } : {}),
   };
   const chatRequest = request(options.url, { method: "POST", agent, headers });
   chatRequest.end(insertUuid(options.body));

@@ -13,7 +13,7 @@ export type LoadOptions = {
   /** Time over which the callers' starts are spread. */
   rampMs?: number;
   /** Sends an X-Forwarded-For header with a new address in each request. */
-  usesNewAddressPerRequest: boolean;
+  usesNewClientAddressPerRequest: boolean;
 };
 
 /** Result that chat-load-generator.ts prints as JSON. */

@@ -19,7 +19,7 @@ const generatorPath = fileURLToPath(new URL("../load/chat-load-generator.ts", im
 export type Load = {
   /** Fulfilled when the generator has started and its warm-up turns have ended. */
   ready: Promise<void>;
-  /** Runs the measured turns. Throws if one fails. */
+  /** Runs the measured turns. Throws if a turn fails. */
   run(): Promise<LoadResult>;
 };
 
@@ -64,7 +64,7 @@ export function parleyLoad({ system, tenant }: Testbed, shape: LoadShape): LoadO
     url: `${system.url()}/api/chat/`,
     headers: { "content-type": "application/json", origin },
     body: JSON.stringify({ public_key: publicKey, session_id: "$uuid", message: "How do I return an order?" }),
-    usesNewAddressPerRequest: true,
+    usesNewClientAddressPerRequest: true,
     ...shape,
   };
 }
@@ -75,7 +75,7 @@ export function relayLoad({ relayUrl }: Testbed, model: string, shape: LoadShape
     url: relayUrl,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ message: "How do I return an order?", model }),
-    usesNewAddressPerRequest: false,
+    usesNewClientAddressPerRequest: false,
     ...shape,
   };
 }

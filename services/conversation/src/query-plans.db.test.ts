@@ -334,7 +334,7 @@ const FIRST_EXPORT_PAGE = {
 const NO_FILTER = { botSlug: "", source: "", visitorId: "", rating: "", review: "" };
 const YEAR_2025_MICROSECONDS = 1_735_689_600_000_000n;
 
-/** Runs the last statement of `use` again. Returns its plans as JSON, and the blocks that the most expensive plan reads. */
+/** Runs the last statement of `use` again. Returns its plans as JSON, and the number of blocks that the most expensive plan reads. */
 async function explain(use: (database: Database) => Promise<unknown>) {
   const statement = (await recordStatements(db.database, use)).at(-1);
   if (statement === undefined) throw new Error("no statement");
@@ -356,7 +356,7 @@ test.each<[string, Partial<SearchFilters>, string]>([
   ["a bot and the rating down", { botSlug: "assistant", rating: "down" }, "sessions_rated_down"],
   ["a time", { sinceMicroseconds: YEAR_2025_MICROSECONDS }, "sessions_recent"],
 ])(
-  "a page of sessions filtered by %s reads its sessions from an index that has the order of the list",
+  "a page of the session list, filtered by %s, is read in order from an index, without a sort",
   async (_, filters, index) => {
     const find = (database: Database, after?: SessionPosition) =>
       searchSessions(database, bot.workspaceId, { ...NO_FILTER, ...filters }, { after, limit: 100 });
@@ -402,7 +402,7 @@ test("an unanswered question of a long session costs about as many blocks as one
   );
   const { questions, read } = await readUnanswered(db.database, unansweredFiltersOf(bot));
   expect(read).toBe(MAX_REPLIES);
-  // At most half of the replies read are rated down. The others are the latest ungrounded replies, those of the long session.
+  // At most half of the `read` replies are rated down. The others are the latest ungrounded replies, which are in the long session.
   const inLongSession = questions.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));
@@ -425,7 +425,7 @@ test.each<[string, Partial<SearchFilters>]>([
   expect(blocks).toBeLessThan(100 * 40);
 });
 
-test("the sessions of an erasure are read in the order of the visitor's index", async () => {
+test("the sessions of an erasure are read in order from the index sessions_visitor, without a sort", async () => {
   const erasure = {
     workspaceId: bot.workspaceId,
     requestId: randomUUID(),

@@ -7,7 +7,7 @@ describe("refuses by default", () => {
     ["unspecified addresses", ["0.0.0.0", "0.1.2.3", "::"]],
     ["private addresses", ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "fc00::1", "fd00:ec2::254"]],
     [
-      "link-local addresses, which serve cloud metadata",
+      "link-local addresses, including those of cloud metadata",
       ["169.254.169.254", "169.254.170.2", "fe80::1", "fe80::1%eth0"],
     ],
     ["carrier-grade NAT", ["100.64.0.1", "100.100.100.200"]],

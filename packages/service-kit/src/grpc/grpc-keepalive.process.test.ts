@@ -11,15 +11,15 @@ const KEEPALIVE = { "grpc.keepalive_time_ms": 100, "grpc.keepalive_timeout_ms": 
 const TOKENS = 60;
 const TOKEN_INTERVAL_MS = 20;
 
-const bytes = (value: Buffer) => value;
+const passThrough = (value: Buffer) => value;
 const method = {
   path: "/parley.test/Count",
   requestStream: false,
   responseStream: true,
-  requestSerialize: bytes,
-  requestDeserialize: bytes,
-  responseSerialize: bytes,
-  responseDeserialize: bytes,
+  requestSerialize: passThrough,
+  requestDeserialize: passThrough,
+  responseSerialize: passThrough,
+  responseDeserialize: passThrough,
 } as const;
 
 const closers: (() => void | Promise<void>)[] = [];
@@ -52,7 +52,7 @@ function startStream(port: number) {
   const client = new Client(`127.0.0.1:${port}`, ChannelCredentials.createInsecure(), KEEPALIVE);
   closers.push(() => client.close());
   const deadline = Date.now() + 10_000;
-  const call = client.makeServerStreamRequest(method.path, bytes, bytes, Buffer.alloc(0), { deadline });
+  const call = client.makeServerStreamRequest(method.path, passThrough, passThrough, Buffer.alloc(0), { deadline });
   let tokens = 0;
   call.on("data", () => tokens++);
   const ended = new Promise<string>((resolve) => {

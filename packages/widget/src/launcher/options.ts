@@ -19,7 +19,7 @@ export interface Options {
   readonly visitor: Visitor;
 }
 
-/** Reads the attributes of the script element. Warns in the console if the metadata is not JSON, and ignores it. */
+/** Reads the attributes of the script element. Warns in the browser's console if the metadata is not JSON, and ignores it. */
 export function readOptions(script: HTMLScriptElement): Options {
   const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
   const page = document.documentElement;

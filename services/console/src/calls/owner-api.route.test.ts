@@ -9,7 +9,7 @@ import { ownerApiRoutes } from "./owner-api.route.ts";
 
 const TIMEOUT_MS = 200;
 
-/** Starts the routes and a fake edge. The edge delays its response if the path contains `slow`. */
+/** Starts the routes and a fake edge. The edge delays its response if the URL contains `slow`. */
 async function startRoutes(limiter = new MemberCallLimiter()) {
   const edgePaths: string[] = [];
   const edge = createServer((request, response) => {
@@ -37,7 +37,7 @@ async function startRoutes(limiter = new MemberCallLimiter()) {
   return { app, get, edgePaths, countedResponses, failures };
 }
 
-test("fails with 499 if the browser leaves before the edge responds", async () => {
+test("fails with 499, and counts no response, if the browser disconnects before the edge responds", async () => {
   const { app, edgePaths, countedResponses, failures } = await startRoutes();
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/conversations/export.csv?slow`;

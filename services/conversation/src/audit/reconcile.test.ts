@@ -16,7 +16,7 @@ test("isReconciled adds the operator's adjustments to the done turns before it c
   expect(isReconciled(turns, { ...usage, adjusted: -2 })).toBe(false);
 });
 
-test("isReconciled is false if the counts are equal but the turns differ", () => {
+test("isReconciled is false if the counts are equal but the digests differ", () => {
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 9n }, usage)).toBe(false);
 });
 

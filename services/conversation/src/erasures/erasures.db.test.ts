@@ -31,7 +31,7 @@ async function countRequests(workspaceId: string) {
 const ageRequests = () =>
   system.admin.query("UPDATE conversation.erasures SET requested_at = requested_at - interval '61 seconds'");
 
-/** Returns the ids of the workspace's sessions that have messages. */
+/** Returns the ids of the sessions with messages in the bot's workspace. */
 async function sessionsWithContent(bot: Bot) {
   const { rows } = await system.admin.query(
     "SELECT DISTINCT session_id AS id FROM conversation.messages WHERE workspace_id = $1",

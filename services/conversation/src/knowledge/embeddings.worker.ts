@@ -59,7 +59,7 @@ export class EmbeddingWorker {
     return state === "on" ? countUnembedded(this.#database, model) : 0;
   }
 
-  /** Embeds chunks until none remain or the signal aborts. Throws on the first failure. */
+  /** Embeds chunks until no source can be claimed, llm-proxy changes to another model, or the signal aborts. Throws on the first failure. */
   async run(signal: AbortSignal): Promise<void> {
     const model = await this.#readModel(signal);
     if (model === undefined) return;
@@ -70,7 +70,7 @@ export class EmbeddingWorker {
     }
   }
 
-  /** Updates the status. Returns the embedding model, or undefined unless the state is `on`. */
+  /** Updates the status. Returns the embedding model if the state is `on`, otherwise undefined. */
   async #readModel(signal: AbortSignal): Promise<string | undefined> {
     // A request without texts returns only the model.
     const { model } = await this.#llm.embed({}, { timeoutMs: READ_MODEL_TIMEOUT_MS, signal, waitForReady: true });
@@ -94,7 +94,8 @@ export class EmbeddingWorker {
       while (!signal.aborted) {
         const chunks = await readUnembedded(this.#database, source, model, BATCH_CHUNKS);
         if (chunks.length === 0) {
-          // Recounts the stored embeddings. A claim for another model may have reset the count to 0 without embedding the source.
+          // Recounts the stored embeddings. If the previous claim was for another model, this claim has reset the count to 0, but this model's
+          // embeddings may still exist.
           source = (await storeEmbeddings(this.#database, source, model, [])) ?? source;
           return true;
         }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatRow } from "./csv.ts";
 
-test("formatRow quotes cells with separators, quotes and line breaks as RFC 4180 requires", () => {
+test("formatRow quotes cells that contain separators, quotes or line breaks, as RFC 4180 requires", () => {
   expect(formatRow(["plain", "", 7, 'say "hi"', "a,b", "a\r\nb", "ü👋"])).toBe(
     'plain,,7,"say ""hi""","a,b","a\r\nb",ü👋\r\n',
   );

@@ -4,7 +4,10 @@ import { addressBucket, HttpError } from "../http/index.ts";
 import { enforceRateLimit, type Policy, type RateLimiter } from "../rate-limits/index.ts";
 import { type AuthDeps, authenticate } from "./authenticate.ts";
 
-/** Verifies a request's access token. If that fails with 401, counts the request against the policy's limit for the client's address. */
+/**
+ * Verifies a request's access token. If the verification fails with 401, counts the request against the policy's limit for the client's
+ * address.
+ */
 export async function authenticateOrCountFailure(
   deps: AuthDeps & { limiter: RateLimiter },
   request: FastifyRequest,

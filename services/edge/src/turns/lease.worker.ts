@@ -22,8 +22,8 @@ export type LeaseDeps = {
 
 export type Lease = {
   /**
-   * Whether a lease was granted and at least one service has responded within the last lease duration. During an outage of the conversation
-   * service alone, the edges stay ready and answer 503, because no other edge could help.
+   * Whether a lease was granted and at least one service has responded within the last lease duration. If only the
+   * conversation service fails, the edge refuses requests with 503 but stays ready, because another edge may fail too.
    */
   isConnected(): boolean;
 };

@@ -29,7 +29,7 @@ test.each([
   ["if OpenTurn is refused as overloaded after a lost response, closes the turn later", [LOST, OVERLOADED], 1],
   ["if OpenTurn is refused as overloaded at the first attempt, does not close the turn", [OVERLOADED], 0],
   ["if OpenTurn is refused as malformed, does not close the turn", [MALFORMED], 0],
-])("%s", async (_, failures, closed) => {
+])("%s", async (_, failures, closeCalls) => {
   const attempts = [...failures];
   const closeIfOpened = vi.fn();
   const deps = {
@@ -46,6 +46,6 @@ test.each([
   await expect(opening).rejects.toBe(failures.at(-1));
   expect(attempts).toEqual([]);
   expect(closeIfOpened.mock.calls).toMatchObject(
-    Array.from({ length: closed }, () => [{ workspaceId: "ws", turnId: TURN_ID }]),
+    Array.from({ length: closeCalls }, () => [{ workspaceId: "ws", turnId: TURN_ID }]),
   );
 });

@@ -148,7 +148,7 @@ describe("a generation", () => {
     const count = 4_000;
     provider.script(() => ({ tokens: Array.from({ length: count }, () => "x".repeat(16 * 1024)) }));
     let deltas = 0;
-    for await (const { event } of proxy.open({ model: "quiet:x" })) {
+    for await (const { event } of proxy.openStream({ model: "quiet:x" })) {
       expect(event.case).toBe("delta");
       // Longer than the silence timeout, which must not count the caller's pause.
       if (++deltas === 1) await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -367,7 +367,7 @@ describe("an invalid request", () => {
   });
 
   test("is refused without the internal token", async () => {
-    await expect(proxy.generateUnauthenticated()).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect(proxy.generateWithWrongToken()).rejects.toMatchObject({ code: "unauthenticated" });
   });
 });
 

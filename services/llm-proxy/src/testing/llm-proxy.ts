@@ -53,8 +53,8 @@ export type GenerateOptions = {
 
 export type TestProxy = {
   generate(options?: GenerateOptions): Promise<Events>;
-  open(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
-  generateUnauthenticated(): Promise<Events>;
+  openStream(options?: GenerateOptions): AsyncIterable<GenerateResponse>;
+  generateWithWrongToken(): Promise<Events>;
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
@@ -102,7 +102,7 @@ export async function startTestProxy(
       LlmService,
       new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${token}`)),
     );
-  const [client, unauthenticated] = [clientWith(TOKEN), clientWith("other")];
+  const [client, clientWithWrongToken] = [clientWith(TOKEN), clientWith("other")];
   const database = openDatabase({ url: testDatabase.url, applicationName: "test", maxConnections: 2 }, log);
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   return {
@@ -111,8 +111,8 @@ export async function startTestProxy(
     opsUrl,
     admin: adminClients(opsUrl),
     generate: (options) => generate(client, options),
-    open: (options) => open(client, options),
-    generateUnauthenticated: () => generate(unauthenticated),
+    openStream: (options) => openStream(client, options),
+    generateWithWrongToken: () => generate(clientWithWrongToken),
     embed: (texts, { timeoutMs = 15_000, workspaceId = "ws_test" } = {}) =>
       client.embed({ workspaceId, texts }, { timeoutMs }),
     async rowsOf(workspaceId, turnId, count = 1) {
@@ -168,7 +168,7 @@ function adminClients(baseUrl: string) {
 
 type LlmClient = RpcClient<typeof LlmService>;
 
-function open(client: LlmClient, options: GenerateOptions = {}) {
+function openStream(client: LlmClient, options: GenerateOptions = {}) {
   const { message = "Hello?", prompt = { messages: [{ role: Role.USER, content: message }] } } = options;
   const request = {
     workspaceId: options.workspaceId ?? "ws_test",
@@ -181,15 +181,15 @@ function open(client: LlmClient, options: GenerateOptions = {}) {
 }
 
 /**
- * Throws unless the last message of the stream, and no other, is an `end`. Throws if a complete generation has no `finish`, or if another
- * generation has a `finish`.
+ * Runs a generation and returns its messages. Throws unless the last message of the stream, and no other, is an `end`. Throws if a complete
+ * generation has no `finish`, or if a generation with another status has a `finish`.
  */
 async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {
   const texts: string[] = [];
   let end: GenerateEnd | undefined;
   const toolCalls: ToolCall[] = [];
   let isFinished = false;
-  for await (const { event } of open(client, options)) {
+  for await (const { event } of openStream(client, options)) {
     if (isFinished && event.case !== "end") throw new Error(`${event.case} after the finish`);
     if (event.case === "finish") {
       isFinished = true;

@@ -96,7 +96,7 @@ export const CHAT: Dashboard = {
           title: "Time to first token",
           shows: "From the visitor's request to the first token, the provider's time included.",
           normal: "Slightly above _First-token time of the provider_.",
-          act: "Rises: the two panels beside it show whether Parley or the provider is slow.",
+          act: "Rises: _First-token overhead_ and _First-token time of the provider_ show whether Parley or the provider is slow.",
           unit: "s",
           queries: [0.5, 0.9, 0.99].map((q) => ({
             expr: quantile(q, "parley_first_token_seconds"),
@@ -106,7 +106,7 @@ export const CHAT: Dashboard = {
         {
           title: "First-token overhead",
           shows:
-            "Part of the time to first token that Parley takes: rate limits, key, opening the turn, reservation, retrieval and network. Excludes the provider and the queue for it.",
+            "Parley's part of the time to first token: rate limits, key lookup, opening the turn, reservation, retrieval and network. Excludes the provider, its queue and tool calls.",
           normal: "p99 below 100 ms.",
           act: "p99 above 100 ms: see ParleyFirstTokenLate.",
           unit: "s",
@@ -191,7 +191,7 @@ export const CHAT: Dashboard = {
           shows:
             "Share of turns whose visitor disconnected or stopped the reply, and share of turns cut because the client stopped reading.",
           normal: "The same from day to day.",
-          act: "Rises suddenly: replies are slow, or a proxy in front buffers them. Run `parley doctor`.",
+          act: "Rises suddenly: replies are slow, or a proxy in front of the edge buffers them. Run `parley doctor`.",
           unit: "percentunit",
           queries: [
             {

@@ -28,8 +28,8 @@ import { summarize } from "./summary.ts";
 import type { Terminal } from "./terminal.ts";
 import { chooseIssuer } from "./tokens.ts";
 
-/** If the previous start command was killed, its services drain their streams before they release their ports. */
-const LEFTOVER_TIMEOUT_MS = 30_000;
+/** How long to wait until the services of a killed start command have drained their streams and released their ports. */
+const PORT_RELEASE_TIMEOUT_MS = 30_000;
 
 /**
  * Starts Parley step by step and adds the cleanup of each step to `cleanups`. Returns the summary for the terminal. Throws StartError or
@@ -57,7 +57,7 @@ export async function startParley(
 
   await step(
     "ports",
-    () => assertPortsFree(ports, config.publicHost, wasKilled ? LEFTOVER_TIMEOUT_MS : 0),
+    () => assertPortsFree(ports, config.publicHost, wasKilled ? PORT_RELEASE_TIMEOUT_MS : 0),
     () => `${config.port} to ${config.port + PORT_COUNT - 1}`,
   );
   const widgetDir = join(dataDir, "widget");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
-describeInBrowser("the widget on pages of frameworks", (fixture) => {
+describeInBrowser("the widget on pages that a framework or a tag manager changes", (fixture) => {
   it("keeps its panel, text and scroll position when the page replaces the body", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("tall 500");
@@ -64,7 +64,7 @@ describeInBrowser("the widget on pages of frameworks", (fixture) => {
     await widget.page.waitForLoadState("networkidle");
     expect(await widget.host.count()).toBe(1);
     expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
-    // Loading another bot replaces the widget.
+    // Loading the script with another bot's key replaces the widget.
     const { publicKey } = await fixture.service.addBot({ name: "Other" });
     await load(publicKey);
     await eventually(() => widget.launcher.getAttribute("aria-label")).toBe("Chat: Other");

@@ -4,7 +4,7 @@ import { askRepeatedly, expectNoGrowth, measureMemory } from "./memory.ts";
 import { reply } from "./widget-page.ts";
 
 describeInBrowser("memory", (fixture) => {
-  it("leaks no memory over 500 messages", async () => {
+  it("leaks no memory between the 200th and the 500th message", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 250);
     // Fills the panel to its limit of 200 messages.

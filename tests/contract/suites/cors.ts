@@ -68,7 +68,7 @@ export function corsSuite(shared: () => ContractSystem): void {
     for (const { headers } of answers) expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("a preflight gets 204 [D11/4]", async () => {
+  test("a preflight gets 204 and permits the request's method and headers [D11/4]", async () => {
     const paths = {
       "/api/chat/": "POST",
       "/api/chat/stop/": "POST",

@@ -1,7 +1,7 @@
 import { afterAll } from "vitest";
 import { killLeftovers, killLeftoversAndExit } from "./leftovers.ts";
 
-// Registered first, so it runs after all other afterAll hooks of the test file.
+// Runs after the test file's afterAll hooks, because it is registered before them and Vitest runs these hooks in reverse order.
 afterAll(killLeftovers);
 
 // If a hook fails, Vitest skips the remaining hooks and sends SIGTERM to the worker.

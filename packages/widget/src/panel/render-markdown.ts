@@ -1,7 +1,10 @@
 import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
-/** Maps each rendered node to its content: Markdown for a box, the tag and value for an element, `undefined` and the text for a text node. */
+/**
+ * Maps each rendered node to its content: the Markdown for the box of renderMarkdown, the tag and value for an element in the box,
+ * `undefined` and the text for a text node.
+ */
 const rendered = new WeakMap<Node, string>();
 
 /** Shows Markdown in an element. Unchanged elements and texts keep their nodes, so that a text selection in them survives. */

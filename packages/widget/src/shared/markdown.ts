@@ -80,8 +80,8 @@ function isSameList(one: string, other: string): boolean {
 }
 
 /**
- * Limits the nesting of quotes and lists, and the number of opening marks that wait for their closing mark. Protects the stack and limits
- * the time of parsing. Everything beyond the limit becomes text.
+ * Limits the nesting of quotes and lists, and the number of opening marks that wait for their closing mark. Prevents a stack overflow
+ * and limits the time of parsing. Everything beyond the limit becomes text.
  */
 const MAX_DEPTH = 6;
 

@@ -21,7 +21,7 @@ describe("detectCharset", () => {
   const page = (meta: string) => Buffer.from(`<!doctype html><head>${meta}</head>`);
   const withBom = (bom: number[]) => Buffer.from([...bom, 0x41, 0x00]);
 
-  test("prefers the Content-Type to an HTML document's meta element", () => {
+  test("takes the charset from the Content-Type, or else from an HTML document's meta element", () => {
     const content = page('<meta charset="iso-8859-2">');
     expect(detectCharset("text/html; charset=windows-1252", "html", content)).toBe("windows-1252");
     expect(detectCharset("text/html", "html", content)).toBe("iso-8859-2");

@@ -8,7 +8,7 @@ export type Source = {
   format: string;
   /** Text search configuration that stems the document's words. */
   language: string;
-  /** URL that the document was fetched from; empty if its content was sent. */
+  /** URL that the document was fetched from; empty if the AddSource request contained the content. */
   url: string;
   /** Length of the text in all chunks. */
   characters: number;
@@ -72,8 +72,8 @@ const INSERT_WORDS = `
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
- * Stores a document in one transaction and replaces the bot's document of the same name. Uses one statement per piece (some of its chunks
- * or words), because a single statement for a large document would exceed the statement timeout.
+ * Stores a document in one transaction and replaces the bot's document of the same name. Uses separate statements for each piece (some of
+ * the document's chunks or words), because a single statement for a large document would exceed the statement timeout.
  */
 export async function putSource(database: Database, source: NewSource): Promise<Source> {
   return transaction(database, async (connection) => {
@@ -91,13 +91,13 @@ export async function putSource(database: Database, source: NewSource): Promise<
 
 async function insertPieces(connection: Connection, source: NewSource, sourceId: number): Promise<void> {
   const { language, document } = source;
-  const owner = [source.workspaceId, source.botId, sourceId];
+  const ids = [source.workspaceId, source.botId, sourceId];
   const chunksByLexeme = new Map<string, number>();
   let position = 0;
   for (const piece of document.pieces) {
-    if ("words" in piece) await insertWords(connection, { owner, language, words: piece.words, chunksByLexeme });
+    if ("words" in piece) await insertWords(connection, { ids, language, words: piece.words, chunksByLexeme });
     else {
-      const values = [...owner, language, ...toChunkColumns(piece.chunks), position];
+      const values = [...ids, language, ...toChunkColumns(piece.chunks), position];
       const { rows } = await connection.query<{ lexeme: string; chunks: number }>(INSERT_CHUNKS, values);
       for (const { lexeme, chunks } of rows) chunksByLexeme.set(lexeme, (chunksByLexeme.get(lexeme) ?? 0) + chunks);
       position += piece.chunks.length;
@@ -107,7 +107,7 @@ async function insertPieces(connection: Connection, source: NewSource, sourceId:
 
 type NewWords = {
   /** The ids of the workspace, the bot and the source. */
-  owner: readonly (string | number)[];
+  ids: readonly (string | number)[];
   language: LanguageName;
   words: readonly string[];
   /** For each lexeme, the number of the document's chunks that contain it. */
@@ -115,17 +115,14 @@ type NewWords = {
 };
 
 /** A stop word has no lexeme, so it is not stored. */
-async function insertWords(
-  connection: Connection,
-  { owner, language, words, chunksByLexeme }: NewWords,
-): Promise<void> {
+async function insertWords(connection: Connection, { ids, language, words, chunksByLexeme }: NewWords): Promise<void> {
   const { rows } = await connection.query<{ word: string; lexeme: string }>(READ_LEXEMES, [language, words]);
   const found = rows.flatMap(({ word, lexeme }) => {
     const chunks = chunksByLexeme.get(lexeme);
     return chunks === undefined ? [] : [{ word, lexeme, chunks }];
   });
   await connection.query(INSERT_WORDS, [
-    ...owner,
+    ...ids,
     found.map(({ word }) => word),
     found.map(({ lexeme }) => lexeme),
     found.map(({ chunks }) => chunks),

@@ -13,11 +13,11 @@ import { startTestService } from "./service.ts";
 export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 export type TestSystem = {
-  /** With the service's role. */
+  /** Connects with the service's role. */
   database: Database;
-  /** As the database's superuser. Unrelated to the admin services: `ops` returns their clients. */
+  /** Connects as the database's superuser. Unrelated to the admin services: `ops` returns their clients. */
   admin: Database;
-  /** With the service's role. */
+  /** Contains the service's role. */
   databaseUrl: string;
   quota: TestQuota;
   conversation: RpcClient<typeof ConversationService>;

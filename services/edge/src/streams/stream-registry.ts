@@ -36,8 +36,8 @@ export type StreamRegistry = {
   /** Resets the connections whose replies come from another process. Their clients reconnect to another edge. */
   resetStreamsFromOtherEdges(): void;
   /**
-   * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end the
-   * replies, and waits at most `endMs` for both.
+   * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end
+   * those replies, and waits at most `endMs` until all streams and replies have ended.
    */
   drain(graceMs: number, endMs: number, onEnding: () => void): Promise<void>;
 };

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 describe("ProviderAdminService", () => {
-  test("lists the configured providers, sorted by name and without their keys, and checks them", async () => {
+  test("lists the configured providers, sorted by name and without their keys, and reports the result of each check", async () => {
     const proxy = await startTestProxy({
       environment: {
         OPENAI_BASE_URL: provider.url,

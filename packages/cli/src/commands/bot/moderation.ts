@@ -21,7 +21,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .requiredOption("--pattern <re>", "Set the regular expression, in RE2 syntax.")
-    .option("--fallback <text>", "Set the text shown instead (default: the bot's).")
+    .option("--fallback <text>", "Set the replacement text (default: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (default: blocked_pattern).")
     .addOption(appliesToOption())
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
@@ -41,7 +41,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--pattern <re>", "Set the regular expression, in RE2 syntax.")
-    .option("--fallback <text>", "Set the text shown instead (empty: the bot's).")
+    .option("--fallback <text>", "Set the replacement text (empty: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (empty: blocked_pattern).")
     .addOption(new Option("--on <what>", "Choose what to match.").choices(APPLIES_TO))
     .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>

@@ -74,10 +74,15 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         hasAtMost(16_000),
         "have at most 16,000 characters",
       ),
-      fallback: requireValid("fallback", changes.fallback, hasOneTo(2_000), "have 1 to 2,000 characters"),
+      fallback: requireValid(
+        "fallback",
+        changes.fallback,
+        hasOneTo(2_000),
+        "have 1 to 2,000 characters, not only white space",
+      ),
     }),
     display: withoutUndefined({
-      name: requireValid("name", changes.name, hasOneTo(200), "have 1 to 200 characters"),
+      name: requireValid("name", changes.name, hasOneTo(200), "have 1 to 200 characters, not only white space"),
       welcomeMessage: requireValid(
         "welcome_message",
         changes.welcomeMessage,
@@ -129,7 +134,7 @@ function requireValid(name: string, value: string | undefined, isValid: Predicat
 function toQuickReplies(values: readonly string[]): string[] {
   const isValid = hasOneTo(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalidArgument("quick_replies must have at most 10 entries of 1 to 200 characters");
+    throw invalidArgument("quick_replies must have at most 10 entries of 1 to 200 characters, not only white space");
   return [...values];
 }
 

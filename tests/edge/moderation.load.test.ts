@@ -10,9 +10,11 @@ const MEMORY_LIMIT_MIB = 512;
 const MEMORY_MARGIN_MIB = 128;
 /** The limit for the neighbour's p99 during the attack, as a multiple of its p99 without the attack. */
 const MAX_RATIO = 1.2;
-/** Each p99 is computed from the chat times of all rounds. */
 const MIN_ROUNDS = quickOrFull(4, 16);
-/** While the ratio is above its limit, the test adds rounds up to this number, because the p99 of few chats depends on chance. */
+/**
+ * While the ratio is above its limit, the test adds rounds up to this number. Each p99 is computed from the chats of all rounds, because the
+ * p99 of few chats depends on chance.
+ */
 const MAX_ROUNDS = 4 * MIN_ROUNDS;
 const CHATS_PER_MEASUREMENT = 100;
 
@@ -45,7 +47,7 @@ test(
     const attacker = await createTenant(system.admin, { plan: "scale" });
     await storeSlowPatterns(system, attacker);
     const neighbour = await createTenant(system.admin, { plan: "scale" });
-    const ordinary = await createTenant(system.admin, { plan: "scale" });
+    const baselineTenant = await createTenant(system.admin, { plan: "scale" });
     const { workspaceId, botSlug } = neighbour;
     for (const pattern of ["\\bcredit card\\b", "pass\\W{0,5}word", "(idiot|moron)"])
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern });
@@ -59,7 +61,7 @@ test(
     let maxMiB = 0;
     const ratio = () => p99(timesWithAttack) / p99(timesWithoutAttack);
     for (let round = 1; round <= MIN_ROUNDS || (round <= MAX_ROUNDS && ratio() > MAX_RATIO); round++) {
-      const traffic = sendBaselineMessages(system.url(), ordinary);
+      const traffic = sendBaselineMessages(system.url(), baselineTenant);
       timesWithoutAttack.push(...(await measureChatTimes(neighbour)));
       await traffic.stop();
       const attack = sendSlowMessages(system.url(), attacker);

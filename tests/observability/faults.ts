@@ -14,7 +14,7 @@ export type ExpectedAlert = { alert: string; labels?: Record<string, string> };
 
 export type Fault = {
   name: string;
-  /** Injects the fault. If the fault starts visitors, they chat until `repaired` aborts. */
+  /** Injects the fault. The fault's visitors, if any, chat until `repaired` aborts. */
   inject(repaired: AbortSignal): Promise<void>;
   repair(): Promise<void>;
   /** The alerts that must fire during the fault. */

@@ -61,8 +61,8 @@ beforeAll(async () => {
   victim = await createTenant(system.admin);
   const { workspaceId, botSlug: slug } = victim;
   await system.admin.bots.updateBot({ workspaceId, slug, changes: { systemPrompt: VICTIM_SECRET } });
-  const other = await createTenant(system.admin);
-  const token = await system.sso.token({ workspaceId: other.workspaceId, role: "owner" });
+  const otherTenant = await createTenant(system.admin);
+  const token = await system.sso.token({ workspaceId: otherTenant.workspaceId, role: "owner" });
   authorizations = {
     nobody: undefined,
     "a wrong token": `Bearer ${INTERNAL_TOKEN}`,

@@ -50,7 +50,7 @@ test("a request to another bot with the idempotency key of a running reply gets 
 });
 
 describe("a reply that another edge runs", () => {
-  test("is read from its start, live and to its end", async () => {
+  test("can be read from its start to its end while it runs", async () => {
     const message = newMessage();
     const before = await countAttaches(edgeAt(1), "remote");
     const opener = await open(edgeAt(0), message);
@@ -69,7 +69,7 @@ describe("a reply that another edge runs", () => {
       .join("");
     expect([first.text, text]).toEqual([TEXT, TEXT]);
     expect(events.at(-1)).toMatchObject({ id: first.events.at(-1)?.id, data: first.done });
-    // Live: the events come over time, not at the end.
+    // The events arrive over time, not all at the end.
     expect((arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThan(1_000);
     expect(system.provider.requests).toHaveLength(1);
     expect(await countAttaches(edgeAt(1), "remote")).toBe(before + 1);
@@ -109,11 +109,11 @@ describe("a reply that another edge runs", () => {
 
 describe("the port between edges", () => {
   type Lease = { edge_id: string; address: string; token: string };
-  type Running = {
+  type RunningReply = {
     turnId: string;
     edgeId: string;
     lease: Lease;
-    other: Lease;
+    otherLease: Lease;
     opener: { end: Promise<ChatResult> };
   };
 
@@ -126,7 +126,7 @@ describe("the port between edges", () => {
       [edgeId, isOther],
     );
 
-  async function startReply(): Promise<Running> {
+  async function startReply(): Promise<RunningReply> {
     const message = newMessage();
     const opener = await open(edgeAt(0), message);
     const { turnId, edgeId } = await queryFirstRow<{ turnId: string; edgeId: string }>(
@@ -134,12 +134,12 @@ describe("the port between edges", () => {
       'SELECT turn_id AS "turnId", edge_id AS "edgeId" FROM conversation.turns WHERE session_id = $1',
       [message.fields.session_id],
     );
-    const [lease, other] = [await findLease(edgeId, false), await findLease(edgeId, true)];
-    return { turnId, edgeId, lease, other, opener };
+    const [lease, otherLease] = [await findLease(edgeId, false), await findLease(edgeId, true)];
+    return { turnId, edgeId, lease, otherLease, opener };
   }
 
   /** Calls AttachTurn and CancelTurn. Returns the error code of each call, or "answered" if it succeeded. */
-  async function codesOf(address: string, authorization: string, fields: object): Promise<string[]> {
+  async function attachAndCancel(address: string, authorization: string, fields: object): Promise<string[]> {
     const channel = openChannel({ target: address, retryable: [] });
     const client = createClient(
       EdgeService,
@@ -155,18 +155,18 @@ describe("the port between edges", () => {
     }
   }
 
-  test("accepts calls that send its token and the ids of a running turn", async () => {
+  test("accepts calls that send the token of its edge and the ids of a running turn", async () => {
     const { turnId, edgeId, lease, opener } = await startReply();
     const fields = { edgeId, workspaceId: tenant.workspaceId, turnId, offset: 0 };
-    expect(await codesOf(lease.address, `Bearer ${lease.token}`, fields)).toEqual(["answered", "answered"]);
+    expect(await attachAndCancel(lease.address, `Bearer ${lease.token}`, fields)).toEqual(["answered", "answered"]);
     expect((await opener.end).done).toMatchObject({ finish_reason: "cancelled" });
   });
 
-  test("accepts only the token of its own process", async () => {
-    const { turnId, edgeId, lease, other, opener } = await startReply();
+  test("accepts only the token of its edge", async () => {
+    const { turnId, edgeId, lease, otherLease, opener } = await startReply();
     const { workspaceId } = tenant;
     const { token } = lease;
-    const tokens = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "undefined", other.token];
+    const tokens = [token.slice(0, -1), `${token}x`, token.toUpperCase(), "", "undefined", otherLease.token];
     const authorizations = [
       "",
       token,
@@ -176,14 +176,14 @@ describe("the port between edges", () => {
     ];
     for (const authorization of authorizations)
       expect(
-        await codesOf(lease.address, authorization, { edgeId, workspaceId, turnId, offset: 0 }),
+        await attachAndCancel(lease.address, authorization, { edgeId, workspaceId, turnId, offset: 0 }),
         authorization,
       ).toEqual(["unauthenticated", "unauthenticated"]);
     expect(await opener.end).toMatchObject({ text: TEXT, done: { finish_reason: "stop" } });
   });
 
   test("finds a turn only with the turn's workspace, edge and id", async () => {
-    const { turnId, edgeId, lease, other, opener } = await startReply();
+    const { turnId, edgeId, lease, otherLease, opener } = await startReply();
     const stranger = await createTenant(system.admin, { plan: "scale" });
     const own = { edgeId, workspaceId: tenant.workspaceId, turnId, offset: 0 };
     const authorization = `Bearer ${lease.token}`;
@@ -195,12 +195,12 @@ describe("the port between edges", () => {
       { turnId: "__proto__" },
       { turnId: "" },
     ])
-      expect(await codesOf(lease.address, authorization, { ...own, ...changes }), JSON.stringify(changes)).toEqual([
-        "turn_not_found",
-        "turn_not_found",
-      ]);
-    for (const wrong of [other.edge_id, "", randomUUID()])
-      expect(await codesOf(lease.address, authorization, { ...own, edgeId: wrong })).toEqual([
+      expect(
+        await attachAndCancel(lease.address, authorization, { ...own, ...changes }),
+        JSON.stringify(changes),
+      ).toEqual(["turn_not_found", "turn_not_found"]);
+    for (const wrong of [otherLease.edge_id, "", randomUUID()])
+      expect(await attachAndCancel(lease.address, authorization, { ...own, edgeId: wrong })).toEqual([
         "other_edge",
         "other_edge",
       ]);

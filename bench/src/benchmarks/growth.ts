@@ -17,7 +17,7 @@ const CPU_GOAL = 1.1;
 /** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
 const DURATION_GOAL = 1.5;
 const WARM_UP_TURNS = 2_000;
-/** How often each round measures the CPU time per turn of each testbed. */
+/** How many times each round measures the CPU time per turn of each testbed. */
 const ALTERNATIONS = 4;
 const AUDITED_TURNS = 5_000;
 /** Per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
@@ -65,7 +65,7 @@ async function startSide(scale: number): Promise<Side> {
   }
 }
 
-/** Stores MESSAGES messages. Returns the seconds that this took, without the vacuum. */
+/** Stores MESSAGES × `scale` messages. Returns the seconds that this took, without the vacuum. */
 async function fill({ system, tenant }: Testbed, scale: number, progress: (line: string) => void): Promise<number> {
   const { url } = system.database;
   const started = performance.now();

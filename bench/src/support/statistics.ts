@@ -13,7 +13,7 @@ export function median(values: readonly number[]): number {
 
 /**
  * Returns a confidence interval of the median, for values of any distribution: the values whose ranks are 1.96 × √n ÷ 2 below and above the
- * middle rank. The confidence level is approximately 95 %, and at least 92 % with 5 or more values.
+ * middle rank. The nominal confidence level is 95 %. With 5 or more values, the actual level is at least 92 %.
  */
 export function medianInterval(values: readonly number[]): [low: number, high: number] {
   const sorted = [...values].sort((a, b) => a - b);

@@ -25,8 +25,8 @@ export function armFailpoints(list: string | undefined): void {
 const RPC_PREFIX = /^parley\.(\w+)\.v\d+\.\w+\//;
 
 /**
- * Fails if a test has armed this failpoint, and does nothing otherwise. With a `side`, `place` is an RPC's full name: the failpoints of
- * `parley.quota.v1.QuotaService/Reserve` are `quota.Reserve.before` and `quota.Reserve.after`.
+ * If this failpoint is armed, fails as its entry in PARLEY_FAILPOINTS defines. With a `side`, `place` is an RPC's full name: the failpoints
+ * of `parley.quota.v1.QuotaService/Reserve` are `quota.Reserve.before` and `quota.Reserve.after`.
  */
 export function failpoint(place: string, side?: "before" | "after"): void {
   if (armed.size === 0) return;

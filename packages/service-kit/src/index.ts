@@ -16,12 +16,12 @@ export { insertChange } from "./changes/changes.store.ts";
 export { describeChange } from "./changes/describe-change.ts";
 export { CallPool } from "./database/call-pool.ts";
 export {
+  AVOID_SORT,
   type Connection,
   type Database,
   type DatabaseOptions,
   openDatabase,
   type Queryable,
-  READ_IN_ORDER,
   readPreparedStatements,
   readWithRetry,
   rollBack,

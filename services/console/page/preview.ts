@@ -78,9 +78,9 @@ window.parent.postMessage("ready", location.origin);
 /** Starts the widget with the latest configuration. A module runs again only under a new URL. */
 async function restart(): Promise<void> {
   (window as { Parley?: { destroy(): void } }).Parley?.destroy();
-  const options = document.querySelector<HTMLElement>("script[data-public-key]");
+  const widgetScript = document.querySelector<HTMLElement>("script[data-public-key]");
   // The widget stores its chat session under its public key. So the previews of two bots need different keys.
-  if (options && configuration) options.dataset.publicKey = `preview:${configuration.botSlug}`;
+  if (widgetScript && configuration) widgetScript.dataset.publicKey = `preview:${configuration.botSlug}`;
   const url = `/widget.js?${++startCount}`;
   await import(/* @vite-ignore */ url);
 }

@@ -134,7 +134,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     expect(complete).toBeGreaterThan(VISITORS);
   });
 
-  test("a stopping edge serves the next request of a connection that was idle for less than a tenth of the drain, and then closes the connection", async () => {
+  test("a stopping edge serves the next request of a connection that was idle for less than a tenth of DRAIN_MS, and then closes the connection", async () => {
     const edge = await system.startEdge({ DRAIN_MS: "40000" });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const get = () =>

@@ -33,7 +33,8 @@ export function faultsSuite(shared: () => Fixture): void {
   afterAll(() => visitors.stop());
 
   // The label `fast` marks the fixture's copy of the alert group parley-causes. The windows of the copy are seconds long.
-  const firingAlerts = async () => (await fixture.prometheus.firing()).filter(({ labels }) => labels.fast === "yes");
+  const firingAlerts = async () =>
+    (await fixture.prometheus.listFiringAlerts()).filter(({ labels }) => labels.fast === "yes");
 
   async function waitForAlerts(areExpected: (firing: FiringAlert[]) => boolean, problem: string): Promise<void> {
     const until = performance.now() + ALERT_TIMEOUT_MS;

@@ -14,7 +14,7 @@ export type Prometheus = {
   url: string;
   /** Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
-  firing(): Promise<FiringAlert[]>;
+  listFiringAlerts(): Promise<FiringAlert[]>;
   /** Returns the labels of each exemplar of the last minute. */
   exemplars(expr: string): Promise<Record<string, string>[]>;
   stop(): Promise<void>;
@@ -80,7 +80,7 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
         .map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
         .filter(({ value }) => !Number.isNaN(value));
     },
-    async firing() {
+    async listFiringAlerts() {
       type Alerts = { alerts: { state: string; labels: Record<string, string> }[] };
       const { alerts } = await get<Alerts>("alerts");
       return alerts

@@ -115,7 +115,7 @@ function closeIdle(pool: Database): void {
  * For a transaction that reads the first rows in some order (ORDER BY … LIMIT). Makes PostgreSQL read them from an index that has this order.
  * PostgreSQL underestimates how many rows a bot or a visitor has, so without this setting it may read and sort all of them.
  */
-export const READ_IN_ORDER = "SET LOCAL enable_sort = off";
+export const AVOID_SORT = "SET LOCAL enable_sort = off";
 
 /** Returns a statement with its own query timeout, for a transaction that raises statement_timeout. */
 export function withQueryTimeout(text: string, values: unknown[], timeoutMs: number): pg.QueryConfig {

@@ -1,6 +1,6 @@
 import { createDatabase } from "@parley/test-support";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase, READ_IN_ORDER } from "../database/database.ts";
+import { AVOID_SORT, openDatabase } from "../database/database.ts";
 import { createLogger } from "../process/logger.ts";
 import { recordStatements } from "./statements.ts";
 
@@ -15,11 +15,11 @@ test.each(["COMMIT", "ROLLBACK"])(
     });
     const statements = await recordStatements(pool, async (database) => {
       const connection = await database.connect();
-      for (const text of ["BEGIN", READ_IN_ORDER, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
+    for (const text of ["BEGIN", AVOID_SORT, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
       connection.release();
     });
     expect(statements.map(({ text, setting }) => [text, setting])).toEqual([
-      ["SELECT 1", READ_IN_ORDER],
+    ["SELECT 1", AVOID_SORT],
       ["SELECT 2", undefined],
     ]);
   },

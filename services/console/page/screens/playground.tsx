@@ -17,7 +17,7 @@ export function Playground() {
               <Link to="/conversations" search={{ bot: slug, source: "playground" }}>
                 Read what was said here
               </Link>{" "}
-              with the passages, the tools and the time of each answer.
+              with the passages, the tools and the duration of each answer.
             </p>
             <Preview key={slug} botSlug={slug} display={display} />
           </>

@@ -18,7 +18,7 @@ export async function readPdf(content: Uint8Array): Promise<Block[]> {
         ? [{ text: withoutNul(item.str), size: item.height, y: Number(item.transform[5]), endsLine: item.hasEOL }]
         : [],
     );
-    // The runs of a page take several times the memory of its lines, so the runs are combined before the next page is read.
+    // The text runs of a page take several times the memory of its lines, so the runs are combined before the next page is read.
     pages.push(combineRuns(runs));
     page.cleanup();
   }

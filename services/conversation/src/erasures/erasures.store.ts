@@ -1,4 +1,4 @@
-import { type Database, NIL_UUID, type Queryable, READ_IN_ORDER, transaction } from "@parley/service-kit";
+import { AVOID_SORT, type Database, NIL_UUID, type Queryable, transaction } from "@parley/service-kit";
 import { isVisitorSql, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
 
 /** A request to erase a visitor. */
@@ -31,7 +31,7 @@ const STORE = `
   SELECT sessions, EXISTS (SELECT FROM stored) AS "isNew" FROM visitor`;
 
 export type StoredErasure = {
-  /** The visitor's sessions that are not erased. */
+  /** The number of the visitor's sessions that are not erased. */
   sessions: number;
   /** False if the request was stored before. */
   isNew: boolean;
@@ -71,7 +71,7 @@ export async function listSessionsToErase(
 ): Promise<SessionPosition[]> {
   const activity = after === undefined ? "-infinity" : toTimestamp(BigInt(after.microseconds));
   const { rows } = await transaction(database, async (connection) => {
-    await connection.query(READ_IN_ORDER);
+    await connection.query(AVOID_SORT);
     return connection.query<SessionPosition>(
       `SELECT s.session_id AS "sessionId", ${microsecondsSql("s.last_activity_at")} AS microseconds
        FROM conversation.sessions s

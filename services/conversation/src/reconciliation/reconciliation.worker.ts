@@ -21,7 +21,7 @@ export type ReconciliationSettings = {
 
 /** A comparison of all turns or holds of a window, page by page. It may take several runs of its task. */
 type Walk = {
-  /** The walk's key in the stored progress. The value there is the time up to which the walk has compared turns. */
+  /** The walk's key in the stored progress. The value there is the time up to which the walk has compared turns or holds. */
   key: string;
   compare: Comparison;
   /** A run compares at most this many pages of up to 1,000 turns or holds. */

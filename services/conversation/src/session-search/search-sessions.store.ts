@@ -1,4 +1,4 @@
-import { type Database, READ_IN_ORDER, transaction } from "@parley/service-kit";
+import { AVOID_SORT, type Database, transaction } from "@parley/service-kit";
 import {
   formatTimeSql,
   IS_LISTED,
@@ -69,7 +69,7 @@ export async function searchSessions(
 ): Promise<SessionPage> {
   const { text, values } = searchSql(workspaceId, filters, after, limit + 1);
   const { rows } = await transaction(database, async (connection) => {
-    await connection.query(READ_IN_ORDER);
+    await connection.query(AVOID_SORT);
     return connection.query<Row>(text, values);
   });
   const found = rows.filter((row) => row.matches);

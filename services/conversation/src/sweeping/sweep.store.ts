@@ -34,8 +34,8 @@ const SWEEP = `
   ${SELECT_CLOSED_TURNS}`;
 
 /**
- * Closes up to `limit` turns as interrupted: turns that are older than one lease and whose edge has no current lease, and turns that are
- * older than 7 minutes. `databaseRespondedAt` is the time of the database's last response, by the database's clock. If it is more than
+ * Closes up to `limit` turns as interrupted: turns that are older than `leaseSeconds` and whose edge has no current lease, and turns that are
+ * older than MAX_TURN_SECONDS. `databaseRespondedAt` is the time of the database's last response, by the database's clock. If it is more than
  * `graceSeconds` ago, the sweep does nothing, because edges may have been unable to renew their leases. Turns that were opened before
  * `openedSince` are not read.
  */

@@ -9,7 +9,7 @@ it.each([
   [status.RESOURCE_EXHAUSTED, "moderation_overloaded", 503, "overloaded"],
   [status.UNAVAILABLE, "unavailable", 503, "unavailable"],
   [status.INTERNAL, "internal_error", 503, "unavailable"],
-])("translates status %i with the code %s to HTTP %i with the code %s", (rpcStatus, rpcCode, httpStatus, code) => {
+])("translates RPC status %i with the code %s to HTTP %i with the code %s", (rpcStatus, rpcCode, httpStatus, code) => {
   const error = translateTurnError(new RpcError(rpcStatus, rpcCode, "refused"));
   expect(error).toMatchObject({ status: httpStatus, code });
 });

@@ -28,7 +28,7 @@ const newAdjustment = (workspaceId: string, amount: number, ofMonth = month) => 
   ...{ reason: "outage on the 3rd", operator: "ada" },
 });
 
-test("repeated calls with one id change usage once, and every report of usage includes the adjustment", async () => {
+test("concurrent insertions of one adjustment change usage once, and every report of usage includes the adjustment", async () => {
   const workspaceId = await createWorkspace(quota, 100);
   await settleAsDone(workspaceId, 5);
   const adjustment = newAdjustment(workspaceId, -3);

@@ -7,7 +7,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("console", (fixture) => {
-  it("shows the first character of each bot's name", async () => {
+  it("shows the first character of each bot's name in upper case", async () => {
     const [dough, croissant] = [await addBot(fixture.service, "dough"), await addBot(fixture.service, "🥐 Bakery")];
     const { page } = await openConsole(fixture);
     await page.signIn();
@@ -53,8 +53,8 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);
-    const readCountedReplies = async () => {
-      // A worker counts the replies every minute. This makes its next run due.
+    const readBotUsage = async () => {
+      // A worker counts the replies every minute. The UPDATE makes the worker's next run due.
       await queryRows(
         fixture.service.system.databaseUrl,
         "UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_bot_replies'",
@@ -62,7 +62,7 @@ describeInBrowser("console", (fixture) => {
       const { usage } = await fixture.service.admin.turns.listUsageByBot({ workspaceId: CONSOLE_WORKSPACE });
       return usage.find(({ botSlug }) => botSlug === bot);
     };
-    await expect.poll(readCountedReplies, { timeout: 90_000, interval: 500 }).toMatchObject({ messages: 1 });
+    await expect.poll(readBotUsage, { timeout: 90_000, interval: 500 }).toMatchObject({ messages: 1 });
     await page.signIn("/usage", "Usage");
     const figures = page.tab.getByRole("row", { name: new RegExp(bot) }).getByRole("cell");
     await eventually(() => figures.allInnerTexts()).toEqual(["1"]);
@@ -75,7 +75,7 @@ describeInBrowser("console", (fixture) => {
     expect(download.suggestedFilename()).toBe("usage.csv");
     const [header, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
     expect(header).toBe("month,bot,bot_name,messages");
-    expect(rows).toContain(`${(await readCountedReplies())?.month},${bot},Bakery guide,1`);
+    expect(rows).toContain(`${(await readBotUsage())?.month},${bot},Bakery guide,1`);
     await page.field("Month").selectOption({ index: 5 });
     await page.tab.getByText("No bot answered in this month.").waitFor();
     expect(page.problems).toEqual([]);
@@ -106,7 +106,7 @@ describeInBrowser("console", (fixture) => {
     },
   );
 
-  it("continues a reply when the owner returns to a bot's playground, and does not show it in another bot's", async () => {
+  it("continues a reply when the owner returns to a bot's playground, and shows no message in another bot's playground", async () => {
     const [bot, other] = [await addBot(fixture.service), await addBot(fixture.service)];
     const { page } = await openConsole(fixture);
     await page.signIn(`/playground?bot=${bot}`, "Playground");

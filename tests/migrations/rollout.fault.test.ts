@@ -122,7 +122,7 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
 }
 
 test("a migration to the next version's schema and the rollback cause no error under load, and this version runs on the next version's schema", async () => {
-  // The last migration of each schema creates a table. Each of the others adds the column next_count to one table.
+  // Of each schema's nextMigrations, the last creates a table. Each of the preceding ones adds the column next_count to one table.
   const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].nextMigrations).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(

@@ -28,7 +28,7 @@ async function readDigest(file: string): Promise<string> {
   return digest;
 }
 
-/** Returns the number of containers in rendered manifests. Throws if an image does not have its digest, or if there is no image. */
+/** Returns the number of containers in rendered manifests. Throws if an image is not pinned to its digest, or if there is no image. */
 export function checkImages(manifests: string, registry: string, digests: Digests): number {
   const pinned = new Set(IMAGES.map((image) => `${registry}/parley/${image}@${digests[image]}`));
   const names = [...manifests.matchAll(/\bimage: "?([^"\s]+)/g)].map(([, name = ""]) => name);

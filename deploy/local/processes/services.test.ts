@@ -64,7 +64,7 @@ describe("buildServiceSpecs", () => {
     expect(findServicesWith(all, "RPC_MULTIPLEX")).toEqual(["conversation", "edge"]);
   });
 
-  it("derives the services' ports from PORT and connects the services", async () => {
+  it("derives the services' ports and *_TARGET variables from PORT, and passes quota a DATABASE_URL with its own role", async () => {
     const all = await buildEnvironments({ PORT: "9000" });
     expect(all.edge).toMatchObject({
       PORT: "9000",
@@ -94,7 +94,7 @@ describe("buildServiceSpecs", () => {
     },
   );
 
-  it("with LLM_CONFIG, passes only the provider keys that it names, and only to llm-proxy", async () => {
+  it("with LLM_CONFIG, passes only the provider keys that LLM_CONFIG names, and only to llm-proxy", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
     const all = await buildEnvironments({
       LLM_CONFIG: "llm.yaml",

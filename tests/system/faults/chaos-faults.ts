@@ -37,7 +37,7 @@ const PAUSE_MS = 2_000;
 const RECOVERY_TIMEOUT_MS = 120_000;
 /** The documented maximum time of a recovery from a failover. */
 const MAX_FAILOVER_SECONDS = 30;
-const FAILOVERS: ReadonlySet<string> = new Set([
+const FAILOVER_FAULTS: ReadonlySet<string> = new Set([
   "database killed",
   "connections silently dropped",
   "database read-only",
@@ -112,7 +112,7 @@ export class FaultInjector {
   reports(): FaultReport[] {
     return Object.keys(this.#faults).map((fault) => {
       const recoveries = this.#recoveries.get(fault) ?? [];
-      const maxRecoverySeconds = FAILOVERS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
+      const maxRecoverySeconds = FAILOVER_FAULTS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
       const slowestRecoverySeconds = Math.max(0, ...recoveries);
       return { fault, count: recoveries.length, slowestRecoverySeconds, maxRecoverySeconds };
     });

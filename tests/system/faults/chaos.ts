@@ -54,8 +54,8 @@ const SKEWED_CLOCK = fileURLToPath(new URL("skewed-clock.ts", import.meta.url));
 
 /**
  * Sends SIGKILL to random services and database connections while visitors chat. With `hasDatabaseFaults`, also injects the faults of
- * FaultInjector. Restarts each killed service at once. At the end, waits until every turn is settled, repairs what restores lost, and counts
- * the differences.
+ * FaultInjector. Restarts each killed service at once. At the end, waits until every turn is settled. If there were restores, repairs the
+ * differences that they caused between turns and usage. Counts the remaining differences.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const postgres = await startTestPostgres();

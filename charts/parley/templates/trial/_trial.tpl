@@ -12,7 +12,7 @@
 {{- if and .Values.trial.enabled (not .Values.database.host) }}true{{ end -}}
 {{- end -}}
 
-{{/* The identity provider as JSON. If a trial has no identity provider, the issuer cannot exist, so no access token is valid. */}}
+{{/* The identity provider as JSON. If a trial has no identity provider, the URLs have a host that cannot exist, so no access token is valid. */}}
 {{- define "parley.sso" -}}
 {{- $noProvider := dict "issuer" "https://trial.invalid/" "audience" "parley" "jwksUrl" "https://trial.invalid/jwks.json" -}}
 {{- if and .Values.trial.enabled (not .Values.sso.issuer) -}}

@@ -66,13 +66,14 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
     if (recentLoadTimesMs.length < MAX_LOADS_PER_MINUTE) await refresh();
   }
 
-  async function reload(): Promise<void> {
+  async function loadPeriodically(): Promise<void> {
     await refresh();
-    if (!isStopped) timer = setTimeout(() => void reload(), lastLoadFailed ? RETRY_INTERVAL_MS : RELOAD_INTERVAL_MS);
+    if (!isStopped)
+      timer = setTimeout(() => void loadPeriodically(), lastLoadFailed ? RETRY_INTERVAL_MS : RELOAD_INTERVAL_MS);
   }
 
   return {
-    start: () => void reload(),
+    start: () => void loadPeriodically(),
     stop() {
       isStopped = true;
       clearTimeout(timer);

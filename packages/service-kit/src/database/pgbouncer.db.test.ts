@@ -24,7 +24,7 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
     await database.drop();
   });
 
-  test("the migrations refuse the pooler before they change anything, and the error names the chart's setting", async () => {
+  test("migrate refuses the pooler before it changes anything, and the error names the chart's value migrations.database.host", async () => {
     const passwords = { [ROLE]: "test" };
     const pooler = await startPgBouncer({
       poolSize: SERVER_CONNECTIONS,

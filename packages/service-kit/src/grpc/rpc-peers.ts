@@ -20,13 +20,13 @@ export type PeerOptions = {
   /** `host:port`, or a gRPC target such as `dns:///quota-headless:9000`. */
   target: string;
   internalTokens: Tokens;
-  /** The directory with our certificate, our key and the authority's certificate. Without it, the channel uses plain text. */
+  /** The directory with this service's certificate and key, and the CA's certificate. Without it, the channel uses plain text. */
   tlsDir?: string | undefined;
   /** Counts failed calls. */
   failures?: Counter<"method" | "status">;
-  /** Whether unary calls are multiplexed (see @parley/rpc-multiplex); true unless set. */
+  /** Whether unary calls are multiplexed (see @parley/rpc-multiplex); true by default. */
   isMultiplexed?: boolean;
-  /** Whether streamed responses are multiplexed too; false unless set. Suits a service whose streams carry small messages at a low rate. */
+  /** Whether streamed responses are multiplexed too; false by default. Suits a service whose streams carry small messages at a low rate. */
   multiplexesStreams?: boolean;
 };
 

@@ -2,11 +2,11 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { KnowledgeAdminService, SessionAdminService } from "@parley/rpc/conversation";
-import type { AdminService } from "./allowed-methods.ts";
+import type { TargetService } from "./allowed-methods.ts";
 
 /** A Connect call. `body` is the request in the encoding of `contentType`. */
 export type AdminCall = {
-  service: AdminService;
+  service: TargetService;
   method: string;
   contentType: string;
   body: Buffer;
@@ -51,7 +51,7 @@ const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not
 
 /** Creates a client of the admin services. If a service does not respond, returns the Connect error `unavailable`. */
 export function createAdminCalls(
-  urls: Readonly<Record<AdminService, string>>,
+  urls: Readonly<Record<TargetService, string>>,
   onResponse: (method: string, status: number) => void,
   callTimeoutsMs = CALL_TIMEOUTS_MS,
 ): AdminCalls {

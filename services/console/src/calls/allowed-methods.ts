@@ -18,9 +18,9 @@ import {
   WorkspaceAdminService,
 } from "@parley/rpc/quota";
 
-export type AdminService = "conversation" | "quota";
+export type TargetService = "conversation" | "quota";
 
-export type AllowedMethod = { service: AdminService; isStream: boolean };
+export type AllowedMethod = { service: TargetService; isStream: boolean };
 
 /** Every admin method that the console forwards. */
 const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
@@ -65,10 +65,10 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   BooksAdminService.method.getTurnEntry,
 ];
 
-/** By full name, such as `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
+/** Keyed by full name, such as `parley.quota.v1.WorkspaceAdminService/ShowUsage`. */
 export const ALLOWED_METHODS: ReadonlyMap<string, AllowedMethod> = new Map(
   METHODS.map(({ parent, name, methodKind }) => [
     `${parent.typeName}/${name}`,
-    { service: parent.typeName.split(".")[1] as AdminService, isStream: methodKind === "server_streaming" },
+    { service: parent.typeName.split(".")[1] as TargetService, isStream: methodKind === "server_streaming" },
   ]),
 );

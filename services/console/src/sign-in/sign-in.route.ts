@@ -77,7 +77,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
   app.post("/auth/sign-out", async (request, reply) => {
     const session = await cookies.readSession(request);
     cookies.clearSession(reply);
-    // If the provider cannot revoke the tokens, the owner is signed out of the console, but the tokens stay valid until they expire.
+    // If the provider cannot revoke the tokens, the user is signed out of the console, but the tokens stay valid until they expire.
     if (session !== undefined)
       await provider
         .revoke(session)

@@ -129,7 +129,7 @@ describe("moderation patterns", () => {
     expect(await adminFailure(update({ pattern: "p" }))).toMatchObject({ parleyCode: "pattern_not_found" });
   });
 
-  test("can be replaced by one of the same size, but not by a larger one, when the bot is at its size limit", async () => {
+  test("can be changed to a pattern of the same size, but not to a larger one, when the bot is near its size limit", async () => {
     const moderation = system.ops(ModerationAdminService);
     const bot = await createBot(system.database);
     const added = [];

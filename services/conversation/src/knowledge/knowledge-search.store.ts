@@ -57,8 +57,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 //   chunk contains and falls with the chunk's length. The lexeme bot:<id> restricts the index scan to the bot's chunks. Concatenating '' to
 //   workspace_id rules out the index knowledge_chunks_source, which would read all chunks of the workspace.
 // - `ranked`: adds the weight of neighbouring words.
-// - `best`: adds half of the higher rank of the previous and the next row of `ranked` with the same source and heading, because long
-//   sections are split into several chunks. The rows need not be adjacent in the document.
+// - `best`: adds half of a neighbour's rank, because long sections are split into several chunks. The neighbour is the previous or the next
+//   row of `ranked` with the same source and heading, whichever has the higher rank. It need not be adjacent in the document.
 const SEARCH = `
   WITH frequency AS MATERIALIZED (
     SELECT input.place, input.word, input.boost, form.lexeme, coalesce((

@@ -17,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const log = createLogger("test", "silent");
+/** Recounts sessions however recent their last activity is. */
 const recount = (signal = new AbortController().signal) =>
   recountAllSessions({ database: db.database, log }, signal, 0);
 
@@ -110,7 +111,7 @@ test("concurrent turns, ratings and recounts of one session lose no count", asyn
   }
 });
 
-test("sessions and turns of a version without migration 0015 stay uncounted until a recount, which works in batches", async () => {
+test("sessions and turns that a version without migration 0015 writes stay uncounted until a recount, which works in batches", async () => {
   const sessions = Array.from({ length: 210 }, () => newTurn(bot).sessionId);
   for (const sessionId of sessions) await storeUncounted(sessionId);
   const continued = newTurn(bot);

@@ -13,11 +13,11 @@ test("allows at most the limit in any window, and does not count refused request
   for (const start of passed) {
     expect(passed.filter((time) => time >= start && time < start + policy.windowMs).length).toBeLessThanOrEqual(3);
   }
-  // Three at the start of each of five windows, and one at 300 s.
+  // Three requests at the start of each of five windows, and one request at 300 s.
   expect(passed).toHaveLength(16);
 });
 
-test("returns the exact wait when it refuses", async () => {
+test("when it refuses a request, returns the exact time until the next request is allowed", async () => {
   let now = 1_000;
   const limiter = createLocalLimiter(() => now);
   for (let i = 0; i < 3; i++) await limiter.take(policy, "a");

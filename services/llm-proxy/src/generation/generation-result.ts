@@ -25,7 +25,7 @@ export type GenerationEvent = string | ToolCallEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;
-  /** Parley's code for the cause of a failure, such as `http_503`; empty for `model_unknown` and without a failure. */
+  /** Parley's code for the cause of a failure, such as `http_503`; empty for the outcome `model_unknown` and without a failure. */
   reason: string;
   /** The verdict of the moderation pattern that matched; only with the outcome `blocked`. */
   verdict?: Verdict;

@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<CloseRefusal, string>> = {
   month_not_ended:
     "a day has not passed since the month's end, or a minute has not passed since the quota service first listed the month",
   month_has_holds: "messages of the month are held",
-  month_changed: "the month's usage has changed since it was compared",
+  month_changed: "the month's usage differs from the request's `used`",
 };
 
 export async function handleCloseMonth(

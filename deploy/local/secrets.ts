@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError, systemCode } from "./errors.ts";
 
-/** Created by the first start, and stored in DATA_DIR in a file that only its owner can read. */
+/** `ensureSecrets` stores the secrets in DATA_DIR, in a file that only the file's owner can read. */
 export type Secrets = {
   adminToken: string;
   internalToken: string;
@@ -20,7 +20,7 @@ export type Secrets = {
 const SECRETS_FILE = "secrets.json";
 const SECRET_BYTES = 24;
 
-/** Tokens from the environment. */
+/** Tokens from the environment, which replace the stored tokens. */
 export type TokenOverrides = { adminToken: string | undefined; internalToken: string | undefined };
 
 /** Reads the secrets and creates missing ones. Throws StartError when the file is damaged or cannot be read. */

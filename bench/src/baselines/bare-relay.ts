@@ -1,4 +1,4 @@
-// The minimal service that a developer would write instead of Parley, without authentication, quota, limits and storage.
+// A minimal service that a developer could write instead of Parley. It has no authentication, quota, limits or storage.
 import fastify from "fastify";
 import OpenAI from "openai";
 

@@ -10,7 +10,7 @@ import { atLeast, atMost, type Figure, type RunOptions } from "./benchmark.ts";
 
 /** Goal for psql's time ÷ the export's time. */
 const MIN_RATIO = 0.5;
-const MAX_GROWTH_MB = 32;
+const MAX_MEMORY_GROWTH_MB = 32;
 const MAX_CUTS = 10;
 const SAMPLE_INTERVAL_MS = 20;
 const MB = 1024 * 1024;
@@ -54,7 +54,7 @@ export async function measureBulkExport(
       unit: "×",
       detail: `time of psql's \\copy of the same messages as JSON ÷ time of the export; ${(complete.bytes / MB).toFixed(0)} MB, ${complete.lines} conversations`,
     }),
-    atMost(MAX_GROWTH_MB, {
+    atMost(MAX_MEMORY_GROWTH_MB, {
       what: "memory growth, edge and conversation",
       value: median(growths),
       unit: "MB",

@@ -11,13 +11,13 @@ import { atLeast, atMost, type Benchmark } from "./benchmark.ts";
 const MESSAGES = 100_000;
 /** Goal for the export's speed ÷ psql's speed. */
 const MIN_RATIO = 0.5;
-const MAX_GROWTH_MB = 32;
+const MAX_MEMORY_GROWTH_MB = 32;
 const MB = 1024 * 1024;
 const SAMPLE_INTERVAL_MS = 20;
 
 export const exportSession: Benchmark = {
   name: "export",
-  description: `MB/s of an export of ${MESSAGES.toLocaleString("en")} messages ÷ psql's \\copy of the same rows as JSON`,
+  description: `speed of an export of ${MESSAGES.toLocaleString("en")} messages ÷ speed of psql's \\copy of the same rows as JSON`,
   hintIfMissed:
     "psql writes rows as they arrive; an export passes through two services that check access, build one JSON document and apply backpressure",
   async run({ rounds, scale }, progress) {
@@ -58,7 +58,7 @@ export const exportSession: Benchmark = {
           unit: "×",
           detail: `${median(exports.map(megabytesPerSecond)).toFixed(1)} MB/s, psql ${median(copies.map(megabytesPerSecond)).toFixed(1)} MB/s, ${((exports[0]?.bytes ?? 0) / MB).toFixed(0)} MB`,
         }),
-        atMost(MAX_GROWTH_MB, {
+        atMost(MAX_MEMORY_GROWTH_MB, {
           what: "memory growth, edge and conversation",
           value: median(growths),
           unit: "MB",

@@ -6,10 +6,7 @@ import { computeScores, type QuestionResult, type Scores, shareOfRefusals } from
 /** One half of the relevance set (see bench/relevance/README.md) or the whole set. */
 export type Part = Split | "all";
 
-/**
- * `refused` is the share of the part's `unanswerable` questions that the model refuses to answer. `nearMissesRefused` is this share for the part's
- * `nearMisses`.
- */
+/** `refused` and `nearMissesRefused` are the shares of the part's `unanswerable` and `nearMisses` questions that the model refuses to answer. */
 export type RelevanceScores = Record<Part, Scores & { refused: number; nearMissesRefused: number }>;
 
 /** Asks a new bot all questions of the relevance set and returns the scores. */
@@ -40,7 +37,10 @@ export async function measureRelevance(system: System): Promise<RelevanceScores>
   }
 }
 
-/** Searches for the set's questions in `copies` copies of its documents, `rounds` times. Returns the milliseconds of each search. */
+/**
+ * Creates a bot with `copies` copies of the relevance set's documents, and searches for each question of the set, `rounds` times. Returns the
+ * milliseconds of each search.
+ */
 export async function measureSearches(system: System, copies: number, rounds: number): Promise<number[]> {
   const { documents, questions } = readRelevanceSet();
   const copiedDocuments = Array.from({ length: copies }, (_, copy) =>

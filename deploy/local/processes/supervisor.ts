@@ -42,10 +42,11 @@ export async function supervise(
   const log = await openLogFile(spec.logPath);
   const stopping = new AbortController();
   const firstReady = Promise.withResolvers<void>();
-  // A caller that stops the process early may never await `ready`. Without this handler, its rejection would end this process.
+  // A caller that stops the process early may never await `ready`. Without this handler, a rejection of `ready` would end the
+  // supervising process.
   firstReady.promise.catch(() => undefined);
   const report = (level: Notice["level"], text: string) => notify({ name: spec.name, level, text });
-  log.once("error", ({ message }) => report("error", `its log ends, because it cannot be written (${message})`));
+  log.once("error", ({ message }) => report("error", `logging to ${spec.logPath} stopped (${message})`));
   let processRun: ProcessRun | undefined;
 
   const finished = keepRunning();

@@ -1,4 +1,4 @@
-{{/* The name of a Secret: the argument "secret", or "parley.secretName" if that is empty. Takes the arguments of "parley.secretEnv". */}}
+{{/* The name of a Secret: the argument "secret", or "parley.secretName" if "secret" is empty. Takes the arguments of "parley.secretEnv". */}}
 {{- define "parley.secretNameFor" -}}
 {{ default (include "parley.secretName" .root) .secret | required (printf "existingSecret is empty: name the Secret that holds %s" (default .env .key)) }}
 {{- end -}}
@@ -15,10 +15,10 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
 {{- end -}}
 
 {{/*
-The variable NODE_EXTRA_CA_CERTS. Node reads only one file of additional certificate authorities. So if `caBundle` and `mtls.opsPorts` are set,
-the bundle must also contain the authority of the ops ports, for the cli pod and the console.
+The variable NODE_EXTRA_CA_CERTS. Node reads only one file of additional certificate authorities. The cli pod and the console call the ops ports.
+So if `caBundle` and `mtls.opsPorts` are set, the bundle must also contain the authority of the ops ports' certificates.
 */}}
-{{- define "parley.commonEnv" -}}
+{{- define "parley.extraCaEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}
 - name: NODE_EXTRA_CA_CERTS
   value: /etc/parley/ca-bundle/ca.crt
@@ -71,7 +71,7 @@ rather than variables, because Kubernetes updates the files of running pods when
   value: {{ .root.Values.logLevel }}
 - name: DRAIN_MS
   value: {{ mul .values.drainSeconds 1000 | quote }}
-{{- include "parley.commonEnv" . }}
+{{- include "parley.extraCaEnv" . }}
 {{- range include "parley.secretFiles" . | fromJsonArray }}
 - name: {{ .env }}_FILE
   value: /etc/parley/secrets/{{ .env }}
@@ -122,7 +122,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- end -}}
 {{- end -}}
 
-{{/* "parley.ssoEnv" for a component with admin services. Empty without `sso.roleClaim`: no access token then permits admin calls. */}}
+{{/* "parley.ssoEnv" for a component with admin services. Empty without `sso.roleClaim`, because then no access token permits admin calls. */}}
 {{- define "parley.adminSsoEnv" -}}
 {{- if .Values.sso.roleClaim }}
 {{ include "parley.ssoEnv" . }}
@@ -180,7 +180,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{ ternary "_2" "" (eq (int .Values.database.roleSet) 2) }}
 {{- end -}}
 
-{{/* The variables of a service's database connection. Expects a component with "schema" (conversation, quota, llm). */}}
+{{/* The variables of a service's database connection. Takes a component (see _pod.tpl) whose "schema" is set. */}}
 {{- define "parley.databaseEnv" -}}
 {{- $db := .root.Values.database -}}
 {{- $suffix := include "parley.roleSetSuffix" .root -}}

@@ -65,7 +65,7 @@ template:
           {{- include "parley.secretEnv" (dict "root" $ "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
           - name: DATABASE_URL
             value: {{ include "parley.databaseUrl" $database | quote }}
-          {{- with include "parley.commonEnv" $migrations | trim }}
+          {{- with include "parley.extraCaEnv" $migrations | trim }}
           {{- . | nindent 10 }}
           {{- end }}
           {{- $suffix := include "parley.roleSetSuffix" $ }}

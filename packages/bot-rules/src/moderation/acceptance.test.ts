@@ -47,7 +47,7 @@ describe("a character that normalising removes or replaces", () => {
   );
 
   test.each(["cafe\u0301", "Grüße", "안녕", "क\u093c", "👋{3}", "[一-龥]", "\\x{200B}?secret", "شکر"])(
-    "accepts %s, because normalising changes none of its composed characters",
+    "accepts %s, because normalising changes no character of its NFC form",
     (pattern) => expect(() => accept(pattern)).not.toThrow(),
   );
 });

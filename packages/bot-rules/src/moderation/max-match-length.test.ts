@@ -20,5 +20,5 @@ test.each([
 test("computeMaxMatchLength throws if re2Input.prog is missing", () => {
   const compiled = RE2JS.compile("a");
   (compiled.re2Input as unknown as { prog: unknown }).prog = undefined;
-  expect(() => computeMaxMatchLength(compiled)).toThrow("cannot be measured");
+  expect(() => computeMaxMatchLength(compiled)).toThrow("has no readable program");
 });

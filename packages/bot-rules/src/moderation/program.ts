@@ -11,6 +11,7 @@ export type Program = { inst: readonly Instruction[]; start: number };
  */
 export function readProgram(compiled: RE2JS): Program {
   const { prog } = compiled.re2Input as unknown as { prog?: Partial<Program> };
-  if (prog?.inst === undefined || prog.start === undefined) throw new Error("the pattern cannot be measured");
+  if (prog?.inst === undefined || prog.start === undefined)
+    throw new Error("the compiled pattern has no readable program");
   return { inst: prog.inst, start: prog.start };
 }

@@ -79,7 +79,7 @@ describe("a secret in a file", () => {
     ["the file is empty", () => write(" \n"), "is empty"],
     ["the parser refuses the file's content", () => write("marker-of-a-wrong-file"), "has an unknown format"],
     ["the file is missing", () => rm(path()), "ENOENT"],
-  ])("keeps its old content if %s, and logs and counts the refusal without the secret", async (_, damage, reason) => {
+  ])("keeps its old content if %s, counts the refusal, and logs it without the secret", async (_, damage, reason) => {
     await write("sk-old");
     const { secret, changes, countRefusals } = open();
     await damage();
@@ -108,7 +108,7 @@ describe("a secret in a file", () => {
 });
 
 describe("a secret in a variable", () => {
-  it("is parsed, and its problems are listed without the secret", () => {
+  it("is parsed, and errors name the variable but do not contain its value", () => {
     const environment = new Environment({ API_KEY: "sk-1", OTHER_KEY: "marker" });
     const found = environment.requiredSecret("API_KEY", parseKey, "the key");
     expect(openSecret(found, { log: createLogger("test", "silent"), lifecycle }).current()).toBe("sk-1");

@@ -110,7 +110,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
   );
 }
 
-/** Returns the page's address without its query, which may contain personal data. */
+/** Returns the host and path of a URL. Leaves out the query, because it may contain personal data. */
 function pageOf(referrer: string): string {
   if (!URL.canParse(referrer)) return "";
   const { host, pathname } = new URL(referrer);

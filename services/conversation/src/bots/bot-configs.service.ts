@@ -7,7 +7,7 @@ import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
   messagePatterns: MessagePatterns;
-  /** A pattern without a fallback of its own has the bot's. */
+  /** If a stored pattern has no fallback, its `fallback` here is the bot's fallback. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
 };
@@ -15,7 +15,7 @@ export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
 /** Returns a bot's configuration; undefined if the workspace has no bot with this id. */
 export type GetBotConfig = (workspaceId: string, botId: string) => Promise<BotConfig | undefined>;
 
-/** Less than 5 s, within which changes must apply everywhere. The age counts from the start of the read. */
+/** Less than the 5 s within which a change must apply in every replica. The age of a config counts from the start of its read. */
 const MAX_AGE_MS = 4_000;
 const MAX_CACHED_BOTS = 5_000;
 

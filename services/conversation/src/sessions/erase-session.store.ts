@@ -6,10 +6,10 @@ import {
   SELECT_CLOSED_TURNS,
 } from "../turns/index.ts";
 
-/** The server's limit for each statement: enough for a session of a million messages. */
-const TIMEOUT_MS = 120_000;
-/** The client's limit is longer, so that the server cancels a slow statement first. */
-const QUERY_TIMEOUT_MS = TIMEOUT_MS + 2_000;
+/** PostgreSQL's limit for each statement: enough for a session of a million messages. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+/** The PostgreSQL client's limit is longer, so that PostgreSQL cancels a slow statement first. */
+const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
   UPDATE conversation.sessions
@@ -50,7 +50,7 @@ export async function eraseSession(
   const sessionKey = [workspaceId, sessionId];
   const query = (text: string, values: unknown[] = sessionKey) => withQueryTimeout(text, values, QUERY_TIMEOUT_MS);
   return transaction(database, async (connection) => {
-    await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
+    await connection.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));

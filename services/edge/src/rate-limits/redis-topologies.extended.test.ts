@@ -120,10 +120,10 @@ describeWith(
       let authorityFile: string;
       let tlsArgs: string[];
       beforeAll(async () => {
-        const files = await createCertificates(directory, await createAuthority("Redis' authority"), "localhost");
-        authorityFile = join(files, "ca.crt");
+        const tlsDir = await createCertificates(directory, await createAuthority("Redis' authority"), "localhost");
+        authorityFile = join(tlsDir, "ca.crt");
         tlsArgs = [
-          ...["--tls-cert-file", join(files, "tls.crt"), "--tls-key-file", join(files, "tls.key")],
+          ...["--tls-cert-file", join(tlsDir, "tls.crt"), "--tls-key-file", join(tlsDir, "tls.key")],
           ...["--tls-ca-cert-file", authorityFile, "--tls-auth-clients", "no"],
         ];
       });
@@ -162,20 +162,20 @@ describeWith(
           take(settings, subjects, {}),
         ]);
         const [allowed = 0, failedAttempts = 0] = withAuthority.split(" ").map(Number);
-        // If Redis' reply is late, the process repeats the request, and both attempts count.
+        // If Redis replies late, the process repeats the request, and Redis counts both attempts.
         expect(allowed).toBeLessThanOrEqual(policy.limit);
         expect(allowed + failedAttempts).toBeGreaterThanOrEqual(policy.limit);
         expect(withoutAuthority).toBe("unavailable");
       });
 
       test("enforces the limit on a cluster whose certificates contain host names", async () => {
-        const freed = await freePorts(4);
+        const allPorts = await freePorts(4);
         const clusterArgs = (busPort: number, file: string) => [
           ...["--cluster-enabled", "yes", "--cluster-config-file", join(directory, file), "--tls-cluster", "yes"],
           ...["--cluster-port", String(busPort), "--cluster-announce-hostname", "localhost"],
           ...["--cluster-preferred-endpoint-type", "hostname"],
         ];
-        const [busPorts, ports] = [freed.slice(0, 2), freed.slice(2)];
+        const [busPorts, ports] = [allPorts.slice(0, 2), allPorts.slice(2)];
         await Promise.all(
           busPorts.map((busPort, index) => startTls(ports[index] ?? 0, ...clusterArgs(busPort, `node-${index}`))),
         );
@@ -200,7 +200,7 @@ describeWith(
         const [allowed = 0, failedAttempts = 0] = [0, 1].map((index) =>
           results.reduce((sum, result) => sum + Number(result.split(" ")[index]), 0),
         );
-        // If Redis' reply is late, the process repeats the request, and both attempts count.
+        // If Redis replies late, the process repeats the request, and Redis counts both attempts.
         expect(allowed).toBeLessThanOrEqual(names.length * policy.limit);
         expect(allowed + failedAttempts).toBeGreaterThanOrEqual(names.length * policy.limit);
         const counts = await Promise.all(

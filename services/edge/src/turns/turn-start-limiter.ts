@@ -19,7 +19,7 @@ type WorkspaceStarts = {
   readonly waiters: Set<Waiter>;
 };
 
-/** The limit that refused a turn: `workspace` is the limit of its workspace, `overload` that of the process. */
+/** The limit that refused a turn: `workspace` is the limit of the turn's workspace, `overload` is the limit of the process. */
 export type StartRefusal = "workspace" | "overload";
 
 /**
@@ -46,9 +46,10 @@ export class TurnStartLimiter {
   }
 
   /**
-   * Waits until a turn of the workspace may start. The caller must call the returned function when the turn has started or failed; further
-   * calls have no effect. Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace wait, an earlier one has
-   * waited for 5 s, or this one has waited for 10 s. Throws 499 client_gone if the signal is aborted while the turn waits.
+   * Waits for a place for a turn of the workspace. Returns a function that frees the place. The caller must call this function when the turn has
+   * started or failed; further calls have no effect. Throws RESOURCE_EXHAUSTED with the code `overloaded` if too many turns of the workspace
+   * wait, the oldest of them has waited for 5 s, or this turn has waited for 10 s. Throws 499 client_gone if the signal is aborted while the
+   * turn waits.
    */
   async begin(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     const workspace = this.#workspaces.get(workspaceId) ?? { starting: 0, waiters: new Set() };

@@ -203,7 +203,7 @@ describeInBrowser("hostile text", (fixture) => {
     await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);
     await page.getByRole("button", { name: HOSTILE_NAME }).click();
-    await expectTexts(page, ["Sign out"], "the owner's menu");
+    await expectTexts(page, ["Sign out"], "the user's menu");
     // Opened early: the audit log shows only the last 50 changes, and other test files change the same workspace.
     await openAndExpect("/audit-log", `Added the document ${HOSTILE_NAME}`);
     await openAndExpect(`/bots/${bot.slug}`, HOSTILE, ...LITERAL);

@@ -65,7 +65,7 @@ export type Installation = {
   /** Runs a command in the CLI's pod and returns its output. */
   inCliPod(...command: string[]): Promise<string>;
   /** Runs the first `sh` block before the first section of a page of docs/install. Does not write values.yaml. */
-  runDocumentedWithoutValues(page: string): Promise<void>;
+  runFirstBlock(page: string): Promise<void>;
   /** Runs the SQL of a section of docs/install as the database user `parley_admin`. */
   runDocumentedSql(page: string, heading: string): Promise<void>;
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
@@ -193,7 +193,7 @@ export async function createInstallation(): Promise<Installation> {
       await shell(await readBlock(page, heading, "sh"));
     },
 
-    async runDocumentedWithoutValues(page) {
+    async runFirstBlock(page) {
       await shell(await readBlock(page, "", "sh"));
     },
 

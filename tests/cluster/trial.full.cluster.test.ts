@@ -23,7 +23,7 @@ describe("a trial on an empty cluster", () => {
   it("answers a visitor within two minutes after the documented command starts", { timeout: 300_000 }, async () => {
     const startedAt = performance.now();
     await timed("trial, from the command to the first answer", async () => {
-      await installation.runDocumentedWithoutValues("trial.md");
+      await installation.runFirstBlock("trial.md");
       const command = await waitForCommand(startedAt);
       const reply = await withPortForward(() => run("bash", ["-c", command]));
       expect(reply).toContain("event: done");

@@ -26,7 +26,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     workspaceId: environment.text("WORKSPACE", "demo"),
     /** The console's origin; without it nobody can sign in to a console. */
     consoleUrl: environment.optionalUrl("CONSOLE_URL", ["http", "https"]),
-    /** Whether anyone may request a token for any workspace with the client credentials parley:parley. */
+    /** Whether anyone may use the client credentials parley:parley to request a token for any workspace. */
     issuesAnyToken: environment.oneOf("ISSUES_ANY_TOKEN", ["true", "false"], "false") === "true",
   });
 }

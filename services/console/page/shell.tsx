@@ -149,11 +149,11 @@ function UserMenu() {
   const onSignOut = useSignOut();
   return (
     <Menu.Root modal={false}>
-      <Menu.Trigger className="owner">
+      <Menu.Trigger className="user-menu">
         <span className="avatar" aria-hidden="true">
           {Array.from(user)[0]?.toUpperCase()}
         </span>
-        <span className="owner-text">
+        <span className="user-menu-text">
           <span>{user}</span>
           <small>{role === "viewer" ? `Viewer · ${workspace_id}` : workspace_id}</small>
         </span>

@@ -400,9 +400,9 @@ test("an unanswered question of a long session costs about as many blocks as one
      FROM asked, generate_series(0, 1) part`,
     [bot.workspaceId, asked.sessionId, bot.id],
   );
-  const { questions, read } = await readUnanswered(db.database, unansweredFiltersOf(bot));
-  expect(read).toBe(MAX_REPLIES);
-  // At most half of the `read` replies are rated down. The others are the latest ungrounded replies, which are in the long session.
+  const { questions, repliesRead } = await readUnanswered(db.database, unansweredFiltersOf(bot));
+  expect(repliesRead).toBe(MAX_REPLIES);
+  // At most half of the replies read are rated down. The others are the latest ungrounded replies, those of the long session.
   const inLongSession = questions.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));

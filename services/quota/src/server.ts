@@ -43,8 +43,7 @@ import { createWorkspaceAdmin } from "./workspaces/workspaces.admin.ts";
 import { isDeleted } from "./workspaces/workspaces.store.ts";
 
 /**
- * With a random factor of 0.8 to 1.2, a pause is at most an hour. pruneUsage also adds new months to quota.months. Only months in this table can
- * be closed.
+ * With a random factor of 0.8 to 1.2, the interval is at most an hour. A month can be closed only after pruneUsage has added it to quota.months.
  */
 const PRUNE_INTERVAL_MS = 50 * 60_000;
 

@@ -31,7 +31,7 @@ type ListedChange = {
   changedFields: string[];
 };
 
-/** Opens the audit log in a service's schema, and deletes its expired lines every hour. */
+/** Opens the audit log in a service's schema, and deletes the log's expired lines every hour. */
 export function openChangeLog(database: Database, schema: ChangesSchema, log: Logger, lifecycle: Lifecycle): ChangeLog {
   const run = () => deleteExpiredChanges(database, schema);
   runPeriodically({ name: "delete expired changes", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);

@@ -157,7 +157,7 @@ it("requests tunnels only to the permitted addresses of a name", async () => {
   expect(proxy.authorities).toEqual([`${V4}:${port}`]);
 });
 
-it("checks the target of a redirect", async () => {
+it("refuses a redirect to a private address", async () => {
   const { port, requests } = await startServer((_, response) =>
     response.writeHead(302, { location: "http://127.0.0.1/" }).end(),
   );
@@ -187,7 +187,7 @@ it("ignores a name's public addresses if the name also has an address in EGRESS_
   expect([requests, proxy.authorities]).toEqual([[], []]);
 });
 
-it("tries IPv4 addresses first, and the next address when the proxy cannot reach one", async () => {
+it("tries IPv4 addresses first, and tries the next address when the proxy cannot reach an address", async () => {
   const { port } = await startServer();
   proxy.respondWith((authority) => (authority.startsWith("[") ? 200 : 502));
   expect(bodyText(await get(`http://docs.example:${port}/`, [V6, V4, OTHER_V4]))).toBe("page");

@@ -44,7 +44,7 @@ describe("readDocument", { timeout: 120_000 }, () => {
     },
   );
 
-  test("refuses a document whose chunks exceed the result limit because each repeats a long heading", async () => {
+  test("refuses a document whose chunks exceed 32 MiB because each chunk repeats a long heading", async () => {
     const content = `# ${"x ".repeat(300_000)}\n\n${"A paragraph.\n\n".repeat(20_000)}`;
     await expect(read(rawDocument("md", content))).rejects.toMatchObject({ code: "unreadable_document" });
   });

@@ -53,7 +53,7 @@ export function createQuestionAdmin({
       const botId = await requireBotId(database, request);
       const { languages, chunks } = await questionSearch.readKnowledge(workspaceId, botId);
       const hasKnowledge = chunks > 0;
-      const { questions, read, isPartial } = await ownerReadPool.limiter.run(workspaceId, signal, () =>
+      const { questions, repliesRead, isPartial } = await ownerReadPool.limiter.run(workspaceId, signal, () =>
         readUnanswered(ownerReadPool.database, {
           workspaceId,
           botId,
@@ -69,7 +69,7 @@ export function createQuestionAdmin({
           .slice(0, MAX_GROUPS)
           .map((group) => ({ ...group, lastAt: new Date(group.lastAt).toISOString() })),
         groups: groups.length,
-        repliesRead: read,
+        repliesRead,
         partial: isPartial,
         hasKnowledge,
       };

@@ -36,7 +36,7 @@ export type UnansweredQuestions = {
   /** The latest first. */
   questions: UnansweredQuestion[];
   /** The number of replies read, including those of other bots and of sessions that are left out. */
-  read: number;
+  repliesRead: number;
   /** Whether a limit was reached, so that older replies may be missing. */
   isPartial: boolean;
 };
@@ -96,7 +96,7 @@ const READ_UNANSWERED = `
     SELECT config, tsvector_to_array(to_tsvector(config, $6)) AS question_words
     FROM unnest($5::text[]) AS name, CAST('pg_catalog.' || name AS regconfig) AS config
   )
-  SELECT (SELECT count(*) FROM reply)::integer AS read,
+  SELECT (SELECT count(*) FROM reply)::integer AS "repliesRead",
          (SELECT count(*) FROM rated) = ${MAX_RATED} OR ($4 AND (SELECT count(*) FROM ungrounded) = (SELECT ungrounded FROM bound)) AS "isPartial",
          coalesce((
            SELECT json_agg(json_build_object(

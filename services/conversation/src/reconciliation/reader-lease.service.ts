@@ -42,20 +42,20 @@ export class ReaderLease {
 }
 
 /** How often a queue is read from its start, to find rows that committed late and rows that a database restore brought back. */
-const FULL_READ_MS = 60_000;
+const FULL_READ_INTERVAL_MS = 60_000;
 
 /**
- * Decides from where a queue is read. While a long snapshot such as a dump's is open, PostgreSQL keeps the index entries of deleted rows. A
- * read from the queue's start would scan all of them each time. So reads start at a mark before which the queue was empty, with a full read
- * every minute.
+ * Decides from where a queue is read. While a dump or another long transaction holds a snapshot, PostgreSQL keeps the index entries of deleted
+ * rows. A read from the queue's start would scan all these entries each time. So reads start at a mark before which the queue was empty, with a
+ * full read every minute.
  */
 export class QueueReadStart {
   #position: string | undefined;
   #fullReadAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Returns the time from which the next read starts, by the database's clock; undefined for the queue's start. */
-  nextReadStart(): string | undefined {
-    if (performance.now() - this.#fullReadAtMs < FULL_READ_MS) return this.#position;
+  /** Returns the position at which the next read starts, a time of the database's clock; undefined for the queue's start. */
+  nextReadPosition(): string | undefined {
+    if (performance.now() - this.#fullReadAtMs < FULL_READ_INTERVAL_MS) return this.#position;
     this.#position = undefined;
     this.#fullReadAtMs = performance.now();
     return undefined;

@@ -147,7 +147,7 @@ export class Settler {
   /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
   async #settleOutbox(): Promise<void> {
     const newMark = await readOutboxMark(this.#database);
-    let after = positionBefore(this.#readStart.nextReadStart());
+    let after = positionBefore(this.#readStart.nextReadPosition());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {

@@ -62,7 +62,7 @@ export class Sweeper {
 
   async #sweepAll(databaseRespondedAt: string): Promise<number> {
     let total = 0;
-    const openedSince = this.#readStart.nextReadStart();
+    const openedSince = this.#readStart.nextReadPosition();
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {

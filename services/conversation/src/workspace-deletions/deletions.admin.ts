@@ -14,8 +14,8 @@ export type DeletionAdminDeps = {
 };
 
 /**
- * Both methods are idempotent, so a repeated call completes one that failed halfway. If the quota service returns workspace_not_found, the
- * caller receives that error.
+ * Both methods are idempotent, so the caller can repeat a call that failed halfway. If the quota service returns workspace_not_found, the caller
+ * receives that error.
  */
 export function createDeletionAdmin({
   database,

@@ -144,7 +144,7 @@ describe("KeyedReply", () => {
     expect(results).toEqual(["resumed"]);
   });
 
-  test("disconnects a reader that has waited 10 s for the stored outcome, but not one that attached later", () => {
+  test("disconnects a reader that has waited 10 s for the stored outcome, but not a reader that has waited 1 s", () => {
     const { reply } = createReply(60_000);
     const [first, second] = [createRecordingReader(), createRecordingReader()];
     reply.attach(first.reader, 0, true);

@@ -32,7 +32,7 @@ const POLL_INTERVAL_MS = 1_000;
 /**
  * Applies the settings whenever the file's text or a secret changes. An invalid file is refused, and the previous settings stay. A refused file
  * is tried again at every poll, because a secret that it names may become usable later. Polls the file, because a watcher of the file gets no
- * event when the kubelet updates a mounted ConfigMap: the kubelet replaces a link to a parent directory.
+ * event when the kubelet updates a mounted ConfigMap: the kubelet replaces a link to the file's directory.
  */
 export function watchSettings(
   options: LoadOptions,

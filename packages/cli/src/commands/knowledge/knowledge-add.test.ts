@@ -56,7 +56,7 @@ it("addDocuments continues if the service's document queue is full, stops if the
   ]);
 });
 
-it("addDocuments adds nothing if two files would become documents of the same name, because the second would replace the first", async () => {
+it("addDocuments refuses two files that would become documents of the same name, because the second would replace the first", async () => {
   const { context } = createContext();
   const files = [join(dir, "first.md"), "/elsewhere/first.md"];
   await expect(

@@ -16,7 +16,7 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
   const { callAdmin, report, progress } = context;
   const usage = program
     .command("usage")
-    .description("Show a month's usage or the billing run.")
+    .description("Show the usage of one or all workspaces.")
     .option("--workspace <id>", "Show the usage of one workspace.", refuseEmpty)
     .addOption(new Option("--all", "Show every workspace's usage, tokens and cost.").conflicts("workspace"))
     .addOption(monthOption())

@@ -24,8 +24,8 @@ function removeAccents(word: string): string {
 const MIN_MISSPELT_LENGTH = 5;
 
 /**
- * Whether two words are equal, or differ by one letter that is added, missing, wrong, or swapped with the next. False if both are shorter than
- * MIN_MISSPELT_LENGTH.
+ * Whether two words differ by at most one misspelling: a letter that is added, missing, wrong, or swapped with the next. False if both words are
+ * shorter than MIN_MISSPELT_LENGTH.
  */
 export function isMisspelling(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];

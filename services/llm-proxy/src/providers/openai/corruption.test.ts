@@ -63,12 +63,12 @@ function expectText({ text, isComplete }: Outcome, expected: string, describeCha
     expect.fail(`${describeChange()}: ${isComplete ? "complete" : "incomplete"} with ${JSON.stringify(text)}`);
 }
 
-describe("a changed byte", () => {
-  test("the unchanged stream is read as a complete reply", () => {
-    expect(textOf(WIRE)).toBe(TEXT);
-    expect(read(WIRE, 7)).toEqual({ text: TEXT, isComplete: true });
-  });
+test("the unchanged stream is read as a complete reply", () => {
+  expect(textOf(WIRE)).toBe(TEXT);
+  expect(read(WIRE, 7)).toEqual({ text: TEXT, isComplete: true });
+});
 
+describe("a changed byte", () => {
   test.each([1_000_000, 16])(
     "in reads of %i bytes, is an error or changes nothing, unless it is inside a JSON string that stays valid",
     { timeout: 60_000 },

@@ -1,5 +1,5 @@
 // pnpm test:cluster [FILTER…]: tests the chart on a real cluster; test:cluster:full runs all test files. Uses the cluster of KUBECONFIG if it is
-// set, otherwise creates a cluster of one node and removes it. If it cannot create one, prints the reason and exits 75, or 1 with
+// set, otherwise creates a cluster of one node and removes it. If no cluster can be created, prints the reason and exits 75, or 1 with
 // PARLEY_REQUIRE_ALL=1.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +37,7 @@ async function runTests(
 }
 
 /** Returns the environment variable that names the folder of the CustomResourceDefinitions, or no variable if their download fails. */
-async function findCrds(): Promise<Record<string, string>> {
+async function buildCrdsEnv(): Promise<Record<string, string>> {
   try {
     return { PARLEY_CLUSTER_CRDS: await ensureCrds() };
   } catch (error) {
@@ -46,7 +46,7 @@ async function findCrds(): Promise<Record<string, string>> {
   }
 }
 
-async function testOwnCluster(crds: Record<string, string>): Promise<number> {
+async function testOwnCluster(crdsEnv: Record<string, string>): Promise<number> {
   await ensurePrerequisites();
   // Not concurrently, because each build uses all cores.
   const binaries = await ensureBinaries();
@@ -56,15 +56,15 @@ async function testOwnCluster(crds: Record<string, string>): Promise<number> {
   try {
     interruption.signal.throwIfAborted();
     console.log(`the node is ready: ${seconds()} s`);
-    return await runTests(node.enter, [binaries], { ...crds, KUBECONFIG: node.kubeconfig });
+    return await runTests(node.enter, [binaries], { ...crdsEnv, KUBECONFIG: node.kubeconfig });
   } finally {
     await node.stop();
   }
 }
 
 try {
-  const crds = isFull ? await findCrds() : {};
-  process.exitCode = process.env.KUBECONFIG ? await runTests([], [], crds) : await testOwnCluster(crds);
+  const crdsEnv = isFull ? await buildCrdsEnv() : {};
+  process.exitCode = process.env.KUBECONFIG ? await runTests([], [], crdsEnv) : await testOwnCluster(crdsEnv);
 } catch (error) {
   if (error instanceof NoCluster) {
     console.log(`THE CHART IS NOT TESTED ON A CLUSTER: ${error.message}`);

@@ -68,7 +68,7 @@ export function scriptedFaults({ model, body }: ReceivedRequest): Reply | undefi
   return undefined;
 }
 
-export const GARBAGE_KINDS = GARBAGE.length;
+export const GARBAGE_COUNT = GARBAGE.length;
 
 /** Returns the visitor's message in a request to the provider. */
 export function lastMessage(body: unknown): string {

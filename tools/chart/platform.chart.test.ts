@@ -45,7 +45,7 @@ describe("the cli pod", () => {
     for (const { value = "" } of urls ?? []) expect(certified).toContain(new URL(value).hostname);
   });
 
-  it("and Prometheus trust the same authorities as the services, also while an authority is replaced", async () => {
+  it("and Prometheus trust ca.crt of the edge's certificate, or the ConfigMap in mtls.trustedAuthorities", async () => {
     const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca", "podMonitor.enabled=true"];
     sets.push("networkPolicy.prometheus[0].ipBlock.cidr=10.0.0.9/32");
     const trustOf = async (...more: string[]) => {
@@ -310,7 +310,7 @@ describe("other settings", () => {
     );
   });
 
-  it("keep a pod pending rather than spread unevenly, with topologySpreadWhenUnsatisfiable=DoNotSchedule", async () => {
+  it("keep a pod pending if it would make the spread uneven, with topologySpreadWhenUnsatisfiable=DoNotSchedule", async () => {
     const spreadOf = async (...sets: string[]) =>
       podsOf((await renderChart("minimal", sets)).manifests)
         .get("quota")

@@ -76,8 +76,8 @@ export async function measureScreens(
     const times = new Map<string, number[]>(screens.map((path) => [path, []]));
     let mostRequests = 0;
     const loads = Math.ceil(rounds * LOADS_PER_ROUND * scale);
-    // Ignores the request durations of each screen's first load: the browser compiles the page's scripts, and PostgreSQL parses the SQL
-    // statements.
+    // Ignores the request durations of each screen's first load. During that load, the browser compiles the page's scripts, and PostgreSQL parses
+    // the SQL statements.
     for (let load = 0; load <= loads; load++) {
       for (const path of screens) {
         // Removes the stored bot choice.

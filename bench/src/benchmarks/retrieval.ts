@@ -5,13 +5,13 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-/** The number of copies of the documents to search at scale 1. Together they have about 10,000 chunks. */
+/** At scale 1, the search runs in this many copies of the relevance set's documents. Together the copies have about 10,000 chunks. */
 const COPIES = 13;
 /** Approximate. */
 const CHUNKS_PER_COPY = 770;
 const CHUNKS_FORMAT = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
-/** In the order of the report. */
+/** Names of the relevance set's parts, in the order of the printed scores. */
 const PARTS: Record<Part, string> = {
   dev: "development half",
   holdout: "holdout half",

@@ -4,8 +4,8 @@ import { type FileLock, readInstance, tryLockFile } from "@parley/cli";
 import { StartError, systemCode } from "../errors.ts";
 
 /**
- * Creates DATA_DIR, accessible only to its owner, and locks it. Throws StartError if DATA_DIR is not writable or if another
- * process holds the lock.
+ * Locks DATA_DIR. If DATA_DIR does not exist, creates it, accessible only to its owner. Throws StartError if DATA_DIR is not writable or if
+ * another process holds the lock.
  */
 export async function lockDataDir(dataDir: string): Promise<FileLock> {
   const lock = await tryLockDataDir(dataDir);

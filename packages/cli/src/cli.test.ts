@@ -129,7 +129,7 @@ describe("the installation on this machine", () => {
     expect((await run(["workspace", "list"])).stderr).toMatch(startHint);
   });
 
-  it("suggests a retry and the log when a service is unreachable", async () => {
+  it("is reported with a hint to retry and then check the log when a service is unreachable", async () => {
     await writeInstance(dataDir, INSTANCE);
     const { code, stderr } = await run(["workspace", "list"]);
     expect(code).toBe(1);

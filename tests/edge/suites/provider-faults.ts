@@ -5,12 +5,12 @@ import { mapConcurrently } from "../../system/map-concurrently.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
 import { newClientAddress } from "../../system/visitors.ts";
 import type { EdgeFixture } from "../edge-fixture.ts";
-import { type Damage, EVENT_COUNT, EVENT_ENDS, FULL_TEXT, GARBAGE_KINDS, isInString } from "../scripted-faults.ts";
+import { type Damage, EVENT_COUNT, EVENT_ENDS, FULL_TEXT, GARBAGE_COUNT, isInString } from "../scripted-faults.ts";
 import { expectWellFormed, expectWholeTextOrPrefix } from "../stream-assertions.ts";
 
 /** The fake provider's default reply. */
 const DEFAULT_TEXT = "Hello from the scripted provider, token by token.";
-const DEFAULT_TOKENS = 10;
+const DEFAULT_TOKEN_COUNT = 10;
 /** Replacement bytes: line ends, the start of an SSE comment, parts of JSON, NUL and letters. */
 const REPLACEMENTS = ["X", ":", "\n", "\r", "\0", "{", '"', "\n\n", "XX", ": ", "\\", "}"];
 const RANDOM_DAMAGE_COUNT = quickOrFull(60, 2_000);
@@ -41,7 +41,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
 
   test("a stream ends with error and done when the provider's stream is cut, ends early, fails or stalls after any token", async () => {
     const models = ["cut-after", "end-after", "error-chunk-after", "stall-after"].flatMap((fault) =>
-      Array.from({ length: DEFAULT_TOKENS }, (_, tokens) => `${fault}-${tokens}`),
+      Array.from({ length: DEFAULT_TOKEN_COUNT }, (_, tokens) => `${fault}-${tokens}`),
     );
     await mapConcurrently(models.length, 16, async (index) => {
       const model = models[index] ?? "";
@@ -53,7 +53,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
   });
 
   test("a stream is well formed and has no foreign text when the provider replaces any one event with garbage", async () => {
-    await mapConcurrently(EVENT_COUNT * GARBAGE_KINDS, 16, async (index) => {
+    await mapConcurrently(EVENT_COUNT * GARBAGE_COUNT, 16, async (index) => {
       const model = `corrupt-${index % EVENT_COUNT}-${Math.floor(index / EVENT_COUNT)}`;
       const result = await chatWith(await createBot(model), index);
       // A reply that lost a token must end with an error. A reply that lost only its finish reason or [DONE] may be complete.

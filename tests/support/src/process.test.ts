@@ -89,12 +89,12 @@ describe("startProcess", () => {
   ])("leaves no child process running when its parent $how", async ({ script, code }) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
-    // The grandchild keeps a connection to this server open until it exits.
-    const grandchildExited = once(server, "connection").then(([socket]: Socket[]) =>
+    // The child process keeps a connection to this server open until it exits.
+    const childExited = once(server, "connection").then(([socket]: Socket[]) =>
       once(socket?.resume() ?? server, "close"),
     );
     const { port } = server.address() as AddressInfo;
-    const grandchild = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${runForever}`;
+    const childScript = `require("node:net").connect(${port}, "127.0.0.1", () => console.log("up")); ${runForever}`;
     const parent = await startProcess({
       name: "parent",
       command: process.execPath,
@@ -103,14 +103,14 @@ describe("startProcess", () => {
         "--input-type=module",
         "-e",
         `import { exitOnSignals, startProcess } from ${JSON.stringify(new URL("index.ts", import.meta.url).href)};
-         const args = ["-e", ${JSON.stringify(grandchild)}];
+         const args = ["-e", ${JSON.stringify(childScript)}];
          const child = await startProcess({ name: "child", command: process.execPath, args, ready: /up/ });
          await child.waitReady();
          ${script}`,
       ],
     });
     expect(await parent.exited).toEqual({ code, signal: null });
-    await grandchildExited;
+    await childExited;
     server.close();
   });
 });

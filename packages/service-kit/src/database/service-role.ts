@@ -6,7 +6,7 @@ import { type Queryable, sqlState } from "./database.ts";
 /** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
 const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
 
-/** Timeouts of one service's role in addition to TIMEOUTS, such as `{ lock_timeout: "2s" }`. */
+/** Timeouts of a role by setting name, such as `{ lock_timeout: "2s" }`. A service adds its own to TIMEOUTS. */
 export type RoleTimeouts = Readonly<Record<string, string>>;
 
 const ROLE_ATTEMPTS = 20;

@@ -26,8 +26,8 @@ export type NewRun = {
 /** `documents` is the number of the bot's documents at the time of the run. */
 export type StoredRun = NewRun & { id: number; ranAt: Date; documents: number };
 
-const CASE = "case_id AS id, question, document";
-const RUN = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_failures AS "semanticFailures", documents`;
+const CASE_COLUMNS = "case_id AS id, question, document";
+const RUN_COLUMNS = `run_id AS id, ran_at AS "ranAt", cases, searched, found, semantic_failures AS "semanticFailures", documents`;
 
 /** Stores a case. Returns `full` if the bot has `limit` cases, otherwise `exists` if it has a case with this question. */
 export async function insertCase(
@@ -44,7 +44,7 @@ export async function insertCase(
          INSERT INTO conversation.evaluation_cases (workspace_id, bot_id, question, document)
          SELECT $1, $2, $3, $4 FROM counted WHERE count < $5
          ON CONFLICT (workspace_id, bot_id, question) DO NOTHING
-         RETURNING ${CASE}
+         RETURNING ${CASE_COLUMNS}
        )
        SELECT count, inserted.* FROM counted LEFT JOIN inserted ON true`,
       [workspaceId, botId, question, document, limit],
@@ -58,7 +58,7 @@ export async function insertCase(
 /** Lists a bot's cases, oldest first. */
 export async function listCases(database: Database, { workspaceId, botId }: BotRef): Promise<EvaluationCase[]> {
   const { rows } = await database.query<EvaluationCase>(
-    `SELECT ${CASE} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
+    `SELECT ${CASE_COLUMNS} FROM conversation.evaluation_cases WHERE workspace_id = $1 AND bot_id = $2 ORDER BY case_id`,
     [workspaceId, botId],
   );
   return rows;
@@ -85,7 +85,7 @@ const INSERT_RUN = `
   INSERT INTO conversation.evaluation_runs (workspace_id, bot_id, cases, searched, found, semantic_failures, documents, results)
   SELECT $1, $2, $3, $4, $5, $6, count(*), $7
   FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2
-  RETURNING ${RUN}, results`;
+  RETURNING ${RUN_COLUMNS}, results`;
 
 /** Stores a run with the current number of documents. Deletes all but the bot's last 20 runs. */
 export async function insertRun(database: Database, { workspaceId, botId }: BotRef, run: NewRun): Promise<StoredRun> {
@@ -100,7 +100,7 @@ export async function insertRun(database: Database, { workspaceId, botId }: BotR
 /** Lists a bot's runs, latest first. Only the latest two runs have results. */
 export async function listRuns(database: Database, { workspaceId, botId }: BotRef): Promise<StoredRun[]> {
   const { rows } = await database.query<StoredRun>(
-    `SELECT ${RUN}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
+    `SELECT ${RUN_COLUMNS}, CASE WHEN row_number() OVER (ORDER BY run_id DESC) <= ${RUNS_WITH_RESULTS} THEN results ELSE '[]' END AS results
      FROM conversation.evaluation_runs WHERE workspace_id = $1 AND bot_id = $2 ORDER BY run_id DESC LIMIT ${MAX_RUNS}`,
     [workspaceId, botId],
   );

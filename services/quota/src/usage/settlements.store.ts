@@ -78,7 +78,7 @@ export type SettleOptions = {
   signal?: AbortSignal;
   /** Called with turns that cannot be settled at present. */
   onFailure?: (turns: readonly Settlement[], error: unknown) => void;
-  /** Called at most once, with the turns of a split batch that were not tried before SPLIT_MS had passed or the signal was aborted. */
+  /** settle() calls it at most once, with the turns of a split batch that were not tried before SPLIT_MS had passed or the signal was aborted. */
   onUntried?: (turns: readonly Settlement[]) => void;
 };
 

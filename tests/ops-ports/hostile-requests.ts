@@ -124,7 +124,7 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
 /** The decompressed size of LARGE_JSON and LARGE_BINARY: slightly less than the largest body that a service accepts (24 MiB). */
 const LARGE_BYTES = 23 * MIB;
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
-/** Parsing one of these bodies takes many times the memory of its decompressed size. */
+/** Parsing one of these bodies takes an amount of memory that is many times its decompressed size. */
 const LARGE_JSON = [bomb("["), bomb('{"a":'), bomb("[1,")];
 /** Protobuf with the same effect: unknown fields, and empty texts of a repeated field. */
 const LARGE_BINARY = [bomb("\xf8\x07\x01"), bomb("\x1a\0")];

@@ -4,7 +4,7 @@ import { runKeyedChaos } from "../system/faults/keyed-chaos.ts";
 const SECONDS = 20;
 const MIN_FAULTS = 4;
 
-test(`no reply with an idempotency key is lost, is duplicated or hangs during ${SECONDS} s of disconnects, stops, erasures, kill -9 and database restarts`, async () => {
+test(`no reply with an idempotency key is lost, is duplicated or hangs during ${SECONDS} s of disconnects, stop requests, erasures, kill -9 and database restarts`, async () => {
   const result = await runKeyedChaos({
     seconds: SECONDS,
     visitors: 8,

@@ -16,7 +16,7 @@ export function rulesOf(alertsYaml: string): Rule[] {
   return (parse(alertsYaml) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
 
-/** Returns `document`, docs/operations/dashboards.md, with regenerated tables of alerts and panels. */
+/** Regenerates the tables of alerts and panels in `document`, the text of docs/operations/dashboards.md. */
 export function dashboardsDocument(document: string, alertsYaml: string): string {
   const panels = Object.values(DASHBOARDS).map(panelTables).join("\n\n");
   return replaceSection(replaceSection(document, "alerts", alertTable(alertsYaml)), "panels", panels);

@@ -26,7 +26,7 @@ const startService = (env: Record<string, string> = {}) => startServiceProcess(d
 const options = { timeoutMs: 20_000 };
 const readOutboxDepth = async () => (await db.admin.query("SELECT FROM conversation.outbox")).rowCount;
 
-test("migrate.ts prints a line per migration, one line when the schema is up to date, and one line when it fails", async () => {
+test("migrate.ts prints a line per migration, one line if the schema is up to date, and one line if it cannot migrate", async () => {
   const fresh = await createDatabase();
   const run = async (url: string) => {
     const migration = await startProcess({

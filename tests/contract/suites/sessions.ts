@@ -31,7 +31,7 @@ export function sessionsSuite(shared: () => ContractSystem): void {
   const createBot = (model: string) => addBot(system, tenant, `bot-${randomUUID().slice(0, 8)}`, model);
 
   describe("sessions", () => {
-    test("two concurrent turns both run; prompts contain only turns whose reply is complete, and the export contains no streaming turn [D14/1-2] [D17/3] [4.3/7]", async () => {
+    test("two concurrent turns both run; a prompt contains earlier turns only if their reply is complete, and the export contains no streaming turn [D14/1-2] [D17/3] [4.3/7]", async () => {
       const hasRequest = (index: number) => () => system.provider.requests.length > index;
       system.provider.script([{}, { everyMs: 500 }, { everyMs: 500 }]);
       const session_id = randomUUID();
@@ -92,9 +92,9 @@ export function sessionsSuite(shared: () => ContractSystem): void {
 
   describe("playground", () => {
     test("the playground streams the same events as chat, in its own sessions, and its replies count against the quota [4.4/1-2] [5/3] [D26/1-3]", async () => {
-      const owned = await createTenant(system.admin);
-      const { botSlug: bot_slug } = owned;
-      const token = await createMemberToken(system, owned);
+      const freshTenant = await createTenant(system.admin);
+      const { botSlug: bot_slug } = freshTenant;
+      const token = await createMemberToken(system, freshTenant);
       const session_id = randomUUID();
       const result = await api.playground(token, { bot_slug, session_id, visitor_metadata: { try: 1 } });
       expect(eventNames(result)).toEqual(["meta", "token", "done"]);
@@ -105,13 +105,15 @@ export function sessionsSuite(shared: () => ContractSystem): void {
         tokens_out: 34,
         model: "openai:default",
       });
-      const { session } = await readTranscript(system, owned, session_id);
+      const { session } = await readTranscript(system, freshTenant, session_id);
       expect(session).toMatchObject({ source: "playground", visitor_metadata: { try: 1 } });
-      expect(await waitForUsedMessages(system, owned)).toBe(1);
+      expect(await waitForUsedMessages(system, freshTenant)).toBe(1);
 
-      expect(formatRefusal(await api.refusedChat(owned, { session_id }))).toBe(formatError(404, "session_not_found"));
+      expect(formatRefusal(await api.refusedChat(freshTenant, { session_id }))).toBe(
+        formatError(404, "session_not_found"),
+      );
       const widgetSession = randomUUID();
-      await api.chat(owned, { session_id: widgetSession });
+      await api.chat(freshTenant, { session_id: widgetSession });
       const refused = await api.refusedPlayground(token, { bot_slug, session_id: widgetSession });
       expect(formatRefusal(refused)).toBe('404 {"detail":"session_not_found"}');
     });

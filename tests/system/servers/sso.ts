@@ -30,7 +30,7 @@ const KEY_ID = "sso-1";
 const USERS = ["owner", "second-owner", "operator"];
 const TOKEN_TTL_S = 3_600;
 
-/** Stores nothing, because access tokens are JWTs and the clients are in the configuration. */
+/** Stores nothing, because access tokens are JWTs and the OAuth clients are in the configuration. */
 const statelessAdapter = (): Adapter => ({
   upsert: async () => undefined,
   find: async () => undefined,

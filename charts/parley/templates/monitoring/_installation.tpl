@@ -1,4 +1,4 @@
-{{/* The matchers of this installation's series. The Prometheus operator sets `namespace`, and the PodMonitor sets `release`. */}}
+{{/* The matchers of this installation's series. The Prometheus operator sets the label `namespace`, and the PodMonitor sets the label `release`. */}}
 {{- define "parley.seriesMatchers" -}}
 namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 {{- end -}}

@@ -9,8 +9,8 @@ import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
  */
 export const MAX_TOTAL_PATTERN_SIZE = 2_000;
 /**
- * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms. The limit is below MAX_JOB_MS, because a match job
- * may have to compile the stored patterns.
+ * Limit for the CPU time to compile a bot's patterns. Ordinary patterns take about 10 ms. The limit is below MAX_JOB_MS of
+ * pattern-thread-pool.ts, because a match job may have to compile the stored patterns.
  */
 const MAX_COMPILE_MS = 1_000;
 

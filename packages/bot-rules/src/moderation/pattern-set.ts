@@ -2,13 +2,13 @@ import { RE2JS, RE2Set } from "re2js";
 import { compilePattern, composeCharacters, type Matcher } from "./pattern.ts";
 
 /**
- * Maximum total size of a group of patterns, in instructions. The automaton of a larger group would not fit into AUTOMATON_BYTES. A larger
- * pattern is a group of its own.
+ * Maximum total size of a group of patterns, in instructions of their compiled programs. The automaton of a larger group would not fit into
+ * AUTOMATON_BYTES. A larger pattern is a group of its own.
  */
 const MAX_GROUP_SIZE = 250;
 /**
  * Memory limit for a group's automaton. If the automaton is full, re2js clears it or matches without it, in time that is still linear in the
- * text.
+ * text's length.
  */
 const AUTOMATON_BYTES = 128 * 1024;
 

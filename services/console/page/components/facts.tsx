@@ -1,4 +1,4 @@
-/** Leaves out empty values. */
+/** Leaves out facts with an empty value. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
   return (
     <dl className="facts">

@@ -47,7 +47,7 @@ describe("describeSession", () => {
     ["parley-viewer", "viewer"],
     [["other"], undefined],
     [undefined, undefined],
-  ])("gives a token with the roles %j the role %s", (roles, role) => {
+  ])("for a token with the roles %j, returns the role %s", (roles, role) => {
     expect(describeSession(session(0, token({ roles })), TOKEN_OPTIONS, 0)?.role).toBe(role);
   });
 

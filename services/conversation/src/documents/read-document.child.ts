@@ -10,7 +10,7 @@ import { EXIT_CODE_UNREADABLE, type ReaderMessage } from "./reader-message.ts";
 
 // A process that reads one document. read-document.client.ts starts it:
 //   node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
-// The document is on stdin. The messages go to stdout, one line of JSON each.
+// The document is on stdin. Each ReaderMessage goes to stdout as one line of JSON.
 
 const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 

@@ -28,7 +28,7 @@ async function findReviews({ workspaceId }: Session, filter: string) {
   return sessions.map((session) => session.review);
 }
 
-test("a turn is listed with its review, and a session is found as bad if any reply is bad, whatever the visitor's rating", async () => {
+test("a turn is listed with its review, and a session's review is bad if any reply's review is bad, whatever the visitor's rating", async () => {
   const session = await createSession();
   const { bot, workspaceId, sessionId, messageIds } = session;
   const [first = 0n, second = 0n] = messageIds;
@@ -62,7 +62,7 @@ test("a turn is listed with its review, and a session is found as bad if any rep
   ]).toEqual([[], [], [""]]);
 });
 
-test("after concurrent reviews of a reply, the session's counts agree with the stored review", async () => {
+test("after concurrent reviews of a reply, the session's review counts agree with the stored review", async () => {
   const session = await createSession();
   const [first] = session.messageIds;
   await Promise.all(["good", "bad", "good", "bad", "", "good", "bad"].map((each) => review(session, first, each)));

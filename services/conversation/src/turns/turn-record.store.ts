@@ -57,8 +57,8 @@ const JOINS = `
   JOIN conversation.sessions s ON s.workspace_id = t.workspace_id AND s.session_id = t.session_id
   JOIN conversation.bots b ON b.workspace_id = t.workspace_id AND b.bot_id = t.bot_id`;
 
-// Reply ids are even, and the visitor's message has the id before its reply's (message-ids.ts). Erasing a session deletes its messages, so
-// the join on `reply` leaves out the turns of erased sessions.
+// Reply ids are even, and a visitor's message has its reply's id minus 1 (message-ids.ts). Erasing a session deletes its messages, so the
+// join on `reply` leaves out the turns of erased sessions.
 const FIND_TURN_RECORD = `
   SELECT ${FIELDS}
   FROM conversation.turns t

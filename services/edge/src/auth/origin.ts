@@ -1,5 +1,5 @@
 // Browsers send a lower-case scheme, a lower-case ASCII host or an IPv6 address in brackets, and a port unless it is the default.
-// The header is compared exactly, without decoding, trimming or case folding.
+// The Origin header is compared exactly, without decoding, trimming or case folding.
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 
@@ -14,7 +14,8 @@ type DomainEntry = { scheme: string | undefined; isWildcard: boolean; host: stri
 export type OriginMatcher = (origin: string | undefined) => boolean;
 
 /**
- * Creates a function that checks an Origin header against a key's allowed domains, each [scheme://][*.]host[:port], normalised.
+ * Creates a function that checks an Origin header against a key's allowed domains. Each domain has the normalised form
+ * [scheme://][*.]host[:port].
  * - A wildcard matches subdomains at any depth, not the host itself.
  * - Without a scheme, only https matches; for localhost and 127.0.0.1 also http.
  * - Without a port, only the default port matches; for localhost and 127.0.0.1 any port.

@@ -1,6 +1,6 @@
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
-/** Memory bounds: the number of subjects, counted once per policy, and the total number of requests. A request takes 8 bytes. */
+/** Memory bounds: the number of pairs of policy and subject, and the total number of requests. A request takes 8 bytes. */
 const CAPS = { subjects: 100_000, requests: 6_000_000 };
 
 /**

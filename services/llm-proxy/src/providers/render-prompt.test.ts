@@ -16,7 +16,7 @@ test("with neither a system prompt nor passages, the messages are rendered uncha
   ]);
 });
 
-test("the system message holds the system prompt, then the passages as numbered sources with instructions", () => {
+test("the system message holds the system prompt, then instructions, then the passages as numbered sources", () => {
   const [system, ...rest] = render({
     system: "You are the shop's assistant.",
     passages: [

@@ -103,7 +103,7 @@ export class ChatStreamReader {
     }
   }
 
-  /** Not called for a finish reason beside content, because some gateways send a finish reason with every chunk. */
+  /** Not called for a chunk with both a finish reason and content, because some gateways send a finish reason with every chunk. */
   #finishIfPossible(): void {
     if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
     this.isFinished = true;
@@ -141,7 +141,7 @@ function isEmptyDelta(delta: Record<string, unknown>): boolean {
   return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
 }
 
-/** Returns the text for the visitor. With some providers, content is a list of parts, of which only the type `text` is for the visitor. */
+/** Returns the text for the visitor. With some providers, content is a list of parts. Only parts of the type `text` are for the visitor. */
 function readContent(delta: Record<string, unknown>): string {
   const content = readField(delta, "content", isStringOrArray) ?? "";
   return isString(content) ? content : content.map(readPartText).join("");

@@ -51,8 +51,8 @@ describeWith("redis", "erasure", () => {
     }
 
     /**
-     * Creates a session with a rated, a long, a blocked and a failed turn. The marker is in every field that a visitor sets and in the
-     * replies.
+     * Creates a session with a rated, a long, a blocked and a failed turn. The marker is in every field that a visitor sets. The
+     * model `echo` repeats it in its replies.
      */
     async function createMarkedSession(marker: string): Promise<string> {
       const session_id = randomUUID();

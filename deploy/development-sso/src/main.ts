@@ -5,7 +5,7 @@ import type { JWK } from "oidc-provider";
 import { ConfigError, readConfig } from "./config.ts";
 import { createProvider } from "./provider.ts";
 
-// An identity provider for development only, for `start` and docker-compose.yml. It asks for no password.
+// The identity provider that `pnpm start` and docker-compose.yml run, for development only. It asks for no password.
 
 const config = readConfigOrExit();
 const server = createServer(createProvider(config, await readKey(config.keyFile)).callback());

@@ -1,4 +1,4 @@
-/** The film is recorded this many times slower than the README shows it, to capture enough frames. */
+/** The README's film is recorded this many times slower than it plays, to capture enough frames. */
 export const SLOWDOWN = 3;
 
 /** The assistant's answers in the README's pictures, by question. */

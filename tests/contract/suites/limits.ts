@@ -179,8 +179,8 @@ export function limitsSuite(shared: () => ContractSystem): void {
     expect(countStatus(await callConcurrently(120, call), 404)).toBe(120);
     expectLimited(await call(0), "playground", 120, formatDetail(429, "rate_limited"));
     expectLimited(await call(1), "playground", 120, formatDetail(429, "rate_limited"));
-    const another = await createMemberToken(system, tenant, "owner");
-    expect((await api.refusedPlayground(another, { bot_slug: "no-such-bot" })).status).toBe(404);
+    const otherUserToken = await createMemberToken(system, tenant, "owner");
+    expect((await api.refusedPlayground(otherUserToken, { bot_slug: "no-such-bot" })).status).toBe(404);
   });
 
   test("the export allows 30 requests a minute per user, across addresses and workspaces [4.3/2] [7.2/4] [8/4]", async () => {
@@ -193,8 +193,8 @@ export function limitsSuite(shared: () => ContractSystem): void {
     expect(countStatus(await callConcurrently(30, call), 404)).toBe(30);
     expectLimited(await call(0), "export", 30, formatDetail(429, "rate_limited"));
     expectLimited(await call(1), "export", 30, formatDetail(429, "rate_limited"));
-    const another = await createMemberToken(system, tenant, "second-owner");
-    expect((await api.exportTranscript(another, randomUUID())).status).toBe(404);
+    const otherUserToken = await createMemberToken(system, tenant, "second-owner");
+    expect((await api.exportTranscript(otherUserToken, randomUUID())).status).toBe(404);
   });
 
   test("the export answers 30 unauthenticated requests a minute per address with 401, and further ones with 429 [4.3/3] [8/4]", async () => {
@@ -280,14 +280,14 @@ export function limitsSuite(shared: () => ContractSystem): void {
       for (const answer of later) expectLimited(answer, "chat", 60, formatError(429, "rate_limited"));
     });
 
-    test("edges share the count of malformed requests, and an edge refuses the address after it has itself received one above 300 [D24/6]", async () => {
+    test("edges share the count of malformed requests, and an edge refuses the address after it has itself received a malformed request above the limit [D24/6]", async () => {
       const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
-        const malformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
-        const first = await callConcurrently(300, (index) => malformed(edges[index % 2] as Api));
+        const sendMalformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });
+        const first = await callConcurrently(300, (index) => sendMalformed(edges[index % 2] as Api));
         const laterByEdge = edges.map(async (edge) => ({
           before: await countedChat(address, edge),
-          above: await malformed(edge),
+          above: await sendMalformed(edge),
           after: await countedChat(address, edge),
         }));
         return { answers: first, later: await Promise.all(laterByEdge) };

@@ -96,7 +96,7 @@ export function lateDisconnectsSuite(shared: () => EdgeFixture): void {
 
   test("stores a reply as blocked when a pattern matches a word that the provider sends after the visitor disconnects", async () => {
     const { system } = fixture;
-    // Word 8 comes 0.3 s after the first, within the 0.5 s for which an interrupted reply may continue.
+    // The word t8 comes 0.32 s after t0, within the 0.5 s for which an interrupted reply may continue.
     const tenant = await createTenantWithPattern("\\bt8\\b", "openai:tokens-30-every-40");
     await visitAndDisconnect(system.url(), tenant, 0, (text) => text !== "");
     const turns = await readClosedTurns(tenant);

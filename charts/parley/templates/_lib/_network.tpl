@@ -36,7 +36,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* Ingress from other components to a port of this component. Expects "callers" and "port". */}}
+{{/* Ingress from other components to a port of this component: (dict "root" … "callers" … "port" …). */}}
 {{- define "parley.fromCallers" -}}
 {{- $root := .root -}}
 - from:
@@ -50,7 +50,7 @@ spec:
       protocol: TCP
 {{- end -}}
 
-{{/* Ingress to the ops port from the cli pod, a trial's setup and Prometheus. */}}
+{{/* Ingress to the ops port from the components `cli` and `trial-setup`, and from Prometheus. */}}
 {{- define "parley.fromOpsClients" -}}
 {{- $callers := concat (ternary (list "cli") list .root.Values.cli.enabled) (ternary (list "trial-setup") list .root.Values.trial.enabled) }}
 {{- with $callers }}
@@ -65,7 +65,7 @@ spec:
 {{- end }}
 {{- end -}}
 
-{{/* Egress to a port of another component. Expects "callee" and "port". */}}
+{{/* Egress to a port of another component: (dict "root" … "callee" … "port" …). */}}
 {{- define "parley.toCallee" -}}
 - to:
     - podSelector:

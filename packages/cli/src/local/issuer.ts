@@ -20,7 +20,7 @@ export const DEVELOPMENT_ROLE_ENV = {
 const PRIVATE_FILE = "issuer-key.json";
 const PUBLIC_FILE = "issuer-jwks.json";
 
-/** Creates the key pair of the development issuer if DATA_DIR has none. Returns the file: URL of its JWKS. */
+/** Creates the key pair of the development issuer if DATA_DIR has none. Returns the `file:` URL of the issuer's JWKS. */
 export async function ensureIssuer(dataDir: string): Promise<string> {
   let key = await readKey(dataDir);
   if (!key) {

@@ -1,7 +1,7 @@
 /** An element's attributes, and its event listeners under `on<event>`. */
 export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
-/** Creates an element. Strings become text nodes, which the policy `require-trusted-types-for 'script'` permits. */
+/** Creates an element. String children become text nodes, which the policy `require-trusted-types-for 'script'` permits. */
 export function createElement<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},

@@ -96,12 +96,12 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
 
 function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
   const parts = [
-    "Questions with the same words are counted together. Greetings are left out, and so are answers of tools unless visitors rated them bad.",
+    "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out unless visitors rated them bad.",
   ];
   if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
   if (partial)
     parts.push(
-      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including answers of other bots that were rated bad.`,
+      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including other bots' answers that were rated bad.`,
     );
   return parts.join(" ");
 }

@@ -7,7 +7,7 @@ import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 const system = useTestSystem();
 
 describe("audit", () => {
-  test("counts turns in the outbox as waiting, and names turns that the usage ledger has lost", async () => {
+  test("counts turns in the outbox as waiting, and reports turns that the usage ledger lacks", async () => {
     const audit = system.ops(AuditAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
@@ -26,7 +26,7 @@ describe("audit", () => {
     await expect
       .poll(async () => (await audit.audit(november)).workspaces, { timeout: 20_000 })
       .toMatchObject([settled]);
-    // The turn of October may be settled later.
+    // The October turn may be settled after the November turns.
     const readOctober = async () => {
       const { workspaces } = await audit.audit({ workspaceId: "", month: "2026-10" });
       return workspaces.find((each) => each.id === workspaceId);

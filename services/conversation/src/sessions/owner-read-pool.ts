@@ -5,7 +5,7 @@ import type { ExportPacer } from "./export-pacer.ts";
 export type OwnerReadPool = {
   /** A pool of its own, so that owners' reads and turns do not wait for each other's connections. */
   database: Database;
-  /** A workspace reads one page at a time, so that many reads of one workspace do not delay those of other workspaces. */
+  /** Lets each workspace run one query or read one page at a time, so that its reads do not delay those of other workspaces. */
   limiter: WorkspaceConcurrencyLimiter;
   pacer: ExportPacer;
 };

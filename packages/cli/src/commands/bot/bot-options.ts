@@ -24,7 +24,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
   return command
     .option("--model <provider:name>", "Set the model; '' for the installation's default.")
     .option("--system-prompt <text>", "Set the system prompt.")
-    .option("--fallback <text>", "Set the default reply to a blocked message.")
+    .option("--fallback <text>", "Set the default text that replaces blocked replies.")
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "Set the logo's URL; '' for none.")

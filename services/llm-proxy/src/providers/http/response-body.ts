@@ -102,7 +102,7 @@ export function asStreamedResponse(response: Response): StreamedResponse {
   throw new TypeError("the response did not come from createStreamingFetch");
 }
 
-/** Reads at most the first `maxBytes` of a body as text. If the body is at least that long, closes the connection. */
+/** Reads at most the first `maxBytes` of a body as text. Then closes the connection, unless the whole body was received. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

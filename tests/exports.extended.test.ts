@@ -59,7 +59,7 @@ test("`parley audit` succeeds while waiting exports occupy all export connection
   await exports;
 });
 
-test("several exports of a workspace use one connection, and another workspace's export gets its own", async () => {
+test("several exports of a workspace share one connection, and another workspace's export uses a second connection", async () => {
   const [own, other] = [await createSession(), await createSession()];
   const unlock = await lockMessages();
   const start = ({ tenant, sessionId }: typeof own) => exportTranscript(system, tenant, sessionId);

@@ -272,7 +272,7 @@ const decisions: Section[] = [
     id: "D5",
     title: "Sizes",
     sentences: {
-      1: "A body over 300 KiB, for stop, rating and doctor over 8 KiB: 413 `payload_too_large`.",
+      1: "A body over 300 KiB, or over 8 KiB for stop, rating and doctor: 413 `payload_too_large`.",
       2: "`visitor_metadata` over 16 KiB or 32 levels: 400 `invalid_message`.",
       3: "`visitor_id` over 1,024 characters: 400 `invalid_message`.",
       4: "A message of 70,000 characters, even if all are emoji: 400 `message_too_long`.",
@@ -284,7 +284,7 @@ const decisions: Section[] = [
     title: "Unavailable services",
     sentences: {
       1: "Without the conversation service: 503 `unavailable` with Retry-After.",
-      2: 'Without it the export gives 503 `{"detail":"unavailable"}`.',
+      2: 'Without the conversation service the export gives 503 `{"detail":"unavailable"}`.',
       3: "Without the quota service: `error`, `done`, and no provider is called.",
       4: "Without llm-proxy: `error`, `done`.",
       5: "When a service is back, the others use it again without a restart.",
@@ -352,7 +352,7 @@ const decisions: Section[] = [
     sentences: {
       1: "The provider request is cancelled within 1 s.",
       2: "The message is kept with status `cancelled` and the text so far.",
-      3: "It is not counted.",
+      3: "The reply is not counted.",
     },
   },
   {
@@ -483,7 +483,7 @@ const decisions: Section[] = [
     id: "D33",
     title: "A known `Idempotency-Key`",
     sentences: {
-      1: "An ended reply is replayed from the database: no model call, no charge.",
+      1: "An ended reply is replayed from the database: no provider is called and no message is counted.",
       2: "A running reply is sent from its start and then live.",
       3: "A key opens at most one turn.",
       4: "`Last-Event-ID` continues after that event.",
@@ -536,9 +536,9 @@ const decisions: Section[] = [
     sentences: {
       1: "`POST /api/doctor/` streams `meta`, 20 paced `tick` events and `done`.",
       2: "`silence_ms`, at most 30,000, delays `done` without a heartbeat comment.",
-      3: "`meta` reports the caller's address and its rate-limit key, the HTTP version, the received proxy headers, and the time.",
+      3: "`meta` reports the caller's address and its rate-limit bucket, the HTTP version, the received proxy headers, and the time.",
       4: "No provider is called and nothing counts against the quota.",
-      5: "It has the errors and the CORS headers of chat, and shares its rate-limit bucket.",
+      5: "The doctor has the errors and the CORS headers of chat, and shares chat's rate-limit bucket.",
     },
   },
   {
@@ -552,7 +552,7 @@ const decisions: Section[] = [
       5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `review` and a cursor that continues the export.",
       6: "`GET /api/conversations/export.csv`: a row for each message (RFC 4180), and no cell that a spreadsheet would run as a formula.",
       7: "Both exports are compressed if the client accepts gzip.",
-      8: "120 requests a minute per user to list, delete and erase; 10 exports a minute per user and two open per workspace and edge process: 429.",
+      8: "Limits: 120 list, delete and erase requests a minute per user, 10 exports a minute per user, two open exports per workspace and edge process. Above a limit: 429.",
       9: "`DELETE /api/conversations/{session_id}/` hides a conversation: 204.",
       10: "`POST /api/conversations/erase/` erases a visitor's conversations for good: 202 `{conversations, request_id}`.",
       11: "The list and the exports of all conversations need the role `viewer` or `owner`, deletion and erasure `owner`: 403 `forbidden`.",

@@ -40,6 +40,7 @@ export function createReplyClient(get: () => TwoEdges) {
     return edge;
   };
 
+  /** Sends a message. If the message was sent before, the response contains the existing reply. */
   function send(edge: ServiceProcess, { fields, key }: Message, lastEventId?: string): Promise<Response> {
     const headers = { "idempotency-key": key, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) };
     return postChat(urlOf(edge), get().tenant, fields, { headers });

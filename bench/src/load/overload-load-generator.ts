@@ -69,7 +69,7 @@ async function sendAt(rate: number, ms: number, onEnd: (outcome: Outcome) => voi
   return pending;
 }
 
-const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome) => {
+const overloadChats = await sendAt(options.overloadRate, options.overloadMs, (outcome) => {
   result[outcome]++;
   result.sent++;
 });
@@ -77,10 +77,10 @@ const overload = await sendAt(options.overloadRate, options.overloadMs, (outcome
 // `normalRate` is below the capacity, so every chat of this load completes once the system has recovered.
 const overloadEndedAt = performance.now();
 let lastProblemAt = overloadEndedAt;
-const afterwards = await sendAt(options.normalRate, options.normalMs, (outcome) => {
+const normalChats = await sendAt(options.normalRate, options.normalMs, (outcome) => {
   if (outcome !== "completed") lastProblemAt = performance.now();
 });
-await Promise.all([...overload, ...afterwards]);
+await Promise.all([...overloadChats, ...normalChats]);
 result.secondsUntilRecovered = (lastProblemAt - overloadEndedAt) / 1_000;
 console.log(JSON.stringify(result));
 process.exit(0);

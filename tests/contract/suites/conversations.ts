@@ -316,7 +316,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(withoutCursors(identity.text)).toEqual(withoutCursors(compressed.text));
     });
 
-    test("a user may start 10 exports a minute, and a workspace may have two open [D40/8]", async () => {
+    test("a user may start 10 exports a minute, and a workspace may have two open exports [D40/8]", async () => {
       const own = await createTenant(system.admin);
       // The export is 40 MB long, more than the connection's buffers, so it stays open while the test does not read it.
       await queryFirstRow(

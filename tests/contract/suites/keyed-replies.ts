@@ -121,7 +121,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
   });
 
   describe("a known key", () => {
-    test("a known key replays an ended reply without a model call or a charge [D33/1]", async () => {
+    test("a known key replays an ended reply without calling a provider or counting a message [D33/1]", async () => {
       const message = newMessage();
       const first = await send(message);
       const used = await waitForUsedMessages(system, tenant);

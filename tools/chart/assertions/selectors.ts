@@ -1,13 +1,13 @@
 import { componentOf, type Labels, type Manifest, nameOf, ofKind, selects, workloads } from "../manifest.ts";
 
-/** Reports selectors that select no pod, and selectors other than a PodMonitor's that select pods of another component. */
+/** Reports each selector that selects no pod or, except in a PodMonitor, selects pods of another component. */
 export function selectorProblems(manifests: readonly Manifest[]): string[] {
   const pods = workloads(manifests);
   return selectors(manifests).flatMap(({ manifest, selector, isLimitedToComponent }) => {
     const selected = pods.filter(({ labels }) => selects(selector, labels));
     if (selected.length === 0) return [`${nameOf(manifest)} selects no pod`];
     const others = isLimitedToComponent
-      ? selected.filter(({ labels }) => componentOf(labels) !== component(manifest))
+      ? selected.filter(({ labels }) => componentOf(labels) !== componentOfManifest(manifest))
       : [];
     return others.map(({ manifest: other }) => `${nameOf(manifest)} selects the pods of ${nameOf(other)}`);
   });
@@ -36,6 +36,6 @@ function selectors(manifests: readonly Manifest[]): Selector[] {
   ];
 }
 
-function component(manifest: Manifest): string {
+function componentOfManifest(manifest: Manifest): string {
   return componentOf(manifest.metadata.labels ?? {});
 }

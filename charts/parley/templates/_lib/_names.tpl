@@ -27,7 +27,7 @@
 {{ include "parley.name" . }}.{{ .root.Release.Namespace }}.svc
 {{- end -}}
 
-{{/* The name that Prometheus expects in every service's certificate: it scrapes pods by IP address, which no certificate contains. */}}
+{{/* The name that Prometheus expects in every service's certificate. Prometheus scrapes pods by IP address, which no certificate contains. */}}
 {{- define "parley.opsServerName" -}}
 {{ include "parley.host" (dict "root" . "name" "ops") }}
 {{- end -}}

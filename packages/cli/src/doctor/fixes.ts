@@ -73,7 +73,7 @@ const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
     haproxy: "add http-request del-header X-Forwarded-For before option forwardfor",
   },
   http1: {
-    "ingress-nginx": 'set use-http2: "true" in its ConfigMap, which is the default',
+    "ingress-nginx": 'set use-http2: "true", the default, in its ConfigMap',
     nginx: "set 'http2 on;' (before nginx 1.25.1: 'listen 443 ssl http2;')",
     traefik: "HTTP/2 is on with TLS: remove alpnProtocols from the TLS options",
     envoy: "set codec_type: AUTO in the connection manager, and alpn_protocols [h2, http/1.1]",

@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 /** Opens a pool to a new database through a TCP proxy. */
-async function openProxied() {
+async function openProxiedPool() {
   const { name, url, drop } = await createDatabase();
   const target = new URL(url);
   const proxy = await startTcpProxy({ targetHost: target.hostname, targetPort: Number(target.port) });
@@ -84,7 +84,7 @@ const codesOf = (failures: unknown[]) => failures.map((error) => toRpcError(erro
 test.concurrent.each(kindsOfWork)(
   "a retried %s succeeds within 30 s after the server dropped all connections without a reset",
   async (_, work) => {
-    const { pool, proxy } = await openProxied();
+    const { pool, proxy } = await openProxiedPool();
     await fill(pool);
     proxy.stallOpenConnections();
     const { failures, ms } = await retryUntilSuccess(() => work(pool));
@@ -97,7 +97,7 @@ test.concurrent.each(kindsOfWork)(
 test.concurrent(
   "transactions succeed within 30 s after their connections were dropped without a reset while in use",
   async () => {
-    const { pool, proxy } = await openProxied();
+    const { pool, proxy } = await openProxiedPool();
     const work = () => transaction(pool, (connection) => connection.query("SELECT pg_sleep(0.1)"));
     await fill(pool);
     const runs = Array.from({ length: 3 * POOL_SIZE }, () => retryUntilSuccess(work));
@@ -116,7 +116,7 @@ test.concurrent(
 test.concurrent(
   "statements succeed within 30 s after a stall of 25 s",
   async () => {
-    const { pool, proxy } = await openProxied();
+    const { pool, proxy } = await openProxiedPool();
     await fill(pool);
     proxy.stall();
     const work = () => retryUntilSuccess(() => pool.query("SELECT 1"), STALL_MS + RECOVERY_LIMIT_MS);
@@ -135,7 +135,7 @@ test.concurrent(
 test.concurrent(
   "a statement with its own query timeout may take longer than the pool's query timeout",
   async () => {
-    const { pool } = await openProxied();
+    const { pool } = await openProxiedPool();
     const { rows } = await pool.query(
       withQueryTimeout("SELECT pg_sleep($1::float8), 1 AS one", [12.5], RECOVERY_LIMIT_MS),
     );
@@ -145,7 +145,7 @@ test.concurrent(
 );
 
 test("after a transaction fails on a read-only server, the pool replaces all its connections", async () => {
-  const { name, pool, admin } = await openProxied();
+  const { name, pool, admin } = await openProxiedPool();
   await admin.query("CREATE TABLE entries (id int)");
   // The setting applies to new connections only, so the pool's connections stay read-only after its removal.
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
@@ -159,7 +159,7 @@ test("after a transaction fails on a read-only server, the pool replaces all its
 });
 
 test("readWithRetry retries a read whose connection the server closed, and no other failed read", async () => {
-  const { pool } = await openProxied();
+  const { pool } = await openProxiedPool();
   let attempts = 0;
   const read = (failing: string) =>
     readWithRetry(() => {
@@ -174,7 +174,7 @@ test("readWithRetry retries a read whose connection the server closed, and no ot
 });
 
 test("a read over an idle connection that the server has just closed succeeds", async () => {
-  const { pool, admin } = await openProxied();
+  const { pool, admin } = await openProxiedPool();
   await fill(pool);
   await admin.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -184,13 +184,13 @@ test("a read over an idle connection that the server has just closed succeeds", 
 
 test("a connection has TCP keepalive with a first probe after 10 s", async () => {
   const setKeepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
-  const { pool } = await openProxied();
+  const { pool } = await openProxiedPool();
   await pool.query("SELECT 1");
   expect(setKeepAlive).toHaveBeenCalledWith(true, 10_000);
 });
 
 test("a pool replaces a connection after 10 minutes, even if it is never idle for long", async () => {
-  const { pool } = await openProxied();
+  const { pool } = await openProxiedPool();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const pidAfter = async (ms: number) => {
     await vi.advanceTimersByTimeAsync(ms);

@@ -6,8 +6,8 @@ import type { Logger } from "../process/logger.ts";
 const TIMEOUT_MS = 5_000;
 
 /**
- * Creates an exporter that reads `headers` again for each batch. While the collector fails, drops spans. Logs when the failure starts and
- * ends.
+ * Creates an exporter that reads `headers` again for each batch. While the collector fails, the exporter drops spans. The exporter logs when
+ * the failure starts and ends.
  */
 export function createExporter(endpoint: string, headers: (() => string) | undefined, log: Logger): SpanExporter {
   const otlp = new OTLPTraceExporter({

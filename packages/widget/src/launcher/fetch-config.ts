@@ -6,8 +6,8 @@ const MAX_ATTEMPTS = 7;
 
 /**
  * Retries after a network error, an incomplete response, 429 and 5xx, with the delay of Retry-After or else an
- * exponential backoff. Throws an Error whose message is one of: the service's code, such as `origin_not_allowed`; the
- * status of a response without a code; `network`.
+ * exponential backoff. On abort, throws the signal's reason. On failure, throws an Error whose message is one of: the
+ * service's code, such as `origin_not_allowed`; the status of a response without a code; `network`.
  */
 export async function fetchConfig(base: string, publicKey: string, signal: AbortSignal): Promise<BotConfig> {
   const url = `${base}api/widget/config/?public_key=${encodeURIComponent(publicKey)}`;

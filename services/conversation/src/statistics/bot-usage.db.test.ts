@@ -7,7 +7,7 @@ import { createBotReplyCountTask } from "./statistics.worker.ts";
 
 const system = useTestSystem();
 const { signal } = new AbortController();
-/** Waits until the service has run the task. Then runs the task again. */
+/** Waits until the task `count_bot_replies` has succeeded. Then deletes its progress and runs it again, which counts all replies again. */
 async function countReplies() {
   const succeeded =
     "SELECT FROM conversation.task_leases WHERE task = 'count_bot_replies' AND succeeded_at IS NOT NULL";
@@ -47,6 +47,7 @@ test("ListUsageByBot sums each bot's complete replies by the month in which quot
   for (const months of [0, 0, 1, 5, 6]) await run(other, months);
   await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
   await countReplies();
+  // The second count must not change the totals.
   await countReplies();
   const expected = [
     [thisMonth(), other.slug, 2],

@@ -31,8 +31,8 @@ export function toToolFailure(error: unknown): ToolFailure {
 }
 
 /**
- * Runs an action and aborts its signal after `timeoutMs`. The action must then throw. If its error is not a ToolFailure, throws a ToolFailure
- * `timeout` instead.
+ * Runs an action and aborts its signal after `timeoutMs`. The action must then throw. Replaces an error that the action throws
+ * after the timeout with a ToolFailure `timeout`, unless the error is a ToolFailure.
  */
 export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -44,7 +44,7 @@ export async function runWithTimeout<T>(timeoutMs: number, action: (deadline: Ab
   }
 }
 
-/** Omits the message: it may contain text of the tool's server, which must not reach the log. */
+/** Returns the error's name and code without its message: text of the tool's server in a message must not reach the log. */
 function describe(error: Error): string {
   const { code } = error as { code?: unknown };
   return /^[\w-]{1,40}$/.test(String(code)) && code !== undefined ? `${error.name}(${String(code)})` : error.name;

@@ -59,9 +59,7 @@ export class PatternSet {
 
   /** Returns the indexes of all patterns that match a complete text, in ascending order. */
   findAllMatches(text: string): number[] {
-    return this.#groups
-      .flatMap(({ firstIndex, set }) => set.match(text).map((index) => firstIndex + index))
-      .sort((a, b) => a - b);
+    return this.#groups.flatMap(({ firstIndex, set }) => set.match(text).map((index) => firstIndex + index));
   }
 
   #hasMatchFrom(index: number, text: string, searchFrom: number, isTextComplete: boolean): boolean {

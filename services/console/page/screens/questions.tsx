@@ -58,7 +58,7 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
 function describeEmptyList({ hasKnowledge, partial }: ListUnansweredResponse): string {
   if (partial) return "None was found among the latest answers. Older ones were not searched.";
   return hasKnowledge
-    ? "In this period a passage was found for every question, and no answer was rated bad."
+    ? "Every answer of this period used a passage or a tool, or replied to a greeting, and none was rated bad."
     : "No answer was rated bad in this period.";
 }
 

@@ -62,7 +62,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
 
 function panelJson(panel: Panel): object {
   const { title, shows, normal, act, unit, queries, stat, stacked, max, thresholds = [] } = panel;
-  // Grafana's first step has no lower bound, so a threshold at 0 becomes that step.
+  // Grafana's first step has no lower bound. No value is negative, so a threshold at 0 becomes the first step.
   const startsAtZero = thresholds[0]?.value === 0;
   const steps = [
     { color: startsAtZero ? thresholds[0]?.color : "green", value: null },

@@ -284,7 +284,7 @@ const decisions: Section[] = [
     title: "Unavailable services",
     sentences: {
       1: "Without the conversation service: 503 `unavailable` with Retry-After.",
-      2: 'Without the conversation service the export gives 503 `{"detail":"unavailable"}`.',
+      2: 'Without the conversation service, the export gives 503 `{"detail":"unavailable"}`.',
       3: "Without the quota service: `error`, `done`, and no provider is called.",
       4: "Without llm-proxy: `error`, `done`.",
       5: "When a service is back, the others use it again without a restart.",
@@ -436,7 +436,7 @@ const decisions: Section[] = [
     id: "D26",
     title: "Playground",
     sentences: {
-      1: "`{bot_slug, session_id, message, visitor_metadata?}` and a bearer token give the same events.",
+      1: "`{bot_slug, session_id, message, visitor_metadata?}` and a bearer token give the same events as chat.",
       2: "Sessions carry source `playground` and are never shared with the widget's: 404 `session_not_found`.",
       3: "Replies count against the quota.",
       4: "Errors are `{detail}`.",
@@ -557,7 +557,7 @@ const decisions: Section[] = [
       10: "`POST /api/conversations/erase/` erases a visitor's conversations for good: 202 `{conversations, request_id}`.",
       11: "The list and the exports of all conversations need the role `viewer` or `owner`, deletion and erasure `owner`: 403 `forbidden`.",
       12: "A conversation of another workspace gets the same response as a missing one.",
-      13: "Error bodies have the format of the export's: `{detail}`.",
+      13: "Error bodies are `{detail}`.",
       14: "Both exports have the list's filters except `q`. Their `since` and `until` apply to the start of a conversation.",
     },
   },

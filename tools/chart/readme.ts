@@ -27,7 +27,7 @@ function rowsOf(map: YAMLMap, prefix: string): string[] {
   });
 }
 
-/** Returns the text after the last `--` of a comment; undefined if there is none. */
+/** Returns a comment's text after the `-- ` of the last line that starts with `-- `; undefined if there is no such line. */
 function descriptionOf(comment: string): string | undefined {
   const lines = comment.split("\n").map((line) => line.trim());
   const start = lines.findLastIndex((line) => line.startsWith("-- "));

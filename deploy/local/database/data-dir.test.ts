@@ -18,7 +18,7 @@ describe("lockDataDir", () => {
     lock.release();
   });
 
-  it("refuses a second lock until the first is released", async () => {
+  it("refuses a second lock until the first lock is released", async () => {
     const lock = await lockDataDir(dir);
     await expect(lockDataDir(dir)).rejects.toThrow(`Parley is already running on ${dir}`);
     lock.release();
@@ -35,7 +35,7 @@ describe("lockDataDir", () => {
     for (const start of starts) if (start.status === "fulfilled") start.value.release();
   });
 
-  it("can lock the directory after the holder was killed", async () => {
+  it("can lock the directory after a process that held the lock was killed", async () => {
     const code = `
       import { lockDataDir } from ${JSON.stringify(new URL("data-dir.ts", import.meta.url).href)};
       await lockDataDir(${JSON.stringify(dir)});

@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Client, type ClientReadableStream, type ServiceError, status } from "@grpc/grpc-js";
+import { type ClientReadableStream, type ServiceError, status } from "@grpc/grpc-js";
+import type { Channel } from "./channel.ts";
 import { RpcError } from "./error.ts";
 import type { Call, CallTransport, MetadataWriter } from "./transport.ts";
 import { waitForConnection } from "./wait-for-connection.ts";
@@ -12,10 +13,10 @@ const PREVIOUS_ATTEMPTS_KEY = "grpc-previous-rpc-attempts";
  * with UNAVAILABLE: the first attempt may have succeeded, but callers take RESOURCE_EXHAUSTED as proof that nothing was done.
  */
 export class GrpcTransport implements CallTransport {
-  readonly #channel: Client;
+  readonly #channel: Channel;
   readonly #writeMetadata: MetadataWriter;
 
-  constructor(channel: Client, writeMetadata: MetadataWriter) {
+  constructor(channel: Channel, writeMetadata: MetadataWriter) {
     this.#channel = channel;
     this.#writeMetadata = writeMetadata;
   }
@@ -34,7 +35,7 @@ export class GrpcTransport implements CallTransport {
         { deadline: deadlineMs },
         (error, response) => {
           signal?.removeEventListener("abort", cancel);
-          if (error) reject(isRefusedRetry(error) ? unknownResult(error) : error);
+          if (error) reject(isRefusedRetry(error) ? toUnavailable(error) : error);
           else resolve(response as Message);
         },
       );
@@ -69,6 +70,6 @@ function isRefusedRetry({ code, metadata }: ServiceError): boolean {
   return code === status.RESOURCE_EXHAUSTED && metadata.get(PREVIOUS_ATTEMPTS_KEY).length > 0;
 }
 
-function unknownResult(cause: ServiceError): RpcError {
+function toUnavailable(cause: ServiceError): RpcError {
   return new RpcError(status.UNAVAILABLE, "unavailable", "the peer was unavailable, then refused the retry", { cause });
 }

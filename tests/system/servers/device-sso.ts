@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type DeviceSso = {
   issuer: string;
   clientId: string;
-  /** The person's decision on the verification page; undefined before it. */
+  /** The person's decision on the verification page; undefined if the person has not decided yet. */
   decision: "approve" | "deny" | undefined;
   /** Lifetime of new access tokens, in seconds. */
   lifetimeS: number;

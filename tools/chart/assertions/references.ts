@@ -20,14 +20,15 @@ export const SECRET_KEYS = [
 
 /**
  * Reports each reference of a pod to an object or key that might not exist: a Secret or ConfigMap that the chart does not create and the values do
- * not name, a ServiceAccount that the chart does not create, or a Secret key that is not documented. `values` is the parsed values file.
+ * not name, a ServiceAccount that the chart does not create, or a Secret key that neither SECRET_KEYS nor the values name. `values` is the
+ * parsed values file.
  */
 export function referenceProblems(manifests: readonly Manifest[], values: unknown): string[] {
   const created = (kind: string) => ofKind(manifests, kind).map(({ metadata }) => metadata.name);
   const secrets = new Set([
     ...valuesOfKey(values, "existingSecret"),
     ...ofKind(manifests, "Certificate").map(({ spec }) => String(spec.secretName)),
-    ...secretsOfJobs(manifests),
+    ...secretsOfSetupJob(manifests),
   ]);
   const configMaps = new Set([...created("ConfigMap"), ...valuesOfKey(values, "existingConfigMap")]);
   const accounts = new Set(created("ServiceAccount"));
@@ -79,8 +80,8 @@ function apiKeys(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 
-/** Returns the names of the Secrets that the setup Job of a trial creates. Reads them from the Role that may create Secrets. */
-function secretsOfJobs(manifests: readonly Manifest[]): string[] {
+/** Returns the names of the Secrets that the setup Job of a trial (`trial.enabled`) creates. Reads them from the Role that may create Secrets. */
+function secretsOfSetupJob(manifests: readonly Manifest[]): string[] {
   type PolicyRule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
   return ofKind(manifests, "Role").flatMap(({ rules }) => {
     const secretRules = (rules as PolicyRule[]).filter(({ resources }) => resources.includes("secrets"));

@@ -67,7 +67,7 @@ describe("ReplyFilter", () => {
     ["an invisible character is inside a match", ["secret"], ["sec\u200b", "\u00adret"], "", "secret"],
     ["an accent is a separate character", ["café"], ["cafe", "\u0301 noir"], "", "café"],
     [
-      "an accent changes the last letter of the only match",
+      "an accent in the next part changes a letter, so that the pattern does not match",
       ["cafe"],
       ["cafe", "\u0301 noir"],
       "cafe\u0301 noir",
@@ -75,7 +75,7 @@ describe("ReplyFilter", () => {
     ],
     ["one character normalises to several", ["\\.\\.\\."], ["wait", "…", " what"], "wait", "\\.\\.\\."],
     [
-      "the longest of several patterns determines the held length",
+      "the pattern with the longest possible match determines how much text is held back",
       ["x", "a{1,30}b"],
       ["aaaaaaaaaaaaaaaaaaaa", "b"],
       "",

@@ -11,7 +11,7 @@ import type { AdminTarget } from "./target.ts";
 export type CallAdmin = <S extends DescService, T>(service: S, call: (client: Client<S>) => Promise<T>) => Promise<T>;
 
 /**
- * An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or one of the CLI's own: `unauthenticated`,
+ * An admin call failed. `code` is the service's stable code, such as `bot_not_found`, or one of the CLI's own codes: `unauthenticated`,
  * `unimplemented`, `unreachable` and `failed`.
  */
 export class AdminError extends CliError {

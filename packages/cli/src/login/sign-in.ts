@@ -19,7 +19,7 @@ import { type Login, readLogin, replaceLogin, withLoginLock } from "./login-file
 const REFRESH_BEFORE_S = 120;
 /** The deadline of each request to the identity provider. */
 const TIMEOUT_S = 10;
-/** The assumed lifetime of an access token if the identity provider does not return one. */
+/** The assumed lifetime of an access token if the identity provider does not return its lifetime. */
 const DEFAULT_LIFETIME_S = 300;
 
 /** Messages by the error code of RFC 6749 or RFC 8628. */
@@ -124,7 +124,7 @@ async function refresh(login: Login): Promise<Login> {
   }
 }
 
-/** Revokes the login's refresh token at the identity provider. Returns false if the login has none. Throws CliError if it cannot be revoked. */
+/** Revokes the login's refresh token at the identity provider. Returns false if the login has none. Throws CliError if the token cannot be revoked. */
 export async function revoke(login: Login): Promise<boolean> {
   if (login.refreshToken === undefined) return false;
   const client = await discover(login);

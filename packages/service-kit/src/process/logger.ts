@@ -7,7 +7,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
-// Redacted in every line, in case a library logs them.
+// Redacted at the top level of a line and one level below, in case a library logs them.
 const SECRET_FIELDS = [
   "authorization",
   "public_key",

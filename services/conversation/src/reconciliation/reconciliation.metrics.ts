@@ -5,7 +5,7 @@ import { measureCallLog, measureReconciliation } from "./reconciliation.worker.t
 export function createRepairCounter(registry: Registry): Counter<"kind"> {
   const counter = new Counter<"kind">({
     name: "parley_reconciliation_repairs_total",
-    help: "Differences between turns and usage that were repaired, by kind.",
+    help: "Repaired differences between turns and usage, by kind.",
     labelNames: ["kind"],
     registers: [registry],
   });

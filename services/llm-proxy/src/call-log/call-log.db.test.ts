@@ -104,7 +104,7 @@ describe("the call log", () => {
     expect((await proxy.admin.calls.listCalls({ workspaceId: "ws_other", turnId })).calls).toEqual([]);
   });
 
-  test("lists a workspace's month in pages, the newest first and each generation once", async () => {
+  test("lists a workspace's generations of a month in pages, newest first and each once", async () => {
     const workspaceId = "ws_pages";
     const turnIds = Array.from({ length: 7 }, () => randomUUID());
     const month = "2031-02";
@@ -159,7 +159,7 @@ describe("the call log", () => {
     expect([before, monthOf(new Date())]).toContain(defaultMonth);
   });
 
-  test("counts a generation for the month of its turn's reservation, or else for the month in which it began", async () => {
+  test("counts a generation for the month of its turn's reservation, or, without a reservation, for the month in which the generation began", async () => {
     const [turnId, other] = [randomUUID(), randomUUID()];
     await proxy.generate({ turnId, workspaceId: "ws_reserved", month: "2031-01" });
     await proxy.generate({ turnId: other, workspaceId: "ws_reserved" });
@@ -173,7 +173,7 @@ describe("the call log", () => {
     expect(await callsOf(monthOf(otherRow?.createdAt))).toEqual([["ws_reserved", 1n]]);
   });
 
-  test("refuses a generation with an invalid month, and sums for more than 1,000 workspaces", async () => {
+  test("refuses to generate with an invalid month, and refuses to sum more than 1,000 workspaces", async () => {
     await expect(proxy.generate({ month: "2031-13" })).rejects.toThrow("month");
     const tooMany = Array.from({ length: 1_001 }, (_, index) => `ws_${index}`);
     await expect(proxy.admin.calls.sumCalls({ workspaceIds: tooMany })).rejects.toThrow("workspace_ids");
@@ -254,7 +254,7 @@ test("drops only the rows that the database rejects, and stores all rows before 
   const metrics = createMetrics(createServiceMetrics("llm-proxy").registry, () => []);
   const callLog = new CallLog(proxy.database, metrics, log, lifecycle);
   const rows = Array.from({ length: 300 }, (_, index) => callOf("ws_rejected", index));
-  // PostgreSQL stores no NUL in a text (22021), and no integer of more than 32 bits (22003).
+  // PostgreSQL rejects a NUL in a text (22021), and a number that does not fit an integer column (22003).
   for (const [index, row] of rows.entries()) {
     const change = { 100: { asked: "a\0b" }, 299: { tokensIn: 2 ** 40 } }[index];
     callLog.add({ ...row, ...change });

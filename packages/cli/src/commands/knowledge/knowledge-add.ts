@@ -53,7 +53,7 @@ export async function addDocuments(context: Context, options: AddDocumentsOption
     sources.push(source);
     outcomes.push(messageToJson(SourceSchema, source));
   }
-  const table = sources.length > 0 ? formatTable(...sourceRows(sources), "") : "";
+  const table = sources.length > 0 ? formatTable(...sourceTable(sources), "") : "";
   const summary = formatSummary({ total: items.length, added: sources.length, tried: outcomes.length });
   return { json: outcomes, text: table + summary, exitCode: sources.length < items.length ? 1 : 0 };
 }
@@ -107,7 +107,7 @@ function formatSummary({ total, added, tried }: { total: number; added: number; 
 }
 
 /** If `hasEmbeddings`, the table includes the number of embedded chunks. */
-export function sourceRows(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
+export function sourceTable(sources: readonly Source[], hasEmbeddings = false): [titles: string[], rows: Cell[][]] {
   const embedded = <T extends Cell>(cell: T): T[] => (hasEmbeddings ? [cell] : []);
   return [
     ["name", "format", "language", "characters", "chunks", ...embedded("embedded"), "updated"],

@@ -5,7 +5,7 @@ import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
 import { formatCount, formatTable } from "../../output/table.ts";
 import { appendValue, botOption, workspaceOption } from "../options.ts";
-import { addDocuments, sourceRows } from "./knowledge-add.ts";
+import { addDocuments, sourceTable } from "./knowledge-add.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
 
 const NO_DOCUMENTS = "No documents yet. Add one with parley knowledge add --workspace W --bot S FILE";
@@ -38,7 +38,7 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageToJson(SourceSchema, each)),
-            text: `${formatTable(...sourceRows(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
+            text: `${formatTable(...sourceTable(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
           };
         }),
       ),

@@ -30,7 +30,7 @@ function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", EXPOSED_HEADERS);
 }
 
-/** Answers a CORS preflight. Any other OPTIONS request gets 405. */
+/** Returns a handler that answers a CORS preflight. Any other OPTIONS request gets 405. */
 export function preflight(allow: string) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (request.headers["access-control-request-method"] === undefined)

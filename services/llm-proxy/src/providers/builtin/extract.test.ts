@@ -95,7 +95,7 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Wer ist der Bürgermeister von Wien?", german)).toMatch(UNKNOWN);
   });
 
-  test("quotes a second source only when its score is near the best", () => {
+  test("quotes a second source only if its score is near the best score", () => {
     const passages = [
       passage(
         "a.md",

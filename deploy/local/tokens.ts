@@ -6,8 +6,8 @@ export type TokenIssuer = {
   /** The settings for `parley token`; null if an identity provider is configured. */
   issuerSettings: IssuerSettings | null;
   /**
-   * The services verify access tokens with these variables. Empty if an identity provider is configured, because the services inherit its
-   * variables.
+   * The services verify access tokens with these variables. Empty if an identity provider is configured, because the services inherit the
+   * variables that configure it.
    */
   serviceVariables: Readonly<Record<string, string>>;
 };
@@ -18,7 +18,7 @@ export async function chooseIssuer(
   ports: Ports,
 ): Promise<TokenIssuer> {
   if (hasIdentityProvider) return { issuerSettings: null, serviceVariables: {} };
-  // `parley token` and the development sign-in sign with the same key, and both use the sign-in's address as issuer.
+  // `parley token` and the development sign-in sign with the same key and use the sign-in's address as issuer.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {

@@ -46,7 +46,7 @@ export async function createTenantData(system: SharedSystem): Promise<TenantData
      ON CONFLICT (workspace_id, hour, bot_id, month) DO UPDATE SET replies = 1 RETURNING replies`,
     [workspaceId, ids.botId],
   );
-  // GetStatistics counts ratings immediately, but replies up to a minute later. Without a rating it would be empty.
+  // GetStatistics counts ratings immediately, but replies up to a minute later. Without this rating, its response could be empty.
   await fetch(`${system.url()}/api/chat/rating/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: tenant.origin },

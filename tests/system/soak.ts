@@ -44,7 +44,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const system = await startSystem({
     redisUrl: redis.url,
     databaseServerUrl: postgres.url,
-    // Two providers, so that the open circuit breaker of the failing one does not affect the other.
+    // Two providers, so that the open circuit breaker of `bad` does not affect `good`.
     llmConfig: (base_url) => ({ default_model: "good:default", providers: { good: { base_url }, bad: { base_url } } }),
     env: { edge: { ...TRUST_FORWARDED_FOR, ...common }, conversation: common, quota: common, "llm-proxy": common },
   });
@@ -107,7 +107,7 @@ async function soak(system: System, setup: Setup, options: SoakOptions): Promise
   async function readToEnd(url: string, tenant: Tenant, visitNumber: number): Promise<void> {
     // Every second visit requests the widget's configuration first, like a page does.
     if (visitNumber % 2 === 0) await requestWidgetConfig(url, tenant);
-    // Some visits have an unknown key or an invalid body.
+    // Some visits have an unknown public key or an invalid body.
     const fields = visitNumber % 11 === 0 ? { public_key: randomUUID() } : visitNumber % 13 === 0 ? { message: 1 } : {};
     const result = await visit(url, tenant, fields);
     const isComplete = result.kind === "plain" || (result.kind === "stream" && result.chat.done !== undefined);

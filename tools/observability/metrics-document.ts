@@ -157,18 +157,19 @@ export function metricsDocument(): string {
 
 # Metrics
 
-Scrape \`/metrics\` on a service's ops port, which also serves health checks and, except for edge and console, the admin services. The format is Prometheus', or OpenMetrics with exemplars if
+Scrape \`/metrics\` on a service's ops port, which also serves health checks and, except for edge and console, the admin services. The format is Prometheus' text format, or OpenMetrics with exemplars if
 tracing is on and Prometheus accepts OpenMetrics. The names that start with \`gen_ai_\` are those of [OpenTelemetry](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). A model that
 the configuration does not name has the label value \`_OTHER\`. Each series has the label \`service\`. Each service also exports
 \`process_*\` (CPU, memory, file descriptors) and \`nodejs_*\` (event-loop delay, heap, garbage collection).
 
 Some terms in the table: a turn is a visitor's message and its reply. A hold reserves one message of the workspace's quota for a running turn. The conversation
-service puts each closed turn into its outbox, and the quota service then settles it: it counts the message or releases the hold. The quota
+service puts each closed turn into its outbox, and the quota service then settles the turn: it counts the message or releases the hold. The quota
 service stores a reservation for each turn. A reservation is void if its turn has ended and is not counted.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
-providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. One metric has a label for the
-workspace: only workspaces that have used at least 80 % of their cap have a series, and at most the 200 with the highest shares.
+providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. Only
+\`parley_quota_workspace_used_ratio\` has the label \`workspace\`. It has a series for each workspace that has used at least 80 % of its cap. If
+there are more than 200, only the 200 with the highest ratios have a series.
 
 [operations/dashboards.md](operations/dashboards.md) describes the dashboards and alerts that use these metrics.
 

@@ -2,7 +2,7 @@ import { createLogger, type Database, openDatabase } from "@parley/service-kit";
 import { readSweepMark, sweep } from "../../../services/conversation/src/sweeping/sweep.store.ts";
 import { cliEnv, runCliJson } from "../../../tests/system/cli.ts";
 import { createTenant } from "../../../tests/system/system.ts";
-import { alternate } from "../support/alternate.ts";
+import { measureAlternately } from "../support/alternate.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns, vacuumDatabase } from "../support/messages.ts";
 import { median } from "../support/statistics.ts";
@@ -94,7 +94,7 @@ async function compareTurns(
   ];
   const costs: { large: number; small: number }[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const [[smallMs = 0] = [], [largeMs = 0] = []] = await alternate(ALTERNATIONS, [
+    const [[smallMs = 0] = [], [largeMs = 0] = []] = await measureAlternately(ALTERNATIONS, [
       () => cost(small),
       () => cost(large),
     ]);

@@ -3,7 +3,7 @@ import { waitUntilSettled } from "../../../tests/system/database.ts";
 import { type ReplyEnd, readUntilEnd } from "../../../tests/system/faults/resuming-visitor.ts";
 import { mapConcurrently } from "../../../tests/system/map-concurrently.ts";
 import type { LoadOptions } from "../load/chat-load-options.ts";
-import { alternate } from "../support/alternate.ts";
+import { measureAlternately } from "../support/alternate.ts";
 import { compareCharges } from "../support/charges.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
 import { median, percentile, sum } from "../support/statistics.ts";
@@ -95,7 +95,7 @@ async function compareCpu({ rounds, scale }: RunOptions, progress: (line: string
     const keyed: number[] = [];
     const unkeyed: number[] = [];
     for (let round = 1; round <= rounds; round++) {
-      const [unkeyedMsByProcess = [], keyedMsByProcess = []] = await alternate(ALTERNATIONS, [
+      const [unkeyedMsByProcess = [], keyedMsByProcess = []] = await measureAlternately(ALTERNATIONS, [
         () => measure(withoutKey),
         () => measure(withKey),
       ]);

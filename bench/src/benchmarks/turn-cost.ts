@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { alternate, transpose } from "../support/alternate.ts";
+import { measureAlternately, transpose } from "../support/alternate.ts";
 import { type LoadShape, measureLoad, parleyLoad, relayLoad } from "../support/load.ts";
 import { profilingEnv, saveProfile } from "../support/profile.ts";
 import { median, sum } from "../support/statistics.ts";
@@ -76,7 +76,7 @@ async function compare(
       `${name}, the first ${initialShape.turns} turns: Parley ${initialCost.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`,
     );
     for (let round = 1; round <= rounds; round++) {
-      const [relayCpu = [], parleyCpu = []] = await alternate(alternations, [
+      const [relayCpu = [], parleyCpu = []] = await measureAlternately(alternations, [
         async () => (await measureRelay(scaled)).cpuMsPerTurnByProcess,
         async () => (await measureParley(scaled)).cpuMsPerTurnByProcess,
       ]);

@@ -1,4 +1,4 @@
-// Downloads the export at EXPORT_URL with the token EXPORT_TOKEN, and discards the content. Repeats the download until one fails.
+// Downloads the export at EXPORT_URL with the token EXPORT_TOKEN, and discards the content. Repeats the download until a download fails.
 // Prints "exporting" at the first byte of each download.
 import { get } from "node:http";
 

@@ -4,7 +4,7 @@ import { mean } from "./statistics.ts";
  * Measures the variants in turn, `alternations` times each, so that changes in the machine's speed affect all of them. A variant returns a
  * list of numbers, such as the CPU time of each process. For each variant, returns the mean of the numbers at each position.
  */
-export async function alternate(
+export async function measureAlternately(
   alternations: number,
   variants: readonly (() => Promise<number[]>)[],
 ): Promise<number[][]> {

@@ -20,7 +20,7 @@ import { GetUsageRequestSchema, QuotaService } from "@parley/rpc/quota";
 import { afterEach, expect, test } from "vitest";
 import { serveMultiplexed } from "./multiplex-server.ts";
 
-// These tests send frames that the current client does not send.
+// These tests write frames without MultiplexClient, because it sends only valid frames.
 
 type Frame = MessageInitShape<typeof CallFrameSchema>;
 

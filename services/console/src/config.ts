@@ -56,7 +56,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   });
 }
 
-/** Parses one secret per line. The first encrypts cookies, and every one can decrypt them. */
+/** Parses one secret per line. The first secret encrypts cookies, and every secret can decrypt them. */
 function parseSessionSecrets(text: string): string[] {
   const secrets = parseSecretText(text).split(/\s*\n\s*/);
   if (secrets.some(({ length }) => length < MIN_SECRET_LENGTH))

@@ -7,7 +7,7 @@ import { doctorRoute } from "./doctor/doctor.route.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
 import { ensureDecodable } from "./http/path.ts";
-import { refuseUnparsable } from "./http/plugins/client-errors.plugin.ts";
+import { createClientErrorHandler } from "./http/plugins/client-errors.plugin.ts";
 import { cors } from "./http/plugins/cors.plugin.ts";
 import { errors, type OnRefusal } from "./http/plugins/errors.plugin.ts";
 import { forwardedFor } from "./http/plugins/forwarded-for.plugin.ts";
@@ -68,7 +68,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientErrorHandler: refuseUnparsable(deps.onRefusal),
+    clientErrorHandler: createClientErrorHandler(deps.onRefusal),
     // During shutdown, Fastify would send a 503 in an undocumented format.
     return503OnClosing: false,
     // Not `true`, which would let any client forge its address (fastify#5865).

@@ -27,14 +27,14 @@ const QUERY_TIMEOUT_MS = 12_000;
 /** After this idle time, Node sends ten TCP keepalive probes, one a second: a dead idle connection is closed after 20 s. */
 const KEEPALIVE_DELAY_MS = 10_000;
 const CLOSING_IDLE_TIMEOUT_MS = 1_000;
-/** Connections are replaced at this age, so that they follow a DNS name or a load balancer to another server. */
+/** A connection is replaced at this age, because the DNS name or the load balancer may now lead to another server. */
 const MAX_LIFETIME_SECONDS = 600;
 
 /** SQLSTATE read_only_sql_transaction. */
 const READ_ONLY = "25006";
 /** SQLSTATE class 08 (connection), the SQLSTATEs of a server shutdown, and Node's codes for a closed connection. */
 const LOST_CONNECTION = /^(08...|57P0[123]|ECONNRESET|EPIPE)$/;
-/** Waits before the retries of a read. The second wait outlasts a restart of the server's processes. */
+/** The delays before the retries of a read. The second delay outlasts a restart of the server's processes. */
 const RETRY_DELAYS_MS = [50, 1_000];
 
 // Returns bigint columns as numbers: they hold counts and ids below 2^53.
@@ -52,8 +52,8 @@ export function readPreparedStatements(environment: Environment): boolean {
 
 /**
  * Opens a connection pool. On the server, the role's statement_timeout limits each statement. If the server disappears without closing its
- * connections, a statement without a response fails after the query timeout. The pool then closes that connection and all idle ones. It
- * also closes them if the server is read-only, because after a failover a new connection may lead to the new primary.
+ * connections, a statement without a response fails after the query timeout. The pool then closes that connection and all idle
+ * connections. It does the same if the server is read-only, because after a failover a new connection may lead to the new primary.
  */
 export function openDatabase(options: DatabaseOptions, log: Logger): Database {
   const pool = new pg.Pool({

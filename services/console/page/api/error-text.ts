@@ -66,7 +66,7 @@ export function errorText(error: unknown): string {
   }
 }
 
-/** Whether the browser could not load a screen's code. `import()` then throws a TypeError that differs from others in its message only. */
+/** Whether the browser could not load a screen's code. `import()` then throws a TypeError that can be recognized only by its message. */
 function isScreenMissing(error: unknown): boolean {
   return (
     error instanceof TypeError && /dynamically imported module|^Importing a module script failed/.test(error.message)

@@ -1,4 +1,4 @@
-/** Allows `limit` requests per subject in any window of `windowMs`. */
+/** Allows `limit` requests per subject (an address or a user) in any window of `windowMs`. */
 export type Policy = { name: string; limit: number; windowMs: number };
 
 export type Decision = {
@@ -17,7 +17,7 @@ export type RateLimiter = {
 const MINUTE_MS = 60_000;
 
 export const POLICIES = {
-  /** Chat, stop and doctor. */
+  /** Chat, its stop and /api/doctor/. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
   /** Chat and playground with Last-Event-ID. */
   resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },

@@ -113,7 +113,7 @@ test("replies of the built-in model are moderated", async () => {
   expect(events.text).not.toContain("secret");
 });
 
-function generateWith(patterns: readonly string[], message: string, signal?: AbortSignal) {
+function generateWithPatterns(patterns: readonly string[], message: string, signal?: AbortSignal) {
   const replyPatterns = patterns.map((pattern) => ({ pattern, verdict }));
   const messages = [{ role: Role.USER, content: message }];
   const prompt = { replyPatterns, messages };
@@ -128,7 +128,7 @@ test("a reply that cannot be matched in time fails without any text", async () =
   const series = 'parley_moderation_duration_seconds_count{service="llm-proxy",kind="match",result="match_timeout"}';
   // On a busy machine, matching may already have timed out during the warm-up.
   const before = (await proxy.metric(series)) ?? 0;
-  const events = await generateWith(oversized, "long");
+  const events = await generateWithPatterns(oversized, "long");
   expect([statusOf(events), events.text.length]).toEqual(["PROVIDER_ERROR", 0]);
   expect(await proxy.metric(series)).toBe(before + 1);
 });
@@ -147,7 +147,7 @@ test("a reply that is slow to match does not delay other replies", async () => {
   );
   const replyMs = async () => {
     const startedAt = performance.now();
-    expect((await generateWith(["secret"], "quick")).text).toBe("word ".repeat(20));
+    expect((await generateWithPatterns(["secret"], "quick")).text).toBe("word ".repeat(20));
     return performance.now() - startedAt;
   };
   await replyMs();
@@ -156,11 +156,11 @@ test("a reply that is slow to match does not delay other replies", async () => {
   for (let round = 0; round < 10 && best() >= 2; round++) {
     const quietMs = await replyMs();
     const caller = new AbortController();
-    const slowReply = generateWith(slow, "slow", caller.signal).catch((error: unknown) => error);
+    const slowReply = generateWithPatterns(slow, "slow", caller.signal).catch((error: unknown) => error);
     ratios.push((await replyMs()) / quietMs);
     caller.abort();
     await slowReply;
   }
-  // Only the best round counts, because a busy machine may slow down the others.
+  // Only the best round counts, because a busy machine may slow down the other rounds.
   expect(best(), ratios.join(" ")).toBeLessThan(2);
 }, 120_000);

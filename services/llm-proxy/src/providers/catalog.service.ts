@@ -78,7 +78,10 @@ export class ProviderCatalog {
         this.#replaced.set(each, setTimeout(() => void this.#closeReplaced(each), MAX_GENERATION_MS).unref());
   }
 
-  /** Returns the models to try, in order; undefined if `modelOrRoute` is unknown. It is a model, `route:<name>`, or "" for the default. */
+  /**
+   * Returns the models to try, in order; undefined if `modelOrRoute` is unknown.
+   * @param modelOrRoute a model, `route:<name>`, or "" for the default.
+   */
   findCandidates(modelOrRoute: string): Candidate[] | undefined {
     const model = modelOrRoute === "" ? this.#settings.defaultModel : modelOrRoute;
     const parsed = parseModelName(model);

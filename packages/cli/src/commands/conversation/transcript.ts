@@ -6,7 +6,7 @@ import { indentedLines, printable, printableJson } from "../../output/printable.
 import type { Result } from "../../output/result.ts";
 import { formatFields } from "../../output/table.ts";
 
-type Request = { workspaceId: string; sessionId: string };
+type TranscriptRequest = { workspaceId: string; sessionId: string };
 
 /** Long enough for a reader that pauses, such as a pager. */
 const READ_TIMEOUT_MS = 3_600_000;
@@ -28,7 +28,7 @@ type Transcript = {
 /** Streams the export document to `output`, with invisible characters escaped. */
 export async function copyTranscript(
   callAdmin: CallAdmin,
-  request: Request,
+  request: TranscriptRequest,
   output: NodeJS.WritableStream,
 ): Promise<void> {
   await callAdmin(SessionAdminService, async (service) => {
@@ -41,7 +41,11 @@ export async function copyTranscript(
 }
 
 /** Returns the export document with reviews, as JSON and as text for a terminal that is `columns` wide. */
-export async function showTranscript(callAdmin: CallAdmin, request: Request, columns: number): Promise<Result> {
+export async function showTranscript(
+  callAdmin: CallAdmin,
+  request: TranscriptRequest,
+  columns: number,
+): Promise<Result> {
   const document = await callAdmin(SessionAdminService, async (service) => {
     const parts: Uint8Array[] = [];
     for await (const { json } of service.getTranscript({ ...request, withReviews: true })) parts.push(json);
@@ -55,10 +59,10 @@ export async function showTranscript(callAdmin: CallAdmin, request: Request, col
     ["visitor", session.visitor_id],
     ["started", session.started_at],
   ]);
-  return { json: document, text: [head, ...messages.map((message) => describe(message, columns))].join("\n") };
+  return { json: document, text: [head, ...messages.map((message) => formatMessage(message, columns))].join("\n") };
 }
 
-function describe(message: Transcript["messages"][number], columns: number): string {
+function formatMessage(message: Transcript["messages"][number], columns: number): string {
   const { role, content, model, status, rating, review, created_at } = message;
   const states = [status === "done" ? "" : status, rating && `rated ${rating}`, review && `reviewed ${review}`];
   const notes = [created_at, model, ...states].filter(Boolean);

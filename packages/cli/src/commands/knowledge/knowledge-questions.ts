@@ -89,7 +89,7 @@ function formatChecked({ passages, grounded, semanticSearch }: CheckQuestionResp
   const notes = [
     grounded && "A reply would be based on the passages that are used.",
     !["", "ok"].includes(semanticSearch) &&
-      `Only words were compared: semantic search is ${printable(semanticSearch)}.`,
+      `Only words were compared. Result of the semantic search: ${printable(semanticSearch)}.`,
   ].filter((note) => note !== false);
   return [formatTable(titles, rows, NO_PASSAGES), ...notes.map((note) => `${note}\n`)].join("");
 }

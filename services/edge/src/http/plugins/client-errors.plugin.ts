@@ -4,8 +4,8 @@ import type { OnRefusal } from "./errors.plugin.ts";
 import { NO_ROUTE } from "./http-metrics.plugin.ts";
 import { SECURITY_HEADERS } from "./security-headers.plugin.ts";
 
-/** Returns a handler for requests that Node rejects before Fastify sees them. It answers them in the format of all other refusals. */
-export function refuseUnparsable(onRefusal: OnRefusal) {
+/** Returns a handler for requests that Node rejects before Fastify sees them. The handler responds in the format of all other refusals. */
+export function createClientErrorHandler(onRefusal: OnRefusal) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === "ECONNRESET" || socket.destroyed) return;
     const [status, code] = refusalFor(error.code);
@@ -33,8 +33,8 @@ function rawResponse(status: number, code: string): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
-function refusalFor(parserCode: string | undefined): [status: number, code: string] {
-  switch (parserCode) {
+function refusalFor(errorCode: string | undefined): [status: number, code: string] {
+  switch (errorCode) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return [408, "request_timeout"];
     case "HPE_HEADER_OVERFLOW":

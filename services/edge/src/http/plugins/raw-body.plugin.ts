@@ -6,7 +6,7 @@ const LARGE_BODY_BYTES = 8 * 1024;
 
 /**
  * Passes bodies to routes as bytes and ignores Content-Type, because clients send JSON with various types. Passes at most one large body
- * per iteration of the event loop, so that another request waits for at most one of them.
+ * per iteration of the event loop, so that another request waits for at most one large body.
  */
 export const rawBody = plugin(
   async (app) => {

@@ -51,7 +51,7 @@ describe("summarize", () => {
     expect(summarize({ ...FACTS, hasIdentityProvider: true })).not.toContain("parley token");
   });
 
-  it("if the workspace demo is deleted, prints no shop address, public key or command for it", () => {
+  it("prints no shop address, public key or command for the workspace demo if that workspace is deleted", () => {
     const text = summarize({ ...FACTS, publicKey: undefined });
     expect(text).toContain("Sample shop  not started: the workspace demo is deleted\n");
     expect(text).toContain("  ./parley workspace list\n");

@@ -8,9 +8,9 @@ const REFERENCES_DIR = join(import.meta.dirname, "references");
 const DIFFERENCES_DIR = join(import.meta.dirname, "differences");
 
 /**
- * The comparison averages both images over blocks, so that it ignores differences in anti-aliasing. At most `allowed` blocks may differ by
- * more than `threshold` (0 to 1). Small blocks detect small changes such as an icon. Large blocks detect a slight color change of a large
- * surface.
+ * The comparison averages the expected and the actual image over blocks, so that it ignores differences in anti-aliasing. At most `allowed`
+ * blocks may differ by more than `threshold` (0 to 1). Small blocks detect small changes such as an icon. Large blocks detect a slight color
+ * change of a large surface.
  */
 const SCALES = [
   { blockPx: 4, threshold: 0.06, allowed: 5 },

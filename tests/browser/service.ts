@@ -47,7 +47,7 @@ export class Service {
     );
   }
 
-  /** The service's public origin. */
+  /** The origin at which visitors reach Parley. */
   get url(): string {
     return this.#ingress.url;
   }
@@ -71,7 +71,7 @@ export class Service {
     this.#ingress.nextVisitor();
   }
 
-  /** Closes the connections between visitors and the service. */
+  /** Closes the connections between visitors and the ingress. */
   cutConnections(): void {
     this.#ingress.cutConnections();
   }

@@ -257,6 +257,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     workspace: (workspaceId) => ({
       workspaceId,
       requestId: randomUUID(),
+      // isolation.test.ts also sends a workspace id with NUL. A visitor id with NUL would get an error.
       visitorId: `visitor-of-${workspaceId.replaceAll("\0", "")}`,
     }),
   },

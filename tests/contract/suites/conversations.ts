@@ -36,7 +36,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     system = shared();
     ({ api } = system);
     [tenant, other] = [await createTenant(system.admin), await createTenant(system.admin)];
-    // The lists of `tenant` must not contain this conversation.
+    // No list of another tenant may contain this conversation.
     await api.chat(other, { visitor_id: "v-other" });
   });
 
@@ -384,7 +384,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
   });
 
   describe("erasure", () => {
-    test("an owner erases a visitor's conversations, including deleted ones [D40/10] [D40/11]", async () => {
+    test("an owner erases a visitor's conversations, including deleted ones; a member without the role owner gets 403 [D40/10] [D40/11]", async () => {
       const visitor_id = `visitor-${randomUUID()}`;
       const [first, deleted] = [await startConversation({ visitor_id }), await startConversation({ visitor_id })];
       const foreign = await startConversation({ visitor_id }, other);
@@ -489,7 +489,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       }
     });
 
-    test("list, deletion and erasure share a limit of 120 requests a minute [D40/8]", async () => {
+    test("a user's lists, deletions and erasures share a limit of 120 requests a minute [D40/8]", async () => {
       const headers = bearer(await token(tenant, "owner"));
       const answers = await Promise.all(
         Array.from({ length: 121 }, () => api.call({ path: `${LIST}?limit=1`, headers, address: newClientAddress() })),

@@ -12,7 +12,7 @@ export type ServerState = "ready" | "rejected" | "other_data_dir" | "unreachable
 /** Waits up to 2 s for the connection, and up to 2 s for the query. */
 export async function probeServer(url: string, dataDir: string): Promise<ServerState> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
-  // Without a listener, a lost connection would end the process. The pending call reports it.
+  // A lost connection rejects the pending call. Without a listener, it would also end the process.
   client.on("error", () => undefined);
   try {
     await client.connect();
@@ -26,7 +26,7 @@ export async function probeServer(url: string, dataDir: string): Promise<ServerS
   }
 }
 
-/** Returns the superuser's URL of the database `postgres`. */
+/** Returns the URL with which the superuser connects to the database `postgres`. */
 export function superuserUrl(port: number, password: string): string {
   return `postgres://${SUPERUSER}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
 }

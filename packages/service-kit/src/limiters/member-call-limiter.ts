@@ -3,8 +3,8 @@ import { ServiceError } from "../errors.ts";
 import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts";
 
 /**
- * How many calls with a small body one workspace may run at once. A call with a large body may run in addition. The limit leaves database
- * connections for other workspaces: by default, conversation's main pool has eight, and quota's pool has ten.
+ * How many calls with a small body one workspace may run at once in a process. A call with a large body may run in addition. The limit leaves
+ * database connections for other workspaces: by default, conversation's main pool has eight, and quota's pool has ten.
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
@@ -14,7 +14,7 @@ const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 const MAX_UPLOADS = 4;
 /** A body that is larger, is compressed or has no valid Content-Length counts as large. */
 const SMALL_BODY_BYTES = 256 * 1024;
-/** The longest wait of a call with a large body. After a longer wait, proxies would time out and end the request without a code. */
+/** The longest wait of a call with a large body. After a longer wait, proxies would time out and end the request without an error code. */
 export const MAX_UPLOAD_WAIT_MS = 20_000;
 
 /** The size and compression of a body, as the headers of its request declare them. */
@@ -24,7 +24,7 @@ export type DeclaredBody = {
   isCompressed: boolean;
 };
 
-/** Limits the admin calls of workspaces' members, so that one workspace cannot use up a process's memory or its database connections. */
+/** Limits the admin calls of workspaces' members, so that one workspace cannot use up the memory or the database connections of a process. */
 export class MemberCallLimiter {
   readonly #calls = new WorkspaceConcurrencyLimiter(MAX_SMALL_CALLS_PER_WORKSPACE);
   readonly #workspaceUploads = new WorkspaceConcurrencyLimiter(1);

@@ -42,7 +42,7 @@ test("the result of a slow measurement is reused for 20 times the measurement's 
   expect(await read()).toBe(2);
 });
 
-test("while a slow measurement runs, the previous result is reused for up to 30 s after it expired", async () => {
+test("an expired result is reused for up to 30 s while a slow measurement runs", async () => {
   let now = 0;
   let next = Promise.resolve(1);
   const read = createCachedMeasurement(() => next, { name: "test", cacheMs: 5_000, now: () => now }, log);
@@ -57,7 +57,7 @@ test("while a slow measurement runs, the previous result is reused for up to 30 
   expect(await read()).toBe(2);
 });
 
-test("the result is undefined when the measurement fails or does not end in time", async () => {
+test("the result is undefined if the measurement fails, and until a slow first measurement ends", async () => {
   const failing = createCachedMeasurement(
     () => Promise.reject(new Error("unavailable")),
     { name: "test", cacheMs: 0 },

@@ -45,6 +45,7 @@ const CODES = [
 describe("selectNotice", () => {
   it.each(CODES)("returns for %s the text key %s, with canRetry %s", (code, key, canRetry) => {
     expect(selectNotice(code)).toEqual({ key, canRetry });
+    // No text may show an error code such as quota_exceeded.
     expect(ENGLISH[key]).not.toContain("_");
   });
 });
@@ -76,7 +77,7 @@ describe("pickLanguage", () => {
 });
 
 describe("fillPlaceholders", () => {
-  it("inserts values as plain text and leaves placeholders without a value", () => {
+  it("inserts values as plain text and keeps placeholders that have no value", () => {
     expect(fillPlaceholders("{name} has {n} of {other}", { name: "$&", n: 3 })).toBe("$& has 3 of {other}");
   });
 });

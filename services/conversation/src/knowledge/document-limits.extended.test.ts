@@ -99,7 +99,7 @@ function suite() {
       await post(ADMIN_TOKEN),
       await post("wrong"),
     ]);
-    // Connect maps resource_exhausted, the error for a body above the limit, to 429.
+    // Connect maps resource_exhausted, the error for a body above the limit, to 429. With a wrong token, the service does not read the body.
     expect(result.map(({ status }) => status)).toEqual([429, 401]);
   });
 
@@ -178,7 +178,7 @@ function suite() {
     await sleep(500);
     await service.process.kill9();
     await slow;
-    // The process checks every 5 ms whether its parent runs, but with the lowest priority, so a check may be late.
+    // The reading process checks every 5 ms whether its parent runs, but with the lowest priority, so a check may be late.
     await expect.poll(() => isRunning(reader), { timeout: 30_000 }).toBe(false);
     service.close();
     service = await startService();

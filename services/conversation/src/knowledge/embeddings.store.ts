@@ -2,8 +2,8 @@ import { type Database, transaction } from "@parley/service-kit";
 import type { Passage } from "../turns/index.ts";
 
 /**
- * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease: it changes when the lease is
- * renewed, or expires and is taken over by another process.
+ * A source that this process has leased: no other process embeds its chunks. `leasedUntil` identifies the lease. It changes when this process
+ * renews the lease, and when another process takes over the expired lease.
  */
 export type ClaimedSource = { workspaceId: string; botId: string; sourceId: number; leasedUntil: string };
 
@@ -87,7 +87,7 @@ export function storeEmbeddings(
   database: Database,
   source: ClaimedSource,
   model: string,
-  embedded: readonly { id: number; vector: readonly number[] }[],
+  embeddings: readonly { id: number; vector: readonly number[] }[],
 ): Promise<ClaimedSource | undefined> {
   const { workspaceId, sourceId, leasedUntil } = source;
   return transaction(database, async (connection) => {
@@ -99,8 +99,8 @@ export function storeEmbeddings(
       [workspaceId, sourceId, model, leasedUntil],
     );
     if (rowCount !== 1) return undefined;
-    const ids = embedded.map(({ id }) => id);
-    const vectors = embedded.map(({ vector }) => `{${vector.join(",")}}`);
+    const ids = embeddings.map(({ id }) => id);
+    const vectors = embeddings.map(({ vector }) => `{${vector.join(",")}}`);
     await connection.query(STORE_EMBEDDINGS, [workspaceId, sourceId, model, ids, vectors]);
     const { rows } = await connection.query<Pick<ClaimedSource, "leasedUntil">>(RECOUNT_AND_RENEW_LEASE, [
       workspaceId,
@@ -127,7 +127,7 @@ export async function releaseSource(
   );
 }
 
-/** Returns the number of chunks, over all bots, that this model has not embedded. */
+/** Returns the number of chunks, over all bots, that `model` has not embedded. */
 export async function countUnembedded(database: Database, model: string): Promise<number> {
   const { rows } = await database.query<{ unembedded: number }>(
     `SELECT coalesce(sum(chunks - CASE WHEN ${IS_CURRENT} THEN least(embedded, chunks) ELSE 0 END), 0)::bigint AS unembedded

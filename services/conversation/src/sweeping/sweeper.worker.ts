@@ -7,8 +7,9 @@ import { readClock, readSweepMark, sweep } from "./sweep.store.ts";
 const BATCH_TURNS = 200;
 
 /**
- * Closes the turns of edges whose lease has expired. The caller runs sweepIfSafe() six times per lease. After its start and after a database
- * outage, the sweeper first waits for the length of a lease, so that every running edge can renew its own. One replica at a time sweeps.
+ * Closes the turns of edges whose lease has expired. The caller runs sweepIfSafe() six times per edge lease. After its start and after a
+ * database outage, the sweeper first waits for the length of an edge lease, so that every running edge can renew its lease. One replica at a
+ * time sweeps.
  */
 export class Sweeper {
   readonly #database: Database;

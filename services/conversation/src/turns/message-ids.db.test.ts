@@ -74,7 +74,7 @@ describe("message ids", () => {
   test("reveal nothing about other sessions to a visitor", async () => {
     const firstIds: number[] = [];
     for (let i = 0; i < 30; i++) firstIds.push(await open());
-    // A session's first id is random between 2^50 and 2^52, so two of them practically never differ by less than 2^24.
+    // The first ids of two sessions are random between 2^50 and 2^52, so they practically never differ by less than 2^24.
     const distances = firstIds.slice(1).map((id, index) => Math.abs(id - (firstIds[index] ?? 0)));
     expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
     expect(firstIds).not.toEqual(firstIds.toSorted((a, b) => a - b));
@@ -108,16 +108,20 @@ describe("message ids", () => {
     const choose = () => choices.shift() ?? { start: 0n, step: 0 };
     const turns = [newTurn(bot), newTurn(bot)];
     for (const turn of turns) await openTurn(db.database, turn, choose);
-    const ids = await Promise.all(turns.map(({ turnId }) => findOpenedTurn(db.database, bot.workspaceId, turnId)));
-    expect(ids.map((turn) => turn?.messageId)).toEqual([2 ** 51, 2 ** 51 + 8]);
+    const openedTurns = await Promise.all(
+      turns.map(({ turnId }) => findOpenedTurn(db.database, bot.workspaceId, turnId)),
+    );
+    expect(openedTurns.map((turn) => turn?.messageId)).toEqual([2 ** 51, 2 ** 51 + 8]);
     for (const [index, { turnId }] of turns.entries())
-      expect(await findTurnRecord(db.database, bot.workspaceId, ids[index]?.messageId ?? 0)).toMatchObject({ turnId });
+      expect(await findTurnRecord(db.database, bot.workspaceId, openedTurns[index]?.messageId ?? 0)).toMatchObject({
+        turnId,
+      });
   });
 
   test("may be equal in two workspaces, and each workspace finds its own turn", async () => {
-    const stranger = await createBot(db.database);
+    const otherBot = await createBot(db.database);
     const choose = () => ({ start: 2n ** 51n + 64n, step: 2 });
-    const turns = [newTurn(bot), newTurn(stranger)];
+    const turns = [newTurn(bot), newTurn(otherBot)];
     for (const turn of turns) {
       const opened = await openTurn(db.database, turn, choose);
       expect(opened?.messageId).toBe(2 ** 51 + 64);
@@ -176,12 +180,12 @@ describe("beside the previous release, message ids", () => {
     const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
     await revertMigrations({ ...target, url: fresh.adminUrl }, revertedCount);
     await fresh.admin.query("SELECT setval('conversation.message_ids', 1, false)");
-    const owner = await createBot(fresh.database);
+    const freshBot = await createBot(fresh.database);
     const sessionId = randomUUID();
-    await fresh.database.query(PREVIOUS_OPEN_TURN, [owner.workspaceId, randomUUID(), sessionId, owner.id]);
+    await fresh.database.query(PREVIOUS_OPEN_TURN, [freshBot.workspaceId, randomUUID(), sessionId, freshBot.id]);
     await migrate({ ...target, url: fresh.adminUrl });
     const read = "SELECT message_id AS id FROM conversation.turns ORDER BY opened_at";
-    for (let i = 0; i < 2; i++) await openTurn(fresh.database, newTurn(owner, { sessionId }));
+    for (let i = 0; i < 2; i++) await openTurn(fresh.database, newTurn(freshBot, { sessionId }));
     const [old, ...ids] = (await fresh.admin.query(read)).rows.map(({ id }) => Number(id));
     await fresh.drop();
     expect(old).toBe(2);

@@ -12,7 +12,7 @@ import { randomBytes, randomInt } from "node:crypto";
 export const MIN_COMPUTED_ID = 2 ** 50;
 /** The migration moves the sequence here. */
 export const MIN_SEQUENCE_ID = 2 ** 52 + 2 ** 51;
-/** The largest distance between two consecutive reply ids of a session. */
+/** The largest value of `step`. */
 export const MAX_STEP = 2 ** 20;
 /** The number of possible values of `start`. */
 const START_COUNT = BigInt(2 ** 52 - MIN_COMPUTED_ID) / 2n;

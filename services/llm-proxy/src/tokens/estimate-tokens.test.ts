@@ -83,7 +83,7 @@ describe("estimateTokens", () => {
     expect(estimateTokens(" \t ")).toBe(0);
   });
 
-  test("takes linear time for repeated characters", () => {
+  test("takes less than 1 s for a short text repeated 200,000 times", () => {
     for (const unit of ["a", "é", "ab\u0301", "aé", "1", "\n", "👍", "漢"]) {
       const started = performance.now();
       expect(estimateTokens(unit.repeat(200_000))).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ describe("estimateTokens", () => {
     }
   });
 
-  test("estimates a long text in milliseconds, within 15 % of the sum of its parts' estimates", () => {
+  test("estimates a long text within 15 % of the sum of its parts' estimates, and 60 texts of 4 MiB in less than 2 s", () => {
     for (const [, , text] of COUNTED) {
       const times = Math.ceil(200_000 / text.length);
       const sum = estimateTokens(text) * times;

@@ -7,7 +7,7 @@ export type ToolRequest = {
   arguments: string;
 };
 
-/** How a tool call ended, as the export shows it. */
+/** How a tool call ended. A session's transcript contains the status in `tools_called`. */
 export type ToolStatus =
   | "ok"
   | "failed"
@@ -21,7 +21,7 @@ export type ToolStatus =
 /** A tool call that was made or refused. */
 export type ToolUse = {
   name: string;
-  /** A JSON object; {} when the model's arguments were not one. */
+  /** A JSON object; {} if the model's arguments are not a JSON object or exceed a limit. */
   arguments: string;
   status: ToolStatus;
   latencyMs: number;
@@ -42,14 +42,14 @@ export type CallableTool = {
   function: ToolFunction;
   /** Returns what is wrong with the arguments, for the model; undefined when they are valid or cannot be checked. */
   findProblem(args: Record<string, unknown>): string | undefined;
-  /** Calls the tool and returns its result as text. Throws ToolFailure, or the signal's reason. */
+  /** Calls the tool and returns its result as text. Throws the signal's reason, or an error that toToolFailure maps. */
   call(args: Record<string, unknown>, signal: AbortSignal): Promise<string>;
 };
 
 /** A failed tool call. Its message is for the model. */
 export class ToolFailure extends Error {
   readonly status: ToolStatus;
-  /** The cause in Parley's own words, for the log. */
+  /** The cause, for the log. Must not contain text from the tool's server. */
   readonly detail: string;
 
   constructor(status: ToolStatus, message: string, detail: string = "") {

@@ -49,17 +49,18 @@ describeWith("redis", "tracing", () => {
   test("sends the headers from a changed headers file, and keeps the previous headers if the file becomes unusable", async () => {
     const [edge] = system.edges;
     if (edge === undefined) throw new Error("there is no edge");
-    const sentWith = async (token: string) => {
+    const exportsNewTurnWith = async (token: string) => {
       const before = collector.headers.length;
       await traceTurn(tenant);
       return collector.headers.slice(before).some(({ authorization }) => authorization === `Bearer ${token}`);
     };
     await replaceFile(headersFile, "authorization=Bearer new-token-of-the-tests\n");
-    await expect.poll(() => sentWith("new-token-of-the-tests"), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => exportsNewTurnWith("new-token-of-the-tests"), { timeout: 30_000 }).toBe(true);
     await replaceFile(headersFile, "");
-    const refused = () => readMetric(edge, "parley_reloads_refused_total", { file: "OTEL_EXPORTER_OTLP_HEADERS" });
-    await expect.poll(refused, { timeout: 20_000 }).toBeGreaterThan(0);
-    expect(await sentWith("new-token-of-the-tests")).toBe(true);
+    const readRefusedReloads = () =>
+      readMetric(edge, "parley_reloads_refused_total", { file: "OTEL_EXPORTER_OTLP_HEADERS" });
+    await expect.poll(readRefusedReloads, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await exportsNewTurnWith("new-token-of-the-tests")).toBe(true);
     expect(edge.outputs()).not.toContain("new-token");
     await replaceFile(headersFile, `authorization=Bearer ${COLLECTOR_TOKEN}`);
   });

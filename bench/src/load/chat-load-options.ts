@@ -6,9 +6,9 @@ export type LoadOptions = {
   headers: Record<string, string>;
   /** Number of concurrent callers. Each sends one request at a time. */
   callers: number;
-  /** Number of measured turns of all callers together. */
+  /** Number of measured turns, in total over all callers. */
   turns: number;
-  /** Number of turns of all callers together before the measurement. */
+  /** Number of turns before the measurement, in total over all callers. */
   warmUpTurns: number;
   /** Time over which the callers' starts are spread. */
   rampMs?: number;
@@ -24,6 +24,6 @@ export type LoadResult = {
   tokens: number;
   elapsedMs: number;
   firstTokenMs: { p50: number; p99: number };
-  /** Time between consecutive chunks that contain tokens. */
+  /** Time between consecutive response chunks that contain tokens. */
   tokenGapMs: { p50: number; p99: number };
 };

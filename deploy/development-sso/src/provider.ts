@@ -1,8 +1,8 @@
 import Provider, { type Configuration, type JWK } from "oidc-provider";
 import { type Config, isLoopback } from "./config.ts";
 
-/** The console's client. It is a public client: PKCE protects the authorization code. */
-export const CONSOLE_CLIENT = "parley-console";
+/** Client id of the console. The console is a public client: PKCE protects the authorization code. */
+export const CONSOLE_CLIENT_ID = "parley-console";
 
 const SESSION_TTL_SECONDS = 12 * 3_600;
 
@@ -37,7 +37,7 @@ export function createProvider(config: Config, key: JWK): Provider {
         ? []
         : [
             {
-              client_id: CONSOLE_CLIENT,
+              client_id: CONSOLE_CLIENT_ID,
               id_token_signed_response_alg: algorithm,
               token_endpoint_auth_method: "none" as const,
               grant_types: ["authorization_code", "refresh_token"],

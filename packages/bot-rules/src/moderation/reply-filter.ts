@@ -1,7 +1,10 @@
 import { findLastClusterStart, isLowSurrogate, type Piece, splitIntoPieces } from "./clusters.ts";
 import { normalise } from "./normalise.ts";
 
-/** Finds the first pattern that matches a text, as `PatternThreadPool.match` does. `index` is the pattern's index; -1 if none matches. */
+/**
+ * Searches a text as `PatternSet.findFirstMatch` does. `index` is the first matching pattern's index; -1 if none matches. `maxMatchLength` is the
+ * length of the longest possible match of any pattern.
+ */
 export type MatchText = (
   text: string,
   searchFrom: number,
@@ -85,25 +88,25 @@ export class ReplyFilter {
   #release(characters: number): string {
     let released = "";
     let remaining = characters;
-    let normalLength = 0;
+    let releasedLength = 0;
     for (let piece = this.#heldPieces[0]; piece !== undefined && remaining > 0; piece = this.#heldPieces[0]) {
       const [head, rest] = splitPiece(piece, remaining);
       if (head === "") break;
       const length = rest === undefined ? piece.normalised.length : head.length;
       released += head;
       remaining -= length;
-      normalLength += length;
+      releasedLength += length;
       if (rest === undefined) this.#heldPieces.shift();
       else this.#heldPieces[0] = rest;
     }
-    this.#trimContext(normalLength);
+    this.#trimContext(releasedLength);
     return released;
   }
 
   /** Drops the released text from `#normalisedText`, except the last released character. */
-  #trimContext(normalLength: number): void {
-    if (normalLength === 0) return;
-    const end = this.#contextLength + normalLength;
+  #trimContext(releasedLength: number): void {
+    if (releasedLength === 0) return;
+    const end = this.#contextLength + releasedLength;
     const contextStart = end - (isLowSurrogate(this.#normalisedText.charCodeAt(end - 1)) ? 2 : 1);
     this.#normalisedText = this.#normalisedText.slice(contextStart);
     this.#contextLength = end - contextStart;

@@ -22,7 +22,7 @@ export type Finding = {
   check: Check;
   result: CheckResult;
   message: string;
-  /** For a problem whose fix depends on the proxy; see fixes.ts. */
+  /** Set if the fix depends on the proxy: fixes.ts lists the fixes of each cause. */
   cause?: Cause;
   /** A fix that does not depend on the proxy. */
   fix?: string;

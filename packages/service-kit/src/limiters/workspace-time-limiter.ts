@@ -9,7 +9,7 @@ export type WorkspaceTimeLimiterOptions = {
   burstMs: number;
 };
 
-/** Limits each workspace's share of the time of a thread or process, with a token bucket. Times are milliseconds of a monotonic clock. */
+/** Limits with a token bucket how much of a thread's or process's time each workspace uses. Times are milliseconds of a monotonic clock. */
 export class WorkspaceTimeLimiter {
   readonly #share: number;
   readonly #burstMs: number;

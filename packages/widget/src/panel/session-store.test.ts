@@ -16,19 +16,19 @@ class FakeStorage {
 }
 
 let storage: FakeStorage;
-let ids: number;
+let idCount: number;
 const open = (publicKey = "svc_pk_1") =>
   new SessionStore(
     publicKey,
     () => storage,
-    () => `id-${++ids}`,
+    () => `id-${++idCount}`,
   );
 const entry = (id: string, text = id): Entry => ({ id, role: "user", text });
 const texts = (store: SessionStore) => store.read().entries.map(({ text }) => text);
 
 beforeEach(() => {
   storage = new FakeStorage();
-  ids = 0;
+  idCount = 0;
 });
 
 describe("SessionStore", () => {

@@ -16,14 +16,14 @@ const collator = new Intl.Collator("en-US");
 
 /** Returns a fake quota service with this usage of each workspace. It lists no turns. */
 function createFakeQuota(usage: Record<string, { used: number; ledgerDigest: bigint }>) {
-  const calls: string[] = [];
+  const requestedMonths: string[] = [];
   const limits: number[] = [];
   return {
-    calls,
-    /** The `maxWorkspaces` of each call without a workspace id; 0 if the call sets no limit. */
+    requestedMonths,
+    /** The `maxWorkspaces` of each getMonth call without a workspace id; 0 if the call sets no limit. */
     limits,
     async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
-      calls.push(month);
+      requestedMonths.push(month);
       if (workspaceId === "") limits.push(maxWorkspaces);
       const isAfter = (id: string) => collator.compare(id, afterWorkspaceId) > 0;
       const ids = Object.keys(usage).filter((id) => isAfter(id) && ["", id].includes(workspaceId));
@@ -43,7 +43,7 @@ function createFakeQuota(usage: Record<string, { used: number; ledgerDigest: big
       yield { counted: [], held: [] };
     },
     getReservations: async () => ({ reservations: [] }),
-  } as never as Parameters<typeof auditPage>[1] & { calls: string[]; limits: number[] };
+  } as never as Parameters<typeof auditPage>[1] & { requestedMonths: string[]; limits: number[] };
 }
 
 test("each workspace that has turns, usage or both is on exactly one page", async () => {
@@ -96,7 +96,7 @@ test("an audit of all workspaces reads them in bounded pages, and stops when its
   await expect(audit(system.database, quota, request, AbortSignal.abort())).rejects.toThrow("abort");
 });
 
-test("a run audits a bounded number of pages and turns, and the next one continues where it stopped", async () => {
+test("a run audits a bounded number of pages and turns, and the next run continues where the previous run stopped", async () => {
   const deleteProgress = () => system.database.query("DELETE FROM conversation.task_leases WHERE task = 'audit'");
   const bots = await Promise.all(Array.from({ length: 2 * WORKSPACES_PER_PAGE }, () => createBot(system.database)));
   const { rows } = await system.database.query<{ month: string }>(
@@ -104,7 +104,7 @@ test("a run audits a bounded number of pages and turns, and the next one continu
   );
   const month = rows[0]?.month ?? "";
   for (const bot of bots) await runTurn(system.database, newTurn(bot), { month });
-  const after = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
+  const readProgressAfter = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
     await deleteProgress();
     const quota = createFakeQuota({});
@@ -112,12 +112,12 @@ test("a run audits a bounded number of pages and turns, and the next one continu
     const run = createAuditTask({ database: system.database, quota, log }, options);
     await run(signal);
     expect(quota.limits).toEqual([WORKSPACES_PER_PAGE]);
-    const stoppedAfter = await after();
+    const stoppedAfter = await readProgressAfter();
     expect(stoppedAfter).not.toBe("");
     await system.database.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'audit'");
     await run(signal);
     expect(quota.limits).toHaveLength(2);
-    expect((await after()) > stoppedAfter).toBe(true);
+    expect((await readProgressAfter()) > stoppedAfter).toBe(true);
   }
   await deleteProgress();
 });
@@ -143,7 +143,7 @@ test("one replica at a time audits, and every replica reports the result, or NaN
     createAuditTask({ database: system.database, quota, log }, { everySeconds: 300, finalAfterDays: 7 }),
   );
   await Promise.all(tasks.map((run) => run(signal)));
-  expect(quotas.filter(({ calls }) => calls.length > 0)).toHaveLength(1);
+  expect(quotas.filter(({ requestedMonths }) => requestedMonths.length > 0)).toHaveLength(1);
   // A scrape that waits too long for the database reports NaN, so the first scrape may not suffice.
   await expect.poll(gauge).toBeGreaterThanOrEqual(1);
   const { progress } = (await readTask(system.database, "audit")) as { progress: Progress };

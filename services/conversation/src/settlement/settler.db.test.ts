@@ -17,7 +17,7 @@ test("the settler settles pushed turns immediately, in batches of at most 500, a
   expect(system.quota.settleCalls.map((call) => call.length)).toEqual([500, 100]);
 });
 
-test("the settler settles the first turn immediately, and settles all turns pushed in the next batch window with one call", async () => {
+test("the settler settles the first turn immediately, and one call settles all turns that are pushed in the next batch window", async () => {
   const window = Promise.withResolvers<void>();
   const settler = newSettler({ waitForMoreTurns: () => window.promise });
   const closed = await runTurns(101);

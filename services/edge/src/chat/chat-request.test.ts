@@ -4,7 +4,7 @@ import { MAX_TURN_BODY_BYTES, parseChatRequest, parsePlaygroundRequest } from ".
 const valid = { public_key: "svc_pk_x", session_id: "5F0C2D66-7f57-4b8e-8a51-0d6d3a3d9e01", message: "hello" };
 
 const blankCases = (blank: string): [string, object][] => [
-  [`a message of ${JSON.stringify(blank)}`, { ...valid, message: ` ${blank}${blank}` }],
+  [`a message of white space and ${JSON.stringify(blank)}`, { ...valid, message: ` ${blank}${blank}` }],
   [`a key of ${JSON.stringify(blank)}`, { ...valid, public_key: blank }],
 ];
 
@@ -155,7 +155,7 @@ test("checks optional fields and the bot slug before the message's length and th
   expect(() => playground({ ...failsLaterChecks, bot_slug: "b" })).toThrow("message_too_long");
 });
 
-test("keeps the values of numbers in metadata within ±(2^53 - 1)", () => {
+test("keeps the values of metadata numbers that are within ±(2^53 - 1)", () => {
   const metadata = '{"a":[9007199254740991,-9007199254740991,1.5,0,1e3]}';
   expect(parse(JSON.stringify(valid).replace("}", `,"visitor_metadata":${metadata}}`)).visitorMetadata).toBe(
     metadata.replace("1e3", "1000"),

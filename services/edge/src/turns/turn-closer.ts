@@ -68,8 +68,8 @@ type Pause = (ms: number, keepsRunning?: boolean) => Promise<undefined>;
 const pauseByTimer: Pause = (ms, keepsRunning = false) => sleep(ms, undefined, { ref: keepsRunning });
 
 /**
- * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer tries to store an error
- * until that succeeds. If this process ends earlier, its lease expires and the sweeper closes the turn.
+ * Closes turns, with retries that continue when the visitor leaves. If an outcome cannot be stored in time, the closer sends an error instead,
+ * and retries until the error is stored, rejected or given up. If this process ends earlier, its lease expires and the sweeper closes the turn.
  *
  * @param onLateDone called for each turn that was stored as `done` although `close` returned undefined.
  */
@@ -163,7 +163,7 @@ export function createTurnCloser(
       };
       const inTime = sendWithRetry({ ...request, ...deadline }, deadlineMs);
       const closeAsError = () => sendWithRetry(toInternalError(request), Number.POSITIVE_INFINITY);
-      // Tracks both requests as one, so that drain waits for the second too.
+      // Tracks the request and closeAsError's request as one promise, so that drain waits for both requests.
       const closed = trackPending(
         inTime.then(async (result) => (result.isFinal ? result : await closeAsError()).stored),
       );

@@ -137,7 +137,7 @@ describe("a generation", () => {
 
   test("counts tokens with the loaded vocabulary when the provider sends no counts", async () => {
     provider.script(() => ({ tokens: ["Yes, you can export the ", "whole conversation as JSON."], usage: null }));
-    // The vocabulary has 11 tokens for each text. The chat format adds four to the message.
+    // Each text has 11 tokens in the vocabulary. The chat format adds four tokens to the message.
     const expected = { tokensEstimated: true, tokensIn: 11 + 4, tokensOut: 11 };
     const message = "Yes, you can export the whole conversation as JSON.";
     const generate = async () => (await proxy.generate({ model: "fake:gpt-4o", message })).end;
@@ -235,7 +235,7 @@ describe("a stream has exactly one end", () => {
     },
   );
 
-  test("after an error in an HTTP 200 response, with PROVIDER_ERROR for a JSON body, and with the status for the error's code in an event stream", async () => {
+  test("after an error in an HTTP 200 response: with PROVIDER_ERROR if the body is JSON, with the status for the error's code if it is an event stream", async () => {
     const error = (code: string) => JSON.stringify({ error: { message: "no", code } });
     const stream = { "content-type": "text/event-stream" };
     provider.script([
@@ -306,7 +306,7 @@ describe("a cancelled generation", () => {
     ["mid-stream", "fake:tokens-1000-every-20", 3],
     ["before the first token", "fake:hang", 0],
   ])(
-    "%s closes the provider's connection within a second, and is in the call log as cancelled",
+    "%s: closes the provider's connection within a second, and is in the call log as cancelled",
     async (_, model, after) => {
       const caller = new AbortController();
       const turnId = randomUUID();

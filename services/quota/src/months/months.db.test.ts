@@ -110,7 +110,7 @@ test("Settle counts nothing in a closed month, returns month_closed for new turn
   const turns = [counted, late].map((turnId) => ({ workspaceId: workspace, turnId }));
   expect(await adjustTurns(quota.database, { turns, outcome: "void", reason: "reconciled" })).toEqual({
     adjusted: [],
-    belowZero: 0,
+    belowZeroCount: 0,
   });
   expect(await readTotals()).toMatchObject({ used: 1, ledger: 1 });
 });

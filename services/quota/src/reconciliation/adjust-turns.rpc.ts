@@ -22,9 +22,9 @@ export async function handleAdjustTurns(
     try {
       const result = await adjustTurns(database, { turns: workspaceTurns, outcome, reason });
       adjusted.push(...result.adjusted);
-      if (result.belowZero > 0)
+      if (result.belowZeroCount > 0)
         log.warn(
-          { workspace_id: workspaceId, turns: result.belowZero },
+          { workspace_id: workspaceId, turns: result.belowZeroCount },
           "turns not adjusted, usage would fall below 0",
         );
     } catch (error) {

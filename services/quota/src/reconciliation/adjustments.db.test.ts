@@ -90,7 +90,7 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
   const held = { workspaceId, turnId: randomUUID() };
   await reserve(quota.database, workspaceId, held.turnId);
   const turns = [held, { workspaceId, turnId: randomUUID() }];
-  const unchanged = { adjusted: [], belowZero: 0 };
+  const unchanged = { adjusted: [], belowZeroCount: 0 };
   expect(await adjustTurns(quota.database, { turns, outcome: "done", reason })).toEqual(unchanged);
   expect(await adjustTurns(quota.database, { turns, outcome: "void", reason })).toEqual(unchanged);
   expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 1, heldCounter: 1 });

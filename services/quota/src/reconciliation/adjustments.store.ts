@@ -5,7 +5,8 @@ import type { ReservationKey } from "./reservations.store.ts";
 
 // Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. If a concurrent call has changed a reservation,
 // PostgreSQL checks `state <> $3` again on the changed row, so concurrent calls store one adjustment per turn. A correction by the operator may
-// have made `used` smaller than the number of done turns. Then at most `used` of the month's turns become void, because `used` must not fall below 0.
+// have made `used` smaller than the number of done turns. Then the number of the month's turns that become void is at most `used`, because
+// `used` must not fall below 0.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month
@@ -47,12 +48,12 @@ const ADJUST = `
 export async function adjustTurns(
   database: Database,
   { turns, outcome, reason }: { turns: readonly ReservationKey[]; outcome: SettleOutcomeName; reason: string },
-): Promise<{ adjusted: ReservationKey[]; belowZero: number }> {
+): Promise<{ adjusted: ReservationKey[]; belowZeroCount: number }> {
   const { rows } = await database.query<ReservationKey & { isAdjusted: boolean }>({
     name: "adjust_turns",
     text: ADJUST,
     values: [turns.map((turn) => turn.workspaceId), turns.map((turn) => turn.turnId), outcome, reason],
   });
   const adjusted = rows.filter((row) => row.isAdjusted).map(({ workspaceId, turnId }) => ({ workspaceId, turnId }));
-  return { adjusted, belowZero: rows.length - adjusted.length };
+  return { adjusted, belowZeroCount: rows.length - adjusted.length };
 }

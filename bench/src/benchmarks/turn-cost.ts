@@ -43,7 +43,7 @@ export const turnCost: Benchmark = {
   name: "turn-cost",
   description: "CPU of the four services ÷ CPU of the bare relay, one 100-token turn",
   hintIfMissed:
-    "a turn is stored twice, counted and rate-limited: three SQL writes and a Redis script cost half as much as the whole relay; request and reply cross an additional hop",
+    "the Redis script of the rate limit and three SQL writes (the turn, its reservation and its outcome) cost half as much as the whole relay; request and reply cross an additional hop",
   async run(runOptions, progress) {
     const figures: Figure[] = [];
     for (const variant of VARIANTS) figures.push(await compare(variant, runOptions, progress));
@@ -103,9 +103,9 @@ export async function saveProfiles(
   targetDir: string,
   progress: (line: string) => void,
 ): Promise<void> {
-  const raw = await mkdtemp(join(tmpdir(), "parley-profile-"));
+  const rawDir = await mkdtemp(join(tmpdir(), "parley-profile-"));
   const services = ["edge", "conversation", "quota", "llm-proxy"] as const;
-  const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(raw, name))]));
+  const env = Object.fromEntries(services.map((name) => [name, profilingEnv(join(rawDir, name))]));
   try {
     const testbed = await startTestbed(model, { env });
     try {
@@ -115,10 +115,10 @@ export async function saveProfiles(
     }
     for (const name of services) {
       progress(`profile of ${name}:`);
-      for (const { percent, name: functionName, location } of await saveProfile(join(raw, name), targetDir, name))
+      for (const { percent, name: functionName, location } of await saveProfile(join(rawDir, name), targetDir, name))
         progress(`  ${percent.toFixed(1).padStart(5)} %  ${functionName}  ${location}`);
     }
   } finally {
-    await rm(raw, { recursive: true });
+    await rm(rawDir, { recursive: true });
   }
 }

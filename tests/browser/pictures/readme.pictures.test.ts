@@ -81,7 +81,7 @@ describeInBrowser("README pictures", (fixture) => {
       await savePicture("shop", await widget.page.screenshot({ animations: "disabled" }));
     }));
 
-  it("saves asking.png, a film of at most 1 MiB", () =>
+  it("saves asking.png, an animated PNG of at most 1 MiB", () =>
     withShop({ ...windowOf(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
       const { page } = widget;
       const pause = (ms: number) => page.waitForTimeout(ms * SLOWDOWN);

@@ -109,7 +109,7 @@ function parseBody(type: string, text: string): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Returns a copy of the document in which objects may only have the properties that their schema describes. */
+/** Returns a copy of the document in which objects may only have described properties, unless their schema sets additionalProperties. */
 function forbidExtraProperties(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forbidExtraProperties);
   if (typeof value !== "object" || value === null) return value;

@@ -77,7 +77,7 @@ async function checkVisit(
   const received: ReceivedReply[] = [];
   for (const end of [...visit.readerResults, replayed]) {
     if ("hung" in end) hung.push(describeProblem(end));
-    else if ("duplicated" in end) duplicated.push(describeProblem(end));
+    else if ("inconsistent" in end) duplicated.push(describeProblem(end));
     else if ("text" in end) received.push(end);
     else if (!visit.isErasureRequested) lost.push(describeProblem(end));
   }

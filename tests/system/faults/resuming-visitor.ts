@@ -18,9 +18,9 @@ export type ReceivedReply = {
  * - the received reply;
  * - `gone`: the session was erased;
  * - `hung`: the reply did not end within the timeout. The value is the reason why the last request had to be repeated;
- * - `duplicated`: an event repeated or skipped text, or belongs to another message.
+ * - `inconsistent`: an event repeated or skipped text, or belongs to another message.
  */
-export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { duplicated: string };
+export type ReplyEnd = ReceivedReply | { gone: string } | { hung: string } | { inconsistent: string };
 
 /** A message with its idempotency key. */
 export type KeyedMessage = { tenant: Tenant; sessionId: string; key: string; message: string };
@@ -46,16 +46,16 @@ type Progress = { text: string; lastEventId: string | undefined };
 export async function readUntilEnd(message: KeyedMessage, options: ResumingOptions): Promise<ReplyEnd> {
   const deadline = performance.now() + options.timeoutMs;
   const progress: Progress = { text: "", lastEventId: undefined };
-  let last = "nothing";
+  let lastReason = "no request";
   while (performance.now() < deadline) {
     const result = await readOnce(message, options, progress, deadline).catch(
       (error: unknown) => `failed: ${String(error)}`,
     );
     if (typeof result !== "string") return result;
-    last = result;
+    lastReason = result;
     await sleep(options.nextDelayMs());
   }
-  return { hung: last };
+  return { hung: lastReason };
 }
 
 /** Sends a message once with its key, from a new client address. */
@@ -70,8 +70,7 @@ export function sendKeyed(
 }
 
 /**
- * Sends one request and reads its events, at most until the deadline. Returns the end of the reply, or the reason why the request must be
- * repeated.
+ * Sends one request and reads its events, at most until the deadline. Returns a ReplyEnd, or the reason why the request must be repeated.
  */
 async function readOnce(
   message: KeyedMessage,
@@ -98,7 +97,7 @@ async function readOnce(
       if (!("event" in item)) continue;
       if (item.event === "meta" && lastEventId !== undefined) onAttached?.(item.receivedAtMs - startedAt);
       const problem = applyEvent(item, progress);
-      if (problem !== undefined) return { duplicated: problem };
+      if (problem !== undefined) return { inconsistent: problem };
       const { id = "", event, data } = item;
       if (event !== "meta" && event !== "token") otherEvents += `${event} ${JSON.stringify(data)}\n`;
       if (event === "done") {

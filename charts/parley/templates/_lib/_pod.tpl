@@ -73,7 +73,7 @@ volumes:
 {{- end }}
 {{- end -}}
 
-{{/* The fields envFrom and volumeMounts of every container of the chart. Expects a component. */}}
+{{/* The fields envFrom and volumeMounts of a component's container. Expects a component. */}}
 {{- define "parley.containerExtras" -}}
 {{- with (include "parley.pod" . | fromJson).envFrom }}
 envFrom:

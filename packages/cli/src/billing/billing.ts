@@ -31,7 +31,7 @@ export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill,
 
 const PAGE_SIZE = 500;
 
-/** Bills every workspace for a UTC month, in the order of their IDs. An empty `month` means the current month by the quota database's clock. */
+/** Creates each workspace's bill for a UTC month, ordered by workspace ID. An empty `month` means the current month by the quota database's clock. */
 export async function runBilling(
   callAdmin: CallAdmin,
   month: string,

@@ -20,7 +20,7 @@ export function checkClock(run: PacedRun): Finding {
     fix: "synchronise both machines with NTP (chrony or systemd-timesyncd)",
   };
   if (absoluteSkewMs > TOKEN_SKEW_MS)
-    return fail("clock", `${message}: the edge rejects access tokens with a skew over 30 s`, advice);
+    return fail("clock", `${message}: the edge tolerates at most 30 s of clock skew in access tokens`, advice);
   if (absoluteSkewMs > NOTICEABLE_SKEW_MS) return warn("clock", message, advice);
   return pass("clock", "the edge's clock and this machine's agree");
 }

@@ -33,7 +33,7 @@ function formatTurn(turn: TurnRecord): string {
     ["turn", turn.turnId],
     ["session", `${turn.sessionId} (${turn.source}, bot ${turn.botSlug})`],
     ["opened", turn.openedAt],
-    ["ended", reason === "" ? turn.status : `${turn.status}: ${reason}`],
+    ["status", reason === "" ? turn.status : `${turn.status}: ${reason}`],
     ["model", turn.model || turn.askedModel || "the installation's default"],
     ["tokens", `${turn.tokensIn} in, ${turn.tokensOut} out`],
     ...(turn.reconnects > 0 ? [["readers", `reconnected ${turn.reconnects}×`] as [string, string]] : []),

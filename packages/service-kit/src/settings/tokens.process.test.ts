@@ -27,7 +27,7 @@ it("the admin services accept every token in the token file", async () => {
   expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);
 });
 
-it("at the start, a file without a token is an error; at a reload, it is logged and counted, and the previous tokens stay in use", async () => {
+it("opening a file without a token throws; reloading such a file logs and counts the refusal, and keeps the previous tokens", async () => {
   const warnings: unknown[] = [];
   const file = await write("tokens", "old");
   const recorder = { info: () => undefined, warn: (fields: unknown) => void warnings.push(fields) };

@@ -13,11 +13,11 @@ async function startIssuer({ tokenStatus = 200 } = {}) {
       authorizations.push(headers.authorization);
       response.statusCode = tokenStatus;
     }
-    const document =
+    const body =
       url === "/token"
         ? { access_token: "access", token_type: "bearer" }
         : { issuer: issuer(), token_endpoint: `${issuer()}/token` };
-    response.end(JSON.stringify(document));
+    response.end(JSON.stringify(body));
   }).listen(0, "127.0.0.1");
   const issuer = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await once(server, "listening");

@@ -21,7 +21,7 @@ function toDoneTurnTotals({ id, done, digest, pruned }: DoneRow): DoneTurnTotals
   return { workspaceId: id, done, digest: BigInt(digest), pruned };
 }
 
-/** Counts the done turns of a workspace in a UTC month ("YYYY-MM"), pruned ones included. Returns an empty list if it has none. */
+/** Counts the done turns of a workspace in a UTC month ("YYYY-MM"), pruned ones included. Returns an empty list if there are none. */
 export async function countDoneTurns(
   database: Database,
   workspaceId: string,
@@ -39,7 +39,7 @@ const nextWorkspace = (after: string) => `
      WHERE p.month = to_date($1, 'YYYY-MM') AND p.workspace_id > ${after})
   )`;
 
-// A skip scan: steps from one workspace to the next in the index turns_done and in turn_totals, and reads only these workspaces' turns.
+// A skip scan: steps from one workspace to the next in the index turns_done and in turn_totals. Reads only the turns of the page's workspaces.
 const COUNT_DONE_PAGE = `
   WITH RECURSIVE page (workspace_id, number) AS (
     SELECT ${nextWorkspace("$2")}, 1

@@ -79,7 +79,7 @@ test("splitDocument leaves out the head, navigation, styles and scripts of HTML"
   );
 });
 
-test("splitDocument keeps a table's caption and the text outside its cells", () => {
+test("splitDocument keeps a table's caption and the text after the table", () => {
   const html = "<table><caption>Hours</caption><tr><th>Day<th>Time<tr><td>Monday<td>9–17</table>Closed on holidays.";
   expect(splitDocument("html", html).map((block) => block.text)).toEqual([
     "Hours",

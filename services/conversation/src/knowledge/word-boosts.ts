@@ -14,7 +14,7 @@ export const QUESTION_WORDS = toWords(`
   graag wil nodig doen kan vinden gebruiken hallo`);
 
 /**
- * Words about price and permission. A question and its answer often share none of them, and unrelated texts share one:
+ * Words about price and permission. A question and its answer often share none of these words, but unrelated texts may share one of them:
  * "Bicycles travel free of charge" answers "Do bicycles cost extra?", but not "Is the sauna free?".
  */
 const ATTRIBUTE_WORDS =

@@ -46,22 +46,22 @@ test("a repair fills the call log, and `checked` includes a turn once although s
     },
     [turn],
   );
-  const steps: string[] = [];
+  const nextTokens: string[] = [];
   const checkedPerStep: number[] = [];
   let token = "";
   do {
     const request = { workspaceId: bot.workspaceId, since: "2020-01-01T00:00:00Z", token };
     const { nextToken, checked } = await repair(deps, request, 0);
     token = nextToken;
-    steps.push(token);
+    nextTokens.push(token);
     checkedPerStep.push(checked);
   } while (token !== "");
-  expect(steps).toEqual(["done", "counted", "call_log", ""]);
+  expect(nextTokens).toEqual(["done", "counted", "call_log", ""]);
   expect(filled).toEqual([turn.turnId]);
   expect(checkedPerStep).toEqual([0, 1, 0, 0]);
 });
 
-test("the lag of the call log is the age of the oldest done turn until the first successful comparison", async () => {
+test("until the first successful comparison, the lag of the call log is the age of the oldest done turn", async () => {
   const turn = newTurn(await createBot(system.database));
   await runTurn(system.database, turn);
   await system.admin.query("UPDATE conversation.turns SET closed_at = now() - interval '2 hours' WHERE turn_id = $1", [

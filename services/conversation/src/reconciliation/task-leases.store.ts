@@ -7,7 +7,7 @@ export type Lease = {
   task: string;
   /** A random id of the replica's process. */
   holder: string;
-  /** The time until another replica may take the lease if this one does not renew it. */
+  /** The time after which another replica may take the lease, unless the holder renews it. */
   leaseSeconds: number;
 };
 
@@ -18,8 +18,8 @@ export type TaskLease = Lease & {
 };
 
 /**
- * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. due_at is the end of the lease during a run, and the end
- * of the pause after it. Neither the lease nor the pause is longer than `seconds`, so such a due_at means that the database's clock was set
+ * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. During a run, due_at is the end of the lease; after the
+ * run, the end of the pause. Neither the lease nor the pause is longer than `seconds`, so such a due_at means that the database's clock was set
  * back. The minute is for a claim that waited for another claim's lock: its now() is the time before the wait.
  */
 const isTooFarAheadSql = (seconds: string) =>

@@ -3,7 +3,7 @@ import { MAX_SILENCE_MS, parseDoctorRequest } from "./doctor-request.ts";
 
 const parse = (body: object) => parseDoctorRequest(Buffer.from(JSON.stringify(body)));
 
-test("accepts a whole number of milliseconds as silence_ms, by default 0", () => {
+test("accepts a whole number of milliseconds as silence_ms, and uses 0 if it is missing", () => {
   expect(parse({ public_key: "k" })).toEqual({ publicKey: "k", silenceMs: 0 });
   expect(parse({ public_key: "k", silence_ms: MAX_SILENCE_MS })).toEqual({ publicKey: "k", silenceMs: MAX_SILENCE_MS });
 });

@@ -18,7 +18,7 @@ export function createOpenAiProvider(settings: OpenAiSettings, proxyUrl?: string
   const agent = createAgent(settings, proxyUrl);
   const client = new OpenAI({
     baseURL: settings.baseUrl,
-    // The SDK requires a key; without one, the header is removed below.
+    // The SDK requires a key. If none is configured, `defaultHeaders` removes the authorization header.
     apiKey: settings.apiKey ?? "none",
     // Null, so that the SDK does not read these from the environment.
     adminAPIKey: null,
@@ -90,7 +90,7 @@ async function readChunk(body: ResponseBody): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Reports that the text is complete before the token counts arrive. Called again for each later chunk. */
+/** Reports, before the token counts arrive, that the text is complete. Called again for each later chunk. */
 async function completeText(wellFormed: WellFormedTextBuffer, request: CompletionRequest): Promise<void> {
   const rest = wellFormed.flush();
   if (rest !== "") await request.onText(rest);

@@ -48,3 +48,22 @@ it.each(["setup.mjs", "parley.md"])(
     expect(after.name).not.toBe(before.name);
   },
 );
+
+it("gives the trial's setup Job its script and the volumes of the values", async () => {
+  const { spec } = await renderSetup(
+    "caBundle.existingConfigMap=authorities",
+    "caBundle.containsOpsAuthority=true",
+    "pod.extraVolumes[0].name=common,pod.extraVolumeMounts[0].name=common,pod.extraVolumeMounts[0].mountPath=/common",
+  );
+  const { containers, volumes } = spec.template.spec;
+  expect(volumes).toEqual([
+    { name: "setup", configMap: { name: "parley-trial-setup" } },
+    { name: "ca-bundle", configMap: { name: "authorities", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+    { name: "common" },
+  ]);
+  expect(containers[0].volumeMounts).toEqual([
+    { name: "setup", mountPath: "/setup", readOnly: true },
+    { name: "ca-bundle", mountPath: "/etc/parley/ca-bundle", readOnly: true },
+    { name: "common", mountPath: "/common" },
+  ]);
+});

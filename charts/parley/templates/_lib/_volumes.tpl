@@ -26,6 +26,11 @@
   mountPath: /etc/parley/ops-ca
   readOnly: true
 {{- end }}
+{{- if eq .name "trial-setup" }}
+- name: setup
+  mountPath: /setup
+  readOnly: true
+{{- end }}
 {{- if $root.Values.caBundle.existingConfigMap }}
 - name: ca-bundle
   mountPath: /etc/parley/ca-bundle
@@ -111,6 +116,11 @@
         path: ca.crt
   {{- end }}
   {{- end }}
+{{- end }}
+{{- if eq .name "trial-setup" }}
+- name: setup
+  configMap:
+    name: {{ include "parley.name" . }}
 {{- end }}
 {{- with $root.Values.caBundle }}
 {{- if .existingConfigMap }}

@@ -34,10 +34,6 @@ template:
   spec:
     {{- include "parley.podSpec" (merge (dict "mountsToken" true) $setup) | nindent 4 }}
     restartPolicy: OnFailure
-    volumes:
-      - name: setup
-        configMap:
-          name: {{ $name }}
     containers:
       - name: setup
         image: {{ include "parley.image" (dict "root" . "values" .Values.cli) }}
@@ -59,10 +55,9 @@ template:
             value: {{ include "parley.fullname" . }}
           - name: EDGE_PORT
             value: {{ .Values.edge.service.port | quote }}
+        {{- include "parley.containerExtras" $setup | nindent 8 }}
         resources:
           {{- toYaml .Values.trial.setup.resources | nindent 10 }}
-        volumeMounts:
-          - { name: setup, mountPath: /setup, readOnly: true }
 {{- end -}}
 
 {{/*

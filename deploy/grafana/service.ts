@@ -92,7 +92,7 @@ export const SERVICE: Dashboard = {
           shows:
             "Requests refused before a stream starts, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many open streams or too much waiting work. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
-          act: "`unavailable`: see _Failed calls by caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
+          act: "`unavailable`: see _Failed calls at the caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" }],
@@ -114,13 +114,13 @@ export const SERVICE: Dashboard = {
           title: "Calls by RPC",
           shows: "gRPC calls per second, counted by the server.",
           normal: "Proportional to the turns.",
-          act: "A method falls to 0 while there are turns: see _Failed calls by caller_.",
+          act: "A method falls to 0 while there are turns: see _Failed calls at the caller_.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (rpc) (${withRpcLabel(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
         },
         {
-          title: "Failed calls by server",
+          title: "Failed calls at the server",
           shows: "Calls with a status other than OK, counted by the server.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
           act: "INTERNAL or UNAVAILABLE persists: read the log of the service that has the method.",
@@ -133,7 +133,7 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
-          title: "Failed calls by caller",
+          title: "Failed calls at the caller",
           shows:
             "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and so cannot count them.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
@@ -171,9 +171,9 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many messages of one workspace wait for their turns to start. `overload`: too many messages wait, because all workspaces together start too many turns. `draining`: the edge is stopping.",
+            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many messages wait, because one workspace starts too many turns. `overload`: too many messages wait, because all workspaces together start too many turns. `draining`: the edge is stopping.",
           normal: "None, except `draining` during a rollout.",
-          act: "`process`: see ParleyStreamsRefused. `overload`: add edges, or a faster database. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
+          act: "`process` or `overload`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },
@@ -237,7 +237,7 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Pool in use",
-          shows: "Share of a pool's connections that are in use. At 100 % callers wait.",
+          shows: "Share of a pool's connections that are in use. At 100 % new statements and transactions wait.",
           normal: "Below 90 %.",
           act: "At 100 %: see ParleyDatabasePoolExhausted.",
           unit: "percentunit",
@@ -252,7 +252,7 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Waiting for a connection",
-          shows: "Callers that wait for a connection of a pool.",
+          shows: "Statements and transactions that wait for a connection of a pool.",
           normal: "0.",
           act: "Above 0 for two minutes: see ParleyDatabasePoolExhausted.",
           unit: "short",

@@ -53,7 +53,7 @@ describeInBrowser("playground", (fixture) => {
       await expectOneTurn([first.widgetPage, second]);
     });
 
-    it("appears in a second tab without an access token when it is complete, and a new session in one tab starts in both", async () => {
+    it("appears in a second tab without an access token when it is complete, and a new session started in the second tab also starts in the first tab", async () => {
       const first = await open();
       // The second tab must be open before the reply is complete.
       await first.ask("slow 150");

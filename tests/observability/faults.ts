@@ -100,7 +100,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         waitForPanel(
           fixture,
           "service",
-          "Failed calls by caller",
+          "Failed calls at the caller",
           (labels) => /Reserve$/.test(String(labels.rpc)) && labels.status === "UNAVAILABLE",
         ),
     },

@@ -4,14 +4,14 @@ export const POD_MEMORY_MIB = { edge: 768, conversation: 512, quota: 384, "llm-p
 type Pod = keyof typeof POD_MEMORY_MIB;
 
 /**
- * Sets the heap limit that Node.js chooses in a pod: 3 MiB more than half of the pod's memory limit. On a large machine, Node.js would
- * choose a higher heap limit.
+ * Returns the variable that limits the heap as Node.js does in a pod: to half of the pod's memory limit plus 3 MiB. On a large machine,
+ * Node.js would choose a higher heap limit.
  */
 function heapLimitEnv(pod: Pod): Record<string, string> {
   return { NODE_OPTIONS: `--max-heap-size=${POD_MEMORY_MIB[pod] / 2 + 3}` };
 }
 
-/** The environment with which each service's heap grows as in its pod. */
+/** The environment variables that give each service the heap limit of its pod. */
 export const POD_HEAPS = {
   edge: heapLimitEnv("edge"),
   conversation: heapLimitEnv("conversation"),

@@ -147,7 +147,7 @@ const OUTCOME_BY_STATUS: Readonly<Record<GenerateStatus, OutcomeWithCode>> = {
   [GenerateStatus.PROVIDER_RATE_LIMITED]: { outcome: "error", errorCode: "provider_rate_limited" },
   [GenerateStatus.PROVIDER_TIMEOUT]: { outcome: "error", errorCode: "provider_timeout" },
   [GenerateStatus.PROVIDER_ERROR]: { outcome: "error", errorCode: "provider_error" },
-  // A visitor cannot act on a model that is not configured.
+  // The stream's `error` event has no code for an unknown model.
   [GenerateStatus.MODEL_UNKNOWN]: INTERNAL_ERROR,
 };
 

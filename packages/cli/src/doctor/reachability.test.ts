@@ -12,7 +12,7 @@ test("addresses that accept connections pass", () => {
 });
 
 test.each(["ENETUNREACH", "EADDRNOTAVAIL", "EHOSTUNREACH"])(
-  "addresses to which this machine has no route are reported as not checked (%s)",
+  "if one address accepts connections, addresses to which this machine has no route are reported as not checked (%s)",
   (code) => {
     const finding = checkConnections([OPEN, attempt("2001:db8::1", code)], 443);
     expect(finding).toEqual({

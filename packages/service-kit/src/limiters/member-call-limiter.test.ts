@@ -34,7 +34,7 @@ test.each([
   ["a body of unknown length", { contentLength: null, isCompressed: false }],
   ["a body whose length is not written in digits", { contentLength: "1e9", isCompressed: false }],
   ["a compressed body", { contentLength: "100", isCompressed: true }],
-])("at most one call with %s runs for a workspace, and at most four run for all workspaces", async (_, body) => {
+])("at most one upload (a call with %s) runs per workspace, and at most four run in total", async (_, body) => {
   const { entered, enter } = createLimiter();
   const first = enter("a", body as typeof SMALL);
   for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);
@@ -74,7 +74,7 @@ test("a call with a small body that is cancelled while it waits is rejected at o
 test.each([
   ["is cancelled", (waiting: { end: () => void }) => waiting.end()],
   ["is refused", () => undefined],
-])("an upload that %s while it waits no longer delays its workspace's next upload", async (_, leave) => {
+])("a waiting upload that %s does not delay its workspace's next upload", async (_, leave) => {
   const { entered, enter } = createLimiter(50);
   const running = ["b", "c", "d", "e"].map((workspace) => enter(workspace, LARGE));
   const waiting = enter("a", LARGE);

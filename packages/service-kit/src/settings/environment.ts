@@ -86,7 +86,7 @@ export class Environment {
 
   /**
    * Finds a secret in the file that the variable `<name>_FILE` names, or else in the variable `name`. Returns undefined if neither is set.
-   * `parse` checks the text of the variable; a file is read only when the secret is opened.
+   * Checks the variable's text with `parse`. Does not read the file: openSecret and readSecret do.
    */
   optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
     const file = this.optionalText(`${name}_FILE`);

@@ -51,7 +51,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
 
 const MAX_HEADER_CHARACTERS = 1_024;
 
-/** Cuts a header to the length stored with the session. Node decodes headers as Latin-1, so the result is well-formed Unicode. */
+/** Cuts a header to the part that is stored with the session. Node decodes headers as Latin-1, so the result is well-formed Unicode. */
 export function truncateHeader(header: string): string {
   return header.slice(0, MAX_HEADER_CHARACTERS);
 }

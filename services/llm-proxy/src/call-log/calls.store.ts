@@ -79,8 +79,8 @@ const COLUMNS = [
   ["createdAt", "created_at", "timestamptz"],
 ] as const satisfies readonly (readonly [keyof CallRow, string, string])[];
 
-// A batch is inserted again if the result of its first INSERT was lost, so existing rows are skipped. If FillCallLog has added a row for the
-// turn, the generation's own row replaces the added row.
+// A batch is inserted again if the result of its first INSERT was lost, so existing rows are skipped. If insertMissingCalls has added a row
+// for the turn, the generation's own row replaces the added row.
 const INSERT = `
   WITH filled AS (
     DELETE FROM llm.calls c USING unnest($1::text[], $3::uuid[]) AS r (workspace_id, turn_id)

@@ -189,7 +189,7 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
   ];
   let admin: ToolServer;
   let nginx: Pick<Nginx, "stop">;
-  let shop: Tenant;
+  let nginxTenant: Tenant;
   beforeAll(async () => {
     admin = await startToolServer();
     resources.defer(() => admin.close());
@@ -210,8 +210,8 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
         server { listen 127.0.0.1:${secondPort}; ${routes} }`,
     );
     resources.defer(() => nginx.stop());
-    shop = await createTenant(system.admin);
-    const { workspaceId, botSlug } = shop;
+    nginxTenant = await createTenant(system.admin);
+    const { workspaceId, botSlug } = nginxTenant;
     const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
     for (const { tool, prefix } of CASES) {
       const url = `http://127.0.0.1:${nginxPort}${prefix}/orders/{id}`;
@@ -231,8 +231,8 @@ describeWith("nginx", "a tool behind an nginx that routes /admin to another serv
     admin.requests.length = 0;
     toolServer.respondWith(() => ({ body: "{}" }));
     const session_id = randomUUID();
-    const { text } = await chat(system.url(), shop, { session_id });
-    return { text, message: (await readTranscript(session_id, shop)).messages[1] };
+    const { text } = await chat(system.url(), nginxTenant, { session_id });
+    return { text, message: (await readTranscript(session_id, nginxTenant)).messages[1] };
   }
 
   test.each([

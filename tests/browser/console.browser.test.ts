@@ -73,7 +73,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("tries a text with the saved rules and an unsaved one, with the keyboard alone", async () => {
+  it("tries a text with the saved rules and an unsaved rule, and shows an error for a pattern that is too large, with the keyboard alone", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     const { keyboard } = page.tab;
@@ -149,7 +149,7 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows an error with a retry button while a service is unavailable, and the screen once it is back", async () => {
+  it("shows an error with a retry button while a service is unavailable, and shows the screen after a successful retry", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     const unavailable = { responses: [{ status: 503, code: "unavailable", body: { code: "unavailable" } }] };

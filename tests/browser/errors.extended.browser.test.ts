@@ -12,7 +12,7 @@ async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
         await widget.page.clock.runFor(4_000);
         return (await widget.notice.allInnerTexts()).join();
       },
-      // Between two advances, the response to a request arrives in real time.
+      // Responses arrive in real time: leave 200 ms for them between two advances.
       { timeout: 30_000, interval: 200 },
     )
     .toBe(text);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Aborted when the user or the system ends the run: running commands get SIGTERM, and new ones fail. */
+/** Aborted when this process gets SIGINT or SIGTERM: running commands get SIGTERM, and new ones fail. */
 export const interruption = new AbortController();
 
 export type CommandOptions = {

@@ -150,14 +150,14 @@ test("the pages of the audit log list each change of the caller's workspace once
 });
 
 test.each(["conversation", "quota"] as const)(
-  "the database role of %s can change the audit log only by adding lines and by deleting lines older than 400 days",
+  "the database role of %s can change the audit log only by adding rows and by deleting rows older than 400 days",
   async (service) => {
     const { database } = system;
     const client = new pg.Client({ connectionString: serviceDatabaseUrl(database.url, service) });
     await client.connect();
     const workspaceId = `ws_${randomUUID()}`;
     try {
-      // The column `method` of each line contains the line's age in days.
+      // The column `method` of each row contains the row's age in days.
       for (const days of [1, 399, 401])
         await queryFirstRow(
           database,
@@ -208,7 +208,7 @@ test("the audit log names a changed key and a changed pattern, but neither the k
   ]);
 });
 
-test("if a change cannot be recorded, the call fails with change_not_recorded, and the service logs the change", async () => {
+test("a call fails with change_not_recorded if it cannot record the change that it made, and the service logs the change", async () => {
   const { workspaceId, botSlug, token } = await createOwner(system);
   const conversation = await system.startReplica("conversation");
   const bots = createClient(BotAdminService, createOpsTransport(conversation, token));

@@ -58,7 +58,7 @@ export function longStreamsSuite(getLongStreams: () => Promise<LongStreams>): vo
     expect((await getLongStreams()).long).toEqual({ finish: "stop", tokens: LONG_TOKENS });
   });
 
-  test("a stream completes while the service that serves it drains", async () => {
+  test("a stream completes while llm-proxy or conversation drains", async () => {
     for (const { outcome, exit } of (await getLongStreams()).drained) {
       expect(outcome).toEqual({ finish: "stop", tokens: DRAINED_TOKENS });
       expect(exit).toEqual({ code: 0, signal: null });

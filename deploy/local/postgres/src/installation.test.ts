@@ -2,9 +2,9 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { dataDirForRoot, resolveInstallation } from "./installation.ts";
+import { resolveInstallation, toSharedDataDir } from "./installation.ts";
 
-it("resolveInstallation uses the given data directory for an ordinary user", async () => {
+it("for an ordinary user, resolveInstallation returns the given data directory, creates its parent and finds the PostgreSQL binaries", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-installation-"));
   try {
     const installation = await resolveInstallation(join(dir, "new", "data"), 1000);
@@ -16,8 +16,8 @@ it("resolveInstallation uses the given data directory for an ordinary user", asy
   }
 });
 
-it("dataDirForRoot maps equivalent paths to the same directory in /var/lib/parley, and different paths to different directories", () => {
-  expect(dataDirForRoot("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
-  expect(dataDirForRoot("/root/parley/../parley/.parley/")).toBe(dataDirForRoot("/root/parley/.parley"));
-  expect(dataDirForRoot("/root/other/.parley")).not.toBe(dataDirForRoot("/root/parley/.parley"));
+it("toSharedDataDir maps equivalent paths to the same directory in /var/lib/parley, and different paths to different directories", () => {
+  expect(toSharedDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
+  expect(toSharedDataDir("/root/parley/../parley/.parley/")).toBe(toSharedDataDir("/root/parley/.parley"));
+  expect(toSharedDataDir("/root/other/.parley")).not.toBe(toSharedDataDir("/root/parley/.parley"));
 });

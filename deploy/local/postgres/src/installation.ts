@@ -33,7 +33,7 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   const binaries = await ensureSharedBinaries(packaged, SHARED_DIR);
   const owner = await findDataOwner(requestedDir);
   if (owner) return { dataDir: requestedDir, binaries, owner };
-  const sharedDataDir = dataDirForRoot(requestedDir);
+  const sharedDataDir = toSharedDataDir(requestedDir);
   return {
     dataDir: sharedDataDir,
     binaries,
@@ -42,7 +42,7 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
 }
 
 /** Returns the directory in SHARED_DIR that replaces `dataDir` if this process runs as root and `dataDir` has no ordinary user's data. */
-export function dataDirForRoot(dataDir: string): string {
+export function toSharedDataDir(dataDir: string): string {
   return join(SHARED_DIR, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }
 

@@ -28,7 +28,7 @@ export function computeMaxMatchLength(compiled: RE2JS): number {
   return Math.max(0, longestFrom(start));
 }
 
-function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => number): number {
+function measure({ op, out, arg, runes }: Instruction, longestFrom: (index: number) => number): number {
   switch (op) {
     case OP.fail:
       return Number.NEGATIVE_INFINITY;
@@ -36,13 +36,13 @@ function measure({ op, out, arg, runes }: Instruction, rest: (to: number) => num
       return 0;
     case OP.alt:
     case OP.altMatch:
-      return Math.max(rest(out), rest(arg));
+      return Math.max(longestFrom(out), longestFrom(arg));
     case OP.capture:
     case OP.emptyWidth:
     case OP.nop:
-      return rest(out);
+      return longestFrom(out);
     default:
-      return rest(out) + (isWide(runes) ? 2 : 1);
+      return longestFrom(out) + (isWide(runes) ? 2 : 1);
   }
 }
 

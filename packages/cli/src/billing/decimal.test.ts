@@ -27,6 +27,6 @@ test.each([
   ["-1234.5", "-1,234.50"],
   ["-0.00005", "-0.0001"],
   ["-0.00001", "0.00"],
-])("formatRounded formats %s as %s, with at least two and at most four places", (text, expected) => {
+])("formatRounded formats %s as %s, with at least two and at most four decimal places", (text, expected) => {
   expect(formatRounded(text, 4)).toBe(expected);
 });

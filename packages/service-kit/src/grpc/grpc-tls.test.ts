@@ -71,7 +71,7 @@ describe("gRPC with mutual TLS", () => {
 
   it("rotates the authority in steps: processes at two successive steps can call each other", async () => {
     const [oldCa, newCa] = [await createAuthority("Old"), await createAuthority("New")];
-    const createStep = async (ca: GenerateResult, trusted: readonly GenerateResult[], host: string) => {
+    const createTlsDir = async (ca: GenerateResult, trusted: readonly GenerateResult[], host: string) => {
       const directory = await createCertificates(folder, ca, host);
       await writeFile(join(directory, "ca.crt"), trusted.map(({ cert }) => cert).join("\n"));
       return directory;
@@ -83,9 +83,9 @@ describe("gRPC with mutual TLS", () => {
       [newCa, [newCa]],
     ];
     const serverCalls = await Promise.all(
-      steps.map(async (step) => startServer(await createStep(...step, "localhost"))),
+      steps.map(async (step) => startServer(await createTlsDir(...step, "localhost"))),
     );
-    const clientDirs = await Promise.all(steps.map((step) => createStep(...step, "edge")));
+    const clientDirs = await Promise.all(steps.map((step) => createTlsDir(...step, "edge")));
     for (const [serverStep, call] of serverCalls.entries()) {
       for (const clientStep of [serverStep - 1, serverStep, serverStep + 1].filter((step) => step in clientDirs)) {
         await expect(
@@ -97,7 +97,7 @@ describe("gRPC with mutual TLS", () => {
     await expect(serverCalls[3]?.(clientDirs[0])).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("reads the files again when a listener is added after a time without listeners", async () => {
+  it("CertificateFiles reads the files again when it gets a listener after a time without listeners", async () => {
     const ca = await createAuthority("Parley");
     const directory = await createCertificates(folder, ca, "edge");
     const files = new CertificateFiles(directory, 60_000);

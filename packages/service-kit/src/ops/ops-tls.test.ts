@@ -41,7 +41,7 @@ function get(port: number, ca: string, path = "/"): Promise<{ status: number | u
   });
 }
 
-test("the ops port serves HTTPS with the directory's certificate, and refuses plain HTTP", async () => {
+test("the ops port serves HTTPS with the certificate in tlsDir, and refuses plain HTTP", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const port = await freePort();
   const isReady = () => true;

@@ -26,7 +26,7 @@ export const UNFINISHED_REPLY_TTL_MS = 86_400_000;
 /** Matches the codes of connection failures. After one of them, the message keeps its key, and its reply is fetched later: see findUnanswered. */
 export const CONNECTION_FAILURE = /^(network|offline|interrupted)$/;
 
-/** The service's code for a session that does not exist, for example because its owner has deleted it. */
+/** The service's code for a session that does not exist, for example because the bot's owner has deleted it. */
 export const SESSION_NOT_FOUND = "session_not_found";
 
 /**

@@ -12,7 +12,7 @@ export type BotEntry = {
 const REST_NAME = "Corrections, and the last minute's answers";
 
 /**
- * Returns a month's messages by bot, in the order of `usage`. If their sum differs from the month's usage, a last entry holds the difference.
+ * Returns a month's messages by bot, in the order of `usage`. If their sum differs from `month.used`, a last entry holds the difference.
  */
 export function splitByBot(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotEntry[] {
   const entries = usage

@@ -27,7 +27,7 @@ export type ProviderClient = {
   complete(callback: URL, pending: PendingSignIn): Promise<Tokens>;
   /** Returns undefined if the identity provider no longer accepts the refresh token. Throws 503 sign_in_unavailable for every other error. */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
-  /** Revokes tokens if the identity provider supports that. Throws if a revocation fails. */
+  /** Revokes tokens if the identity provider supports that. Throws if a revocation fails, but not if the provider cannot revoke access tokens. */
   revoke(tokens: Tokens): Promise<void>;
 };
 

@@ -12,7 +12,10 @@ export type CaseSearch = Pick<QuestionSearch, "requireSearchTimeLeft" | "readKno
 
 export type RunOptions = { signal: AbortSignal; maxRunMs?: number };
 
-/** Searches for each case's question and returns the rank of its document. Starts no search after `maxRunMs`. Throws if the signal is aborted. */
+/**
+ * Searches the bot's knowledge with each case's question and returns the ranks of the cases' documents. Starts no search after `maxRunMs`.
+ * Throws if the signal is aborted.
+ */
 export async function runEvaluation(
   questionSearch: Omit<CaseSearch, "requireSearchTimeLeft">,
   bot: BotRef,

@@ -31,7 +31,7 @@ function parseStopFields(body: JsonObject): StopRequest {
   return { sessionId: sessionId.toLowerCase(), target };
 }
 
-/** Parses a message id: a number, as in the `meta` event, or a string, as in the export. Throws 400 invalid_message. */
+/** Parses a message id: a number, as in the `meta` event, or a string, as in an exported transcript. Throws 400 invalid_message. */
 export function parseMessageId(id: unknown): bigint {
   const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
   if (typeof text !== "string" || !DECIMAL.test(text)) throw invalidMessage();

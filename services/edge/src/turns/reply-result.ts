@@ -3,7 +3,7 @@ import type { FailureCode, Outcome } from "@parley/rpc/outcomes";
 import type { QuotaUsage } from "./ending.ts";
 import type { BlockedEvent } from "./events.ts";
 
-/** How a reply ended, before the turn is stored. TurnEnding is the stored end. */
+/** How a reply ended in this process. The stored end (TurnEnding) may differ. */
 export type ReplyResult = Readonly<{
   outcome: Outcome;
   content: string;

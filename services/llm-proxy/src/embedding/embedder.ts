@@ -30,7 +30,7 @@ export class Embedder {
     this.#deps = deps;
   }
 
-  /** The configured model, if any. Only vectors of the same `id` are comparable. */
+  /** The configured model, if any. Only vectors from models with the same `id` are comparable. */
   get model(): (EmbeddingModel & { id: string }) | undefined {
     const { embeddingModel } = this.#deps.catalog;
     if (embeddingModel === undefined) return undefined;

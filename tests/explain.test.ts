@@ -133,7 +133,7 @@ describe("parley explain of a completed reply", () => {
     const { explanation } = await chatAndExplain(tenant).finally(() => system.provider.reset());
     expect(explanation.phases.map(({ name }) => name)).toContain("tools");
     expect(phaseMs(explanation, "tools")).toBeGreaterThanOrEqual(1_590);
-    // The sum of both calls is 2.5 s.
+    // The two delays add up to 2.5 s.
     expect(phaseMs(explanation, "tools")).toBeLessThan(2_400);
     expect(phaseMs(explanation, "provider")).toBeLessThan(900);
   });

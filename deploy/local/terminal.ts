@@ -9,7 +9,7 @@ const DETAIL_WIDTH = 52;
 /** A notice that was shown less than this time ago is not shown again. */
 const REPEAT_INTERVAL_MS = 10_000;
 
-/** Writes the output of a start: steps with durations, notices of processes and the error line of a failure. */
+/** Writes the output of the start command: steps with durations, notices of processes and the error line of a failure. */
 export function createTerminal(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream) {
   const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream: stdout });
   const lastShownMs = new Map<string, number>();

@@ -121,7 +121,7 @@ describe("a token that expires soon", () => {
     resources.defer(() => shortConsole.stop());
   });
 
-  it("is replaced by a new one", async () => {
+  it("is replaced at a refresh", async () => {
     const { send, post } = await signIn(shortConsole.url);
     const expiry = async () => ((await (await send("/auth/session")).json()) as { expires_at: string }).expires_at;
     const before = await expiry();
@@ -160,7 +160,7 @@ describe("calls", () => {
     expect([response.status, response.headers.get("parley-code")]).toEqual([404, "bot_not_found"]);
   });
 
-  it("does not reach another workspace", async () => {
+  it("returns 404 for a call that names another workspace", async () => {
     const { workspace } = await system.admin.workspaces.createWorkspace({ name: "Other", plan: "free" });
     const response = await owner.post(`/api/rpc/${BOTS}/ListBots`, { workspaceId: workspace?.id });
     expect([response.status, response.headers.get("parley-code")]).toEqual([404, "workspace_not_found"]);
@@ -184,8 +184,8 @@ describe("calls", () => {
       Object.entries(headers).map(([name, value]) => [name, value === "own" ? consoleProcess.url : value]),
     );
     const all = { "content-type": "application/json", ...sent };
-    const streams = ["/api/chat/playground/", "/api/chat/playground/stop/"];
-    for (const path of ["/api/batch", "/auth/refresh", "/auth/sign-out", ...streams]) {
+    const playgroundPaths = ["/api/chat/playground/", "/api/chat/playground/stop/"];
+    for (const path of ["/api/batch", "/auth/refresh", "/auth/sign-out", ...playgroundPaths]) {
       const response = await owner.post(path, { calls: [createCall(USAGE)] }, all);
       expect([response.status, await response.json()], path).toEqual([403, { error: "cross_site_request" }]);
     }

@@ -22,7 +22,7 @@ export type Fault = {
   /** The names of further alerts that may fire. */
   consequences?: readonly string[];
   /** Waits until a dashboard panel or `parley doctor` shows the fault too. */
-  waitUntilVisible?(): Promise<void>;
+  waitForPanelOrDoctor?(): Promise<void>;
 };
 
 export async function createFaults(fixture: Fixture): Promise<Fault[]> {
@@ -96,7 +96,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         { alert: "ParleyServiceMissing", labels: { service: "quota" } },
       ],
       consequences: ["ParleyOutboxStuck"],
-      waitUntilVisible: () =>
+      waitForPanelOrDoctor: () =>
         waitForPanel(
           fixture,
           "service",
@@ -116,7 +116,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       repair: async () => undefined,
       alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
       // No alert fires for a revoked widget key, because only the key's workspace can replace the key. A panel shows the refusals.
-      waitUntilVisible: () =>
+      waitForPanelOrDoctor: () =>
         waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),
     },
     {
@@ -125,7 +125,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       repair: async () => void (await admin.workspaces.setPlan({ workspaceId: capped.workspaceId, plan: "large" })),
       alerts: [{ alert: "ParleyWorkspaceAtCap", labels: { workspace: capped.workspaceId } }],
       consequences: ["ParleyWorkspaceNearCap"],
-      waitUntilVisible: () => waitForPanel(fixture, "quota", "Refusals by plan", (labels) => labels.plan === "ten"),
+      waitForPanelOrDoctor: () => waitForPanel(fixture, "quota", "Refusals by plan", (labels) => labels.plan === "ten"),
     },
     {
       name: "one replica stalled",
@@ -166,7 +166,7 @@ function proxyBuffering({ system, tenants }: Fixture): Fault {
     },
     repair: async () => await proxy?.stop(),
     alerts: [],
-    async waitUntilVisible() {
+    async waitForPanelOrDoctor() {
       const { publicKey, origin } = tenants.main;
       const args = ["doctor", String(proxy?.url), "--public-key", publicKey, "--origin", origin, "--quick", "--json"];
       await waitUntil(async () => {

@@ -63,7 +63,7 @@ async function repairAll(): Promise<unknown[]> {
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
 }
 
-/** Puts the outcome of a turn that is not in conversation.turns into the outbox. After a restore, the outbox can contain such rows. */
+/** Adds to the outbox the outcome of a turn that conversation.turns lacks. After a restore, the outbox can contain such rows. */
 async function enqueueUnknownTurn(): Promise<void> {
   await queryFirstRow(
     system.database,
@@ -129,7 +129,7 @@ async function prune(): Promise<void> {
   await expect.poll(countPruned, { timeout: CLOSE_TIMEOUT_MS }).toBe(1);
 }
 
-test("the rows of the closed month are pruned into totals that the audit compares", async () => {
+test("the rows of the closed month are pruned, and the audit compares the totals that replace them", async () => {
   restore = { conversation: await backUp("conversation"), quota: await backUp("quota") };
   await prune();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "pruned", used: TURNS, pruned: TURNS });

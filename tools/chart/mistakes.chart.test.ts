@@ -238,8 +238,12 @@ describe("checks of rendered documents", () => {
     ["the node's network", { hostNetwork: true }, "shares a namespace with its node"],
     ["the node's processes", { hostPID: true }, "shares a namespace with its node"],
     ["the node's IPC", { hostIPC: true }, "shares a namespace with its node"],
-    ["no seccomp profile", { securityContext: { runAsNonRoot: true } }, "has no seccomp profile"],
-    ["no automount setting", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
+    [
+      "no seccomp profile",
+      { securityContext: { runAsNonRoot: true } },
+      "does not use the seccomp profile RuntimeDefault",
+    ],
+    ["the default token", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
     ["a token", { automountServiceAccountToken: true }, "mounts a token of the cluster's API without a Role"],
     ["service links", { enableServiceLinks: true }, "gets environment variables with the address of every Service"],
   ])("report a pod with %s", (_, change, problem) => {
@@ -289,7 +293,11 @@ describe("checks of rendered documents", () => {
     ["root", { runAsUser: 0 }, "may run as root"],
     ["capabilities", { capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } }, "keeps capabilities"],
     ["a writable root", { readOnlyRootFilesystem: false }, "can write to its root file system"],
-    ["an unconfined seccomp profile", { seccompProfile: { type: "Unconfined" } }, "has a seccomp profile of its own"],
+    [
+      "an unconfined seccomp profile",
+      { seccompProfile: { type: "Unconfined" } },
+      "has a seccomp profile other than RuntimeDefault",
+    ],
     ["unmasked /proc", { procMount: "Unmasked" }, "has unmasked files in /proc"],
     ["SELinux", { seLinuxOptions: { type: "spc_t" } }, "sets SELinux options"],
   ])("report a privilege (%s)", (_, privilege, problem) => {

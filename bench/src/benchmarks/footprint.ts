@@ -45,7 +45,7 @@ export const footprint: Benchmark = {
         const result = await measureRound(testbed, emptyRedisBytes, shape);
         measured.push(result);
         progress(
-          `round ${round}: PostgreSQL ${result.databaseCpuMs.toFixed(2)} ms, ${sum(Object.values(result.storedKb)).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisCpuMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per address`,
+          `round ${round}: PostgreSQL ${result.databaseCpuMs.toFixed(2)} ms, ${sum(Object.values(result.storedKb)).toFixed(2)} KB stored, ${result.walKb.toFixed(1)} KB of WAL; Redis ${result.redisCpuMs.toFixed(3)} ms, ${result.redisKb.toFixed(3)} KB per client address`,
         );
       }
       const medianOf = (name: Exclude<keyof Round, "storedKb">) => median(measured.map((round) => round[name]));
@@ -86,7 +86,7 @@ export const footprint: Benchmark = {
           detail: "one script per turn",
         }),
         atMost(GOALS.redisKb, {
-          what: "memory of Redis per address",
+          what: "memory of Redis per client address",
           value: medianOf("redisKb"),
           unit: "KB",
           detail: "for each address with a request in the last minute",

@@ -36,7 +36,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
   });
   beforeEach(() => system.provider.reset());
 
-  /** Runs `operation` while a service is down. Then starts only this service, and expects a chat to succeed. */
+  /** Runs `operation` while a service is down. Then starts this service and no other, and expects a chat to succeed. */
   async function withServiceDown(service: ServiceProcess, operation: () => Promise<void>): Promise<void> {
     await service.kill9();
     try {
@@ -73,27 +73,27 @@ export function outagesSuite(shared: () => ContractSystem): void {
   }
 
   test("without the conversation service, requests that need it get 503, and an open stream ends with done [D6/1-2] [D6/5] [D19/1]", async () => {
-    const [cachedKey, uncachedKey] = [tenant, await addKey(system, tenant, ["shop.example"])];
-    await api.chat(cachedKey);
+    const [cachedKeyTenant, uncachedKeyTenant] = [tenant, await addKey(system, tenant, ["shop.example"])];
+    await api.chat(cachedKeyTenant);
     const openEvents = eventsOf(await api.openChat(slow));
     while ((await openEvents.next()).value?.event !== "token");
     await withServiceDown(system.conversation, async () => {
       const unavailable = formatError(503, "unavailable");
-      for (const key of [cachedKey, uncachedKey]) {
-        const [answer, ms] = await measureMs(api.refusedChat(key));
+      for (const each of [cachedKeyTenant, uncachedKeyTenant]) {
+        const [answer, ms] = await measureMs(api.refusedChat(each));
         expectUnavailable(answer, unavailable);
         expect(ms).toBeLessThan(6_000);
       }
-      expectUnavailable(await api.getConfig(uncachedKey), unavailable);
+      expectUnavailable(await api.getConfig(uncachedKeyTenant), unavailable);
       expectUnavailable(
-        await api.rateMessage(uncachedKey, { session_id: randomUUID(), message_id: 1, rating: "up" }),
+        await api.rateMessage(uncachedKeyTenant, { session_id: randomUUID(), message_id: 1, rating: "up" }),
         unavailable,
       );
-      expectUnavailable(await api.call(doctorCall(uncachedKey)), unavailable);
+      expectUnavailable(await api.call(doctorCall(uncachedKeyTenant)), unavailable);
       const stop = { session_id: randomUUID(), message_id: 1 };
-      const post = { method: "POST", headers: { origin: cachedKey.origin, authorization: `Bearer ${token}` } };
+      const post = { method: "POST", headers: { origin: cachedKeyTenant.origin, authorization: `Bearer ${token}` } };
       expectUnavailable(
-        await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cachedKey.publicKey, ...stop } }),
+        await api.call({ ...post, path: "/api/chat/stop/", body: { public_key: cachedKeyTenant.publicKey, ...stop } }),
         unavailable,
       );
       expectUnavailable(
@@ -105,7 +105,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
         await api.refusedPlayground(token, { bot_slug: tenant.botSlug }),
         formatDetail(503, "unavailable"),
       );
-      const owner = await system.sso.sign({ ...memberClaims(system, tenant), roles: "parley-owner" });
+      const ownerToken = await system.sso.sign({ ...memberClaims(system, tenant), roles: "parley-owner" });
       const ownerCalls = [
         { path: "/api/conversations/" },
         { path: "/api/conversations/export.ndjson" },
@@ -114,7 +114,7 @@ export function outagesSuite(shared: () => ContractSystem): void {
         { method: "POST", path: "/api/conversations/erase/", body: { visitor_id: "v" } },
       ];
       for (const call of ownerCalls)
-        expectUnavailable(await api.call({ ...call, headers: bearer(owner) }), formatDetail(503, "unavailable"));
+        expectUnavailable(await api.call({ ...call, headers: bearer(ownerToken) }), formatDetail(503, "unavailable"));
     });
     // The stream ends with `stop` if the service restarted in time for the edge to store the outcome, and with `error` otherwise.
     let last: unknown;

@@ -27,7 +27,10 @@ const TARGETS: Record<ServiceWithDatabase, string> = {
 
 export type FrozenPeers = Record<ServiceWithDatabase, () => Promise<FrozenPeerResult>>;
 
-/** Starts a replica and an edge that uses it. Freezes the replica with SIGSTOP, sends chats, resumes it, and sends chats again. */
+/**
+ * Starts a replica and an edge that uses it. Sends chats during which the replica is frozen with SIGSTOP. Then resumes the replica, and sends
+ * chats again.
+ */
 export async function runFrozenPeer(system: System, name: ServiceWithDatabase): Promise<FrozenPeerResult> {
   const peer = await system.startReplica(name);
   const edge = await system.startEdge({ [TARGETS[name]]: `127.0.0.1:${peer.port}` });

@@ -44,7 +44,9 @@ function podProblems(pod: PodSpec): string[] {
   );
   return [
     ...(pod.hostNetwork || pod.hostPID || pod.hostIPC ? ["shares a namespace with its node"] : []),
-    ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault" ? [] : ["has no seccomp profile"]),
+    ...(pod.securityContext?.seccompProfile?.type === "RuntimeDefault"
+      ? []
+      : ["does not use the seccomp profile RuntimeDefault"]),
     ...(pod.automountServiceAccountToken === undefined ? ["may mount a token of the cluster's API"] : []),
     ...(pod.enableServiceLinks === false ? [] : ["gets environment variables with the address of every Service"]),
     ...(pod.securityContext?.sysctls ? ["sets sysctls"] : []),
@@ -68,7 +70,7 @@ function containerProblems(container: Container, pod: PodSpec): string[] {
     ...(own.readOnlyRootFilesystem === true ? [] : ["can write to its root file system"]),
     ...((own.seccompProfile?.type ?? "RuntimeDefault") === "RuntimeDefault"
       ? []
-      : ["has a seccomp profile of its own"]),
+      : ["has a seccomp profile other than RuntimeDefault"]),
     ...((own.procMount ?? "Default") === "Default" ? [] : ["has unmasked files in /proc"]),
     ...(own.seLinuxOptions ? ["sets SELinux options"] : []),
     ...(ports.some(({ hostPort }) => hostPort) ? ["uses a port of its node"] : []),

@@ -1,4 +1,4 @@
 export { hasBearerToken } from "./bearer-token.ts";
 export { responseCloseSignal } from "./client-gone.ts";
 export { HttpError } from "./http-error.ts";
-export { createNonce, pagePolicy } from "./security-headers.plugin.ts";
+export { createContentSecurityPolicy, createNonce } from "./security-headers.plugin.ts";

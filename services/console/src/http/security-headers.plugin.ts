@@ -3,7 +3,7 @@ import plugin from "fastify-plugin";
 
 const NONCE_BYTES = 16;
 
-/** Set on every response. Browsers ignore HSTS on plain HTTP. */
+/** The defaults for every response. Browsers ignore HSTS on plain HTTP. */
 const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -29,7 +29,7 @@ export function createNonce(): string {
 }
 
 /** Returns the Content-Security-Policy of an HTML page. The console frames the preview; no other page may be framed. */
-export function pagePolicy(nonce: string, frameAncestors: "'none'" | "'self'"): string {
+export function createContentSecurityPolicy(nonce: string, frameAncestors: "'none'" | "'self'"): string {
   return [
     "default-src 'none'",
     `script-src 'nonce-${nonce}' 'strict-dynamic'`,

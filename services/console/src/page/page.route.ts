@@ -2,7 +2,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import { type Asset, loadAssets, matchesEtag, pickEncoding } from "@parley/widget";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { createNonce, HttpError, pagePolicy } from "../http/index.ts";
+import { createContentSecurityPolicy, createNonce, HttpError } from "../http/index.ts";
 import type { ReadSessionInfo, SessionInfo } from "../sign-in/index.ts";
 import { fillPage } from "./fill-page.ts";
 import { readPageFiles } from "./page-files.client.ts";
@@ -52,7 +52,7 @@ export async function pageRoutes(
     return reply
       .header("content-type", "text/html; charset=utf-8")
       .header("cache-control", "no-store")
-      .header("content-security-policy", pagePolicy(nonce, frameAncestors))
+      .header("content-security-policy", createContentSecurityPolicy(nonce, frameAncestors))
       .send(fillPage(html, { nonce, edgeUrl: options.publicEdgeUrl, session }));
   }
 }

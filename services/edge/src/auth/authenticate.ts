@@ -7,7 +7,7 @@ export type AuthDeps = { verifyToken: TokenVerifier; malformedRequests: Malforme
 
 /**
  * Verifies a request's access token. Throws 401 authentication_required, 401 no_workspace or 503 auth_unavailable. Counts a missing or
- * invalid token as a malformed request. Throws 429 if the client has sent too many malformed requests.
+ * invalid token as a malformed request. If the client has then sent too many malformed requests, throws 429 instead of 401.
  */
 export async function authenticate(deps: AuthDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {

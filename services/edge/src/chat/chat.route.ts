@@ -43,7 +43,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resumeHeaders, caller: "" }, { clientBucket, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -52,7 +52,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
       };
-      await streamReply(deps, turnRequest, { ...resumeHeaders, caller: userId }, { clientBucket, reply, stopwatch });
+      await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, { clientBucket, reply, stopwatch });
       return reply;
     },
   });

@@ -9,14 +9,14 @@ import { hashKey } from "./turn-key.ts";
 
 export type StopDeps = { turnDeps: TurnDeps; edges: EdgeClients; conversation: RpcClient<typeof ConversationService> };
 
-/** The session of the reply to stop, and the caller. */
+/** The session of the reply to stop, and the user. */
 export type StopScope = {
   workspaceId: string;
   botId: string;
   sessionId: string;
   source: "widget" | "playground";
   /** The user of the playground; empty for a visitor. */
-  caller: string;
+  userId: string;
 };
 
 const FIND_TIMEOUT_MS = 2_000;
@@ -26,8 +26,8 @@ const FIND_TIMEOUT_MS = 2_000;
  * no process runs the turn any more. Throws an HttpError.
  */
 export async function stopTurn(deps: StopDeps, scope: StopScope, target: StopTarget): Promise<Outcome> {
-  const { workspaceId, botId, sessionId, source, caller } = scope;
-  const targetFields = "key" in target ? { keyHash: hashKey(source, caller, target.key) } : target;
+  const { workspaceId, botId, sessionId, source, userId } = scope;
+  const targetFields = "key" in target ? { keyHash: hashKey(source, userId, target.key) } : target;
   // If this process is still opening the turn, wait: before the turn is open, findTurn() does not find it in the database.
   if ("keyHash" in targetFields)
     await deps.turnDeps.runningTurns

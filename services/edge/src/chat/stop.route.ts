@@ -21,7 +21,7 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
       await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const scope = { workspaceId, botId, sessionId, source: "widget" as const, caller: "" };
+      const scope = { workspaceId, botId, sessionId, source: "widget" as const, userId: "" };
       const outcome = await stopTurn(deps, scope, target);
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },
@@ -42,7 +42,7 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
       const { botSlug, sessionId, target } = parsePlaygroundStopRequest(request.body as Buffer | undefined);
       await enforceRateLimit(deps.limiter, POLICIES.playground, userBucket(caller), reply);
       const botId = await resolveBot(deps, workspaceId, botSlug);
-      const scope = { workspaceId, botId, sessionId, source: "playground" as const, caller: userId };
+      const scope = { workspaceId, botId, sessionId, source: "playground" as const, userId };
       const outcome = await stopTurn(deps, scope, target);
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },

@@ -6,7 +6,7 @@ import { hashKey, hashRequest, parseEventId, type ResumeHeaders } from "./turn-k
 
 type Resume = ResumeHeaders & {
   /** The user of the playground; empty for a visitor. */
-  caller: string;
+  userId: string;
 };
 
 /**
@@ -16,11 +16,11 @@ type Resume = ResumeHeaders & {
 export async function streamReply(
   deps: KeyedStreamDeps,
   turn: TurnRequest,
-  { key, lastEventId, caller }: Resume,
+  { key, lastEventId, userId }: Resume,
   context: HttpContext,
 ): Promise<void> {
   if (key !== undefined) {
-    const keyed = { ...turn, keyHash: hashKey(turn.source, caller, key), requestHash: hashRequest(turn.message) };
+    const keyed = { ...turn, keyHash: hashKey(turn.source, userId, key), requestHash: hashRequest(turn.message) };
     const position = lastEventId === undefined ? undefined : parseEventId(lastEventId);
     return streamKeyedTurn(deps, keyed, position, context);
   }

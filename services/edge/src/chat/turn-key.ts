@@ -44,11 +44,11 @@ export function invalidEventId(): HttpError {
 }
 
 /**
- * Hashes an idempotency key with its source and caller, so that two callers may use the same key in one session.
- * @param caller the user of the playground; empty for a visitor.
+ * Hashes an idempotency key with its source and user, so that two users may use the same key in one session.
+ * @param userId the user of the playground; empty for a visitor.
  */
-export function hashKey(source: "widget" | "playground", caller: string, key: string): Uint8Array {
-  return sha256(JSON.stringify([source, caller, key]));
+export function hashKey(source: "widget" | "playground", userId: string, key: string): Uint8Array {
+  return sha256(JSON.stringify([source, userId, key]));
 }
 
 /** Hashes only the message. If a key is reused, metadata and referrer may differ, because they change from page to page. */

@@ -19,7 +19,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     refused: new Counter({
       name: "parley_streams_refused_total",
-      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many, or the session too many running replies, or the reply too many readers. workspace and overload: a turn waited too long to be started, or the queue of its workspace was full or too slow. The reason is workspace if the workspace was starting as many turns as one workspace may, and overload if turns of other workspaces took the places. draining: the process is ending its streams.",
+      help: "Streams refused with 503, by reason. process: this process has too many streams. client: the address or the user has too many streams, the session has too many running replies, or the reply has too many readers. workspace and overload: a turn waited too long to be started, or the queue of its workspace was full or too slow. The reason is workspace if the workspace was starting as many turns as one workspace may, and overload otherwise. draining: the process is ending its streams.",
       labelNames: ["reason"],
       registers,
     }),
@@ -36,7 +36,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     doneAfterError: new Counter({
       name: "parley_turns_done_after_error_total",
-      help: "Turns stored as done, and counted, although the edge ended their streams with an error.",
+      help: "Turns stored as done and counted against the quota, although the edge ended their streams with an error.",
       registers,
     }),
     attaches: new Counter({

@@ -36,12 +36,12 @@ beforeEach(() => {
 type Message = { role: string; content: string };
 const lastMessageOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
 
-/** Lets the model call the tool. Returns the model's reply, which repeats the tool's result. */
-async function call(name: string, tool: MessageInitShape<typeof ToolSchema>): Promise<string> {
+/** Lets the model call a function of the tool. Returns the model's reply, which repeats the tool's result. */
+async function call(functionName: string, tool: MessageInitShape<typeof ToolSchema>): Promise<string> {
   provider.script((request) =>
     lastMessageOf(request)?.role === "tool"
       ? { tokens: [lastMessageOf(request)?.content ?? ""] }
-      : { toolCalls: [{ name, arguments: "{}" }] },
+      : { toolCalls: [{ name: functionName, arguments: "{}" }] },
   );
   const messages = [{ role: Role.USER, content: "Where is it?" }];
   return (await llmProxy.generate({ prompt: { tools: [tool], messages } })).text;

@@ -18,7 +18,7 @@ import {
 const LITERAL = HOSTILE_TEXTS;
 /** All hostile texts, each in a paragraph of its own. */
 const HOSTILE = [...HOSTILE_TEXTS, ...HOSTILE_MARKDOWN].join("\n\n");
-const BLOCKED = "<img src=z onerror=alert(60)>";
+const BLOCKED_MESSAGE = "<img src=z onerror=alert(60)>";
 /** A browser that opened this image as a document would run its scripts and load an image from another host. */
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="alert(61)"><script>alert(62)</script>
 <image href="http://foreign.example/60.png" width="9" height="9"/></svg>`;
@@ -55,7 +55,7 @@ describeInBrowser("hostile text", (fixture) => {
     const content = Buffer.from(`# Delivery ${HOSTILE_NAME}\n\nThe delivery of bread is early.\n\n${HOSTILE}`);
     await knowledge.addSource({ workspaceId, botSlug: slug, name: HOSTILE_NAME, format: "md", content });
     const { key } = await keys.createKey({ workspaceId, botSlug: slug, domains: [domain] });
-    const pattern = BLOCKED.replace(/[()]/g, "\\$&");
+    const pattern = BLOCKED_MESSAGE.replace(/[()]/g, "\\$&");
     await moderation.addPattern({ workspaceId, botSlug: slug, pattern, reason: HOSTILE_NAME, fallback: text });
     const parameters = JSON.stringify({ type: "object", properties: {} });
     const http = { description: HOSTILE_NAME, method: "GET", url: `${toolServer.url}/text`, parameters };
@@ -84,7 +84,7 @@ describeInBrowser("hostile text", (fixture) => {
     }
   });
 
-  it("is refused as unsafe CSS in a style property, and as a logo URL that is not http or https", async () => {
+  it("is refused in a style property, and in a logo URL that is not http or https", async () => {
     const { admin, system, bot } = fixture.service;
     const update = (changes: object) =>
       admin.bots.updateBot({ workspaceId: system.workspaceId, slug: bot.slug, changes }).then(
@@ -124,7 +124,7 @@ describeInBrowser("hostile text", (fixture) => {
     await widget.askAndWait("tool");
     expect(toolServer.requests.length).toBeGreaterThan(0);
     expect(await missingFrom(answers.last())).toEqual([]);
-    await widget.ask(BLOCKED);
+    await widget.ask(BLOCKED_MESSAGE);
     await eventually(() => answers.count()).toBe(3);
     await eventually(() => missingFrom(answers.nth(2))).toEqual([]);
     await page.reload();
@@ -147,7 +147,7 @@ describeInBrowser("hostile text", (fixture) => {
     await expectTexts(page, [HOSTILE_NAME], "the address");
     await page.getByLabel("Bot").fill(bot.slug);
     await page.getByLabel("Access token").fill(system.token);
-    for (const message of [HOSTILE, BLOCKED]) {
+    for (const message of [HOSTILE, BLOCKED_MESSAGE]) {
       await page.getByLabel("Message", { exact: true }).fill(message);
       await page.getByRole("button", { name: "Send" }).click();
       await eventually(() => page.locator("#events tr", { hasText: "done" }).count()).toBe(1);
@@ -164,7 +164,7 @@ describeInBrowser("hostile text", (fixture) => {
     const session_id = randomUUID();
     // Differs from HOSTILE_NAME, which other fields contain, so that the test finds the user agent itself on the screen.
     const userAgent = HOSTILE_NAME.replaceAll(/[{}]/g, "");
-    for (const message of [`${HOSTILE}\n\nWhen is the delivery of bread?`, "tool", BLOCKED]) {
+    for (const message of [`${HOSTILE}\n\nWhen is the delivery of bread?`, "tool", BLOCKED_MESSAGE]) {
       const response = await fetch(`${url}/api/chat/`, {
         method: "POST",
         headers: {
@@ -197,8 +197,8 @@ describeInBrowser("hostile text", (fixture) => {
     );
     // If return_to names another site, the sign-in must not lead the owner there.
     await ownersConsole.signInWithClick("/sign-in?return_to=%2F%2Fforeign.example%2F");
-    // The owner's name comes from the identity provider, so the test replaces it in the console's responses. Among the HTML pages, it does so
-    // only in /bots, because Chromium blocks images from localhost on a page whose HTML was replaced.
+    // The owner's name comes from the identity provider, so the test replaces the name in the console's responses. /bots is the only HTML page
+    // that the test changes, because Chromium blocks images from localhost on a page whose HTML was replaced.
     await page.route("**/bots", (route) => replaceInResponse(route, "Demo owner", toHtml(toJson(HOSTILE_NAME))));
     await page.route("**/api/batch", (route) => replaceInResponse(route, "demo-owner", toJson(HOSTILE_NAME)));
     await openAndExpect("/bots", HOSTILE_NAME, bot.slug);

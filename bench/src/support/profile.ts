@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-/** Returns the environment with which a process writes a CPU profile into `dir` when it ends. */
+/** Returns the environment variable that makes a process write a CPU profile into `dir` when it ends. */
 export function profilingEnv(dir: string): Record<string, string> {
   return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${dir}` };
 }
@@ -17,7 +17,7 @@ export type HotFunction = { percent: number; name: string; location: string };
 
 const EXCLUDED_FRAMES = new Set(["(idle)", "(program)", "(root)"]);
 
-/** Returns the `count` functions with the most self time, in percent of the self time of all frames except EXCLUDED_FRAMES. */
+/** Returns the `count` functions with the most self time. Percentages are of the self time of all frames except EXCLUDED_FRAMES. */
 function hottestFunctions(profile: Profile, count: number): HotFunction[] {
   const frames = new Map(profile.nodes.map((node) => [node.id, node.callFrame]));
   const times = new Map<string, number>();
@@ -46,14 +46,14 @@ function locationOf({ url, lineNumber }: { url: string; lineNumber: number }): s
   return `${path}:${lineNumber + 1}`;
 }
 
-/** Copies the CPU profile from the folder `from` to `to`/`name`.cpuprofile.gz, without this machine's paths. Returns its 10 hottest functions. */
-export async function saveProfile(from: string, to: string, name: string): Promise<HotFunction[]> {
+/** Copies the CPU profile from the folder `from` to `to`/`service`.cpuprofile.gz, without this machine's paths. Returns its 10 hottest functions. */
+export async function saveProfile(from: string, to: string, service: string): Promise<HotFunction[]> {
   const [file] = (await readdir(from)).filter((each) => each.endsWith(".cpuprofile"));
-  if (file === undefined) throw new Error(`${name} wrote no profile`);
+  if (file === undefined) throw new Error(`${service} wrote no profile`);
   const profile = JSON.parse(await readFile(join(from, file), "utf8")) as Profile;
   for (const { callFrame } of profile.nodes)
     callFrame.url = locationOf({ ...callFrame, lineNumber: 0 }).replace(/:1$/, "");
   await mkdir(to, { recursive: true });
-  await writeFile(join(to, `${name}.cpuprofile.gz`), gzipSync(JSON.stringify(profile), { level: 9 }));
+  await writeFile(join(to, `${service}.cpuprofile.gz`), gzipSync(JSON.stringify(profile), { level: 9 }));
   return hottestFunctions(profile, 10);
 }

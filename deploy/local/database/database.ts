@@ -39,7 +39,7 @@ export function urlForRole(adminUrl: string, role: string, password: string): st
   // pg prefers these query parameters to the user and password before the host.
   url.searchParams.delete("user");
   url.searchParams.delete("password");
-  // The URL class cannot set a user without a host, as in a socket URL.
+  // The URL class cannot set the user of a URL without a host, such as a socket URL.
   return `${url.protocol}//${role}:${encodeURIComponent(password)}@${url.host}${url.pathname}${url.search}`;
 }
 

@@ -8,8 +8,8 @@ import { ConsolePage } from "../console-page.ts";
 import { describeInBrowser } from "../fixture.ts";
 import { addHistory } from "./history.ts";
 
-const DESK = { viewport: { width: 1440, height: 900 } };
-const DARK = { ...DESK, colorScheme: "dark" } as const;
+const DESKTOP = { viewport: { width: 1440, height: 900 } };
+const DARK = { ...DESKTOP, colorScheme: "dark" } as const;
 const PHONE = { viewport: { width: 375, height: 812 } };
 
 type Picture = {
@@ -22,19 +22,24 @@ type Picture = {
 };
 
 const PICTURES: Readonly<Record<string, Picture>> = {
-  "console-overview": { context: DESK, path: () => "/overview", text: "Messages a day" },
+  "console-overview": { context: DESKTOP, path: () => "/overview", text: "Messages a day" },
   "console-usage": { context: DARK, path: () => "/usage", text: "By bot" },
-  "console-conversations": { context: DESK, path: () => "/conversations", text: "bakery.example/bread" },
-  "console-conversation": { context: DESK, path: () => "/conversations", text: "bakery.example/bread" },
-  "console-bot": { context: DESK, path: (bot) => `/bots/${bot}`, text: "Looks", hasPreview: true },
+  "console-conversations": { context: DESKTOP, path: () => "/conversations", text: "bakery.example/bread" },
+  "console-conversation": { context: DESKTOP, path: () => "/conversations", text: "bakery.example/bread" },
+  "console-bot": { context: DESKTOP, path: (bot) => `/bots/${bot}`, text: "Looks", hasPreview: true },
   "console-knowledge": { context: DARK, path: (bot) => `/knowledge?bot=${bot}`, text: "delivery.md", hasPreview: true },
-  "console-questions": { context: DESK, path: (bot) => `/questions?bot=${bot}`, text: "Where can I park?" },
-  "console-evaluation": { context: DESK, path: (bot) => `/evaluation?bot=${bot}`, text: "Found at place 1" },
+  "console-questions": { context: DESKTOP, path: (bot) => `/questions?bot=${bot}`, text: "Where can I park?" },
+  "console-evaluation": { context: DESKTOP, path: (bot) => `/evaluation?bot=${bot}`, text: "Found at place 1" },
   "console-phone": { context: PHONE, path: () => "/keys", text: "bakery.example" },
-  "console-moderation": { context: DESK, path: (bot) => `/moderation?bot=${bot}`, text: "refund" },
-  "console-tools": { context: DESK, path: (bot) => `/tools?bot=${bot}`, text: "look_up_order" },
-  "console-playground": { context: DESK, path: (bot) => `/playground?bot=${bot}`, text: "Read what", hasPreview: true },
-  "console-audit-log": { context: DESK, path: () => "/audit-log", text: "Added the document" },
+  "console-moderation": { context: DESKTOP, path: (bot) => `/moderation?bot=${bot}`, text: "refund" },
+  "console-tools": { context: DESKTOP, path: (bot) => `/tools?bot=${bot}`, text: "look_up_order" },
+  "console-playground": {
+    context: DESKTOP,
+    path: (bot) => `/playground?bot=${bot}`,
+    text: "Read what",
+    hasPreview: true,
+  },
+  "console-audit-log": { context: DESKTOP, path: () => "/audit-log", text: "Added the document" },
 };
 
 /** Pictures that show only the bots of addHistory. They come first in PICTURES, because each remaining picture adds a bot. */
@@ -43,7 +48,7 @@ const PICTURES_WITHOUT_NEW_BOT = new Set(["console-overview", "console-usage"]);
 describeInBrowser("pictures of the console", (fixture) => {
   beforeAll(() => addHistory(fixture.service), 300_000);
 
-  it.each(Object.entries(PICTURES))("%s", async (name, { context, path, text, hasPreview }) => {
+  it.each(Object.entries(PICTURES))("saves %s.png", async (name, { context, path, text, hasPreview }) => {
     const bot = PICTURES_WITHOUT_NEW_BOT.has(name) ? "" : await addBot(fixture.service);
     if (bot !== "") await addConversation(fixture.service, bot);
     if (name === "console-questions" || name === "console-evaluation")

@@ -8,7 +8,7 @@ export function trackGroup(pid: number): void {
   groups.add(pid);
 }
 
-/** Kills the remaining processes of a group whose first process has exited, and removes the group. */
+/** Kills the remaining processes of a group whose leader, `pid`, has exited, and removes the group. */
 export function killAndUntrackGroup(pid: number): void {
   killGroup(pid);
   groups.delete(pid);

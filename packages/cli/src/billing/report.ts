@@ -39,7 +39,7 @@ function formatCsv({ month, workspaces }: BillingRun): string {
       columns: [...COLUMNS],
       record_delimiter: "windows",
       escape_formulas: true,
-      // Readers also end a record at a lone CR or LF, but the library quotes only values with a CRLF.
+      // CSV parsers also end a record at a lone CR or LF, but csv-stringify by default quotes only values with a CRLF.
       quoted_match: /[\r\n]/,
     },
   );

@@ -31,13 +31,13 @@ export type CallGuard = {
 };
 
 export type GrpcServer = {
-  /** Adds a service, for plain and multiplexed calls. Call it once per server, before `listen`. */
+  /** Adds a service, for plain and multiplexed calls. Call `serve` once per server, before `listen`. */
   serve<S extends DescService>(service: S, implementation: ServiceImplementation<S>, guard: CallGuard): void;
   /** Binds the port, then reports SERVING. */
   listen(): Promise<void>;
 };
 
-// Clients resolve the peer's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
+// Clients resolve the server's addresses again only when a connection ends (grpc-node#2455), so connections end after this time.
 const MAX_CONNECTION_AGE_MS = 30_000;
 
 /** Creates a grpc-js server with the standard health service. */
@@ -82,7 +82,10 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
   clearTimeout(timer);
 }
 
-/** Refuses calls without an accepted internal token, measures all calls, traces accepted ones, and maps errors to a gRPC status and a stable code. */
+/**
+ * Creates a guard that refuses calls without an accepted internal token. The guard measures all calls, traces accepted calls, and maps errors to
+ * a gRPC status and a stable code.
+ */
 export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
   const isAuthorized = (metadata: Metadata) => tokens.accepts(metadata.get("authorization")[0]);
   const logError = createCallErrorLog(log, "call");

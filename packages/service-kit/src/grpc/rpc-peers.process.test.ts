@@ -129,7 +129,7 @@ describe.each([
   describe("with streamed responses", () => {
     const idsOf = (n: number) => numbers(50).map((each) => `${n} ${each}`);
 
-    test("concurrent streams are each complete and in order", async () => {
+    test("each concurrent call gets all its own responses in order", async () => {
       const { list } = await peers().startClient(isMultiplexed, echo, async function* ({ workspaceId }) {
         for (const id of idsOf(Number(workspaceId))) {
           yield { counted: [id] };
@@ -190,7 +190,7 @@ describe.each([
       await other.return?.();
     });
 
-    test("a lost connection fails the stream, and the next call connects again", async () => {
+    test("a lost connection fails its calls, and the next call connects again", async () => {
       const { list } = await peers().startClient(isMultiplexed, echo, countForever);
       const calls = numbers(5).map((n) => readAll(list(String(n))));
       await expect.poll(() => peers().receivedCalls.length).toBe(5);

@@ -30,7 +30,8 @@ export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
         </button>
       </p>
       <p id={id} className="hint">
-        Text, Markdown and HTML to 4 MiB, PDF to 16 MiB. A file with the same name as a document replaces that document.
+        Text, Markdown and HTML up to 4 MiB, PDF up to 16 MiB. A file with the same name as a document replaces that
+        document.
       </p>
       <input
         ref={input}

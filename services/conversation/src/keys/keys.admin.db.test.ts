@@ -48,7 +48,7 @@ describe("keys", () => {
     });
   });
 
-  test("are updated with new domains, but not through another workspace", async () => {
+  test("are updated with new domains, but not with invalid domains or another workspace's id", async () => {
     const keys = system.ops(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
@@ -111,7 +111,7 @@ describe("keys", () => {
     });
   });
 
-  test("are refused with bot_not_found if the bot is deleted after the check that it exists", async () => {
+  test("are not created if the bot is deleted after the check that it exists: the call fails with bot_not_found", async () => {
     const bot = await createBot(system.database);
     const connection = await system.admin.connect();
     await connection.query("BEGIN");

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { FIRST_TOKEN_BOUNDS_MS, quantileMs } from "./first-token-times.ts";
 
-const counts = (buckets: Record<number, number>) =>
-  [...FIRST_TOKEN_BOUNDS_MS, 0].map((_, index) => buckets[index] ?? 0);
+const toCounts = (buckets: Record<number, number>) =>
+  Array.from({ length: FIRST_TOKEN_BOUNDS_MS.length + 1 }, (_, index) => buckets[index] ?? 0);
 
 test.each([
   [{ 0: 10 }, 0.5, 63],
@@ -12,10 +12,10 @@ test.each([
   [{ 1: 9, 8: 1 }, 0.95, 16_000],
   [{ 8: 3 }, 0.5, 16_000],
 ])("quantileMs of the bucket counts %j at the quantile %d is %d ms", (buckets, share, expected) => {
-  expect(quantileMs(counts(buckets), share)).toBe(expected);
+  expect(quantileMs(toCounts(buckets), share)).toBe(expected);
 });
 
 test("quantileMs returns undefined if there are no replies", () => {
-  expect(quantileMs(counts({}), 0.5)).toBeUndefined();
+  expect(quantileMs(toCounts({}), 0.5)).toBeUndefined();
   expect(quantileMs([], 0.5)).toBeUndefined();
 });

@@ -51,7 +51,7 @@ test("omits functions after the 64th and functions with a repeated name, and log
   expect(warn.mock.calls.slice(1)).toEqual([[{ ...omitted, workspace_id: "other" }, "tool functions omitted"]]);
 });
 
-test("leaves out and logs an MCP server's functions whose schema is too large", async () => {
+test("omits and logs an MCP server's functions whose schema is too large", async () => {
   const schemaOf = (length: number) => {
     const schema = { type: "object" as const, description: "" };
     return { ...schema, description: "x".repeat(length - JSON.stringify(schema).length) };

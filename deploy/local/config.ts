@@ -58,8 +58,15 @@ const COMMON_VARIABLES = [
 /** Reads the environment of the start command. Throws a ConfigError that lists every problem. */
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
-  const pickVariables = (names: readonly string[]) =>
-    Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
+  const pickVariables = (names: readonly string[]): Record<string, string> => {
+    const picked: Record<string, string> = {};
+    for (const name of names) {
+      const { [name]: value, [`${name}_FILE`]: file } = values;
+      if (value) picked[name] = value;
+      if (file) picked[`${name}_FILE`] = resolve(workingDir, file);
+    }
+    return picked;
+  };
   const missingIdentityVariables = IDENTITY_PROVIDER_VARIABLES.filter((name) => !values[name]);
   if (missingIdentityVariables.length > 0 && missingIdentityVariables.length < IDENTITY_PROVIDER_VARIABLES.length) {
     environment.addProblem(
@@ -96,8 +103,8 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** Reads a variable that the LLM_CONFIG file names, such as the one with a provider's API key. */
-    readVariable: (name: string) => values[name] || undefined,
+    /** Returns those of the variables, and of their `<NAME>_FILE`, that are set. */
+    pickVariables,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** Variables that every Node process gets. The compile cache makes the next start faster. */
     systemVariables: { ...pickSystemVariables(values), NODE_COMPILE_CACHE: join(dataDir, "cache") },

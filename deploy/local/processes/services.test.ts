@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../config.ts";
 import { assignPorts } from "./ports.ts";
-import { buildServiceSpecs } from "./services.ts";
+import { buildServiceSpecs, PRESET_KEY_VARIABLES } from "./services.ts";
 
 const SECRETS = {
   adminToken: "admin-secret",
@@ -104,6 +104,39 @@ describe("buildServiceSpecs", () => {
     expect(all["llm-proxy"]).toMatchObject({ LLM_CONFIG: join(dir, "llm.yaml"), GROQ_API_KEY: "groq-secret" });
     expect(findServicesWith(all, "groq-secret")).toEqual(["llm-proxy"]);
     expect(findServicesWith(all, "mistral-secret")).toEqual([]);
+  });
+
+  it("with LLM_CONFIG, passes the key variables of the presets that LLM_CONFIG names", async () => {
+    await writeFile(join(dir, "llm.yaml"), "providers:\n  fast: { preset: groq }\n");
+    const keys = { GROQ_API_KEY: "groq-secret", MISTRAL_API_KEY: "mistral-secret" };
+    const all = await buildEnvironments({ LLM_CONFIG: "llm.yaml", ...keys });
+    expect(findServicesWith(all, "groq-secret")).toEqual(["llm-proxy"]);
+    expect(findServicesWith(all, "mistral-secret")).toEqual([]);
+  });
+
+  it("knows the key variable of every preset of the llm-proxy", async () => {
+    const presets = await readFile(
+      new URL("../../../services/llm-proxy/src/settings/presets.ts", import.meta.url),
+      "utf8",
+    );
+    const keys = presets.matchAll(/(\w+): \{[^{}]*apiKeyEnv: "(\w+)"/g);
+    expect(PRESET_KEY_VARIABLES).toEqual(Object.fromEntries([...keys].map(([, name, variable]) => [name, variable])));
+  });
+
+  it("passes the path of a file with a secret as an absolute path", async () => {
+    await writeFile(join(dir, "llm.yaml"), "providers:\n  house: { base_url: http://house, api_key_env: HOUSE_KEY }\n");
+    const all = await buildEnvironments({
+      LLM_CONFIG: "llm.yaml",
+      HOUSE_KEY_FILE: "house.key",
+      OPENAI_API_KEY_FILE: "/run/openai.key",
+      REDIS_URL_FILE: "redis.url",
+    });
+    expect(all["llm-proxy"]).toMatchObject({
+      HOUSE_KEY_FILE: join(dir, "house.key"),
+      OPENAI_API_KEY_FILE: "/run/openai.key",
+    });
+    expect(all.edge).toMatchObject({ REDIS_URL_FILE: join(dir, "redis.url") });
+    expect(findServicesWith(all, join(dir, "house.key"))).toEqual(["llm-proxy"]);
   });
 
   it("reports an unreadable LLM_CONFIG", async () => {

@@ -102,8 +102,23 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   };
 }
 
-/** Returns the environment variables whose names occur anywhere in the LLM_CONFIG file, such as OPENAI_API_KEY in `api_key_env: OPENAI_API_KEY`. */
-async function readProviderVariables({ llmConfigPath, readVariable }: Config): Promise<Record<string, string>> {
+/** The variable with the API key, by the llm-proxy's preset (services/llm-proxy/src/settings/presets.ts). */
+export const PRESET_KEY_VARIABLES: Readonly<Record<string, string>> = {
+  openai: "OPENAI_API_KEY",
+  azure: "AZURE_OPENAI_API_KEY",
+  anthropic: "ANTHROPIC_API_KEY",
+  google: "GEMINI_API_KEY",
+  mistral: "MISTRAL_API_KEY",
+  groq: "GROQ_API_KEY",
+  together: "TOGETHER_API_KEY",
+  openrouter: "OPENROUTER_API_KEY",
+};
+
+/**
+ * Returns the environment variables that the LLM_CONFIG file may need: those whose names occur anywhere in the file, such as MY_KEY in
+ * `api_key_env: MY_KEY`, and the key variables of presets whose names occur in it.
+ */
+async function readProviderVariables({ llmConfigPath, pickVariables }: Config): Promise<Record<string, string>> {
   if (!llmConfigPath) return {};
   let text: string;
   try {
@@ -111,8 +126,9 @@ async function readProviderVariables({ llmConfigPath, readVariable }: Config): P
   } catch (cause) {
     throw new StartError(`cannot read LLM_CONFIG ${llmConfigPath} (${systemCode(cause)}): correct its path`, { cause });
   }
-  const names = new Set(text.match(/\b[A-Z_][A-Z0-9_]*\b/g));
-  return Object.fromEntries([...names].map((name) => [name, readVariable(name)]).filter(([, value]) => value));
+  const named = text.match(/\b[A-Z_][A-Z0-9_]*\b/g) ?? [];
+  const words = text.match(/\w+/g) ?? [];
+  return pickVariables([...named, ...words.flatMap((word) => PRESET_KEY_VARIABLES[word] ?? [])]);
 }
 
 function scriptPath(name: ServiceName): string {

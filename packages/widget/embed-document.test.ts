@@ -5,9 +5,11 @@ import { describe, expect, it } from "vitest";
 const read = (...path: string[]) => readFileSync(join(import.meta.dirname, ...path), "utf8");
 const embedGuide = read("../../docs/embed.md");
 
-/** Returns the names that match a pattern, from the first column of the guide's tables. */
-const documented = (name: RegExp) =>
-  new Set([...embedGuide.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell).filter((cell) => name.test(cell)));
+/** Returns the names that match `pattern`, from the first column of the guide's tables. */
+const documented = (pattern: RegExp) =>
+  new Set(
+    [...embedGuide.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell).filter((cell) => pattern.test(cell)),
+  );
 
 describe("docs/embed.md", () => {
   it("lists exactly the CSS variables that the widget uses", () => {

@@ -6,8 +6,8 @@
 set -euo pipefail
 archive=$1
 
-bases=(postgres:17-bookworm redis:8-bookworm node:24-bookworm-slim)
-for image in "${bases[@]}"; do
+public_images=(postgres:17-bookworm redis:8-bookworm node:24-bookworm-slim)
+for image in "${public_images[@]}"; do
   docker image inspect "$image" >/dev/null 2>&1 || docker pull --quiet "$image"
 done
 docker compose build --quiet edge conversation quota llm-proxy cli
@@ -25,7 +25,7 @@ for target in edge conversation quota llm-proxy cli; do
   services+=("registry.example.com/parley/$target:0.1.0")
   docker tag "parley/$target" "${services[-1]}"
 done
-docker save --output "$archive.partial" "${services[@]}" parley/pause parley/pgbouncer "${bases[@]}"
+docker save --output "$archive.partial" "${services[@]}" parley/pause parley/pgbouncer "${public_images[@]}"
 mv "$archive.partial" "$archive"
 # Remove the images and layers of earlier builds.
 docker image prune --force >/dev/null

@@ -27,7 +27,7 @@ export type ReleasedProtosProxy = {
 
 /**
  * Starts a gRPC proxy that knows only the released protos. Its clients see a service of the last release, and the service behind it sees clients
- * of the last release. It removes newer fields from requests and responses, and refuses newer methods with UNIMPLEMENTED.
+ * of the last release. The proxy removes newer fields from requests and responses, and refuses newer methods with UNIMPLEMENTED.
  */
 export async function startReleasedProtosProxy(serviceName: string, target: string): Promise<ReleasedProtosProxy> {
   const service = RELEASED.getService(serviceName);

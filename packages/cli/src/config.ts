@@ -37,7 +37,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     /** The edge has no admin service; `parley top` reads its metrics. */
     edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
     adminToken: readAdminToken(environment),
-    /** A member's login. The CLI uses it if ADMIN_TOKEN is not set. */
+    /** A member's login. The CLI uses it if `adminToken` is undefined. */
     login: {
       path: resolve(workingDir, environment.text("PARLEY_LOGIN_FILE", join(configDir, "parley", "login.json"))),
       issuer: environment.optionalUrl("PARLEY_LOGIN_ISSUER", ["https", "http"]),
@@ -73,6 +73,6 @@ function readAdminToken(environment: Environment): string | undefined {
 
 /** Returns the variables of the operating system that every child process needs, such as PATH, HOME and TZ. None is a secret. */
 export function pickSystemVariables(values: NodeJS.ProcessEnv): Record<string, string> {
-  const set = SYSTEM_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
-  return Object.fromEntries(set);
+  const entries = SYSTEM_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
+  return Object.fromEntries(entries);
 }

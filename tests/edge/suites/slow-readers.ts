@@ -102,7 +102,7 @@ async function chatWithoutReading(
   socket.pause();
   const fields = { public_key: tenant.publicKey, session_id: randomUUID(), message };
   socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
-  // A paused socket detects that the edge closed it only when it writes.
+  // A paused socket must write to detect that the edge closed it.
   const poke = setInterval(() => socket.write("\r\n"), 500);
   const isCut = await Promise.race([closed.then(() => true), measurementEnd.then(() => false)]);
   clearInterval(poke);
@@ -124,7 +124,7 @@ async function waitForFullBuffers(sentTokens: () => number[]): Promise<void> {
 }
 
 export function slowReadersSuite(getResult: () => Promise<SlowReadersResult>): void {
-  test(`${READERS} clients that do not read: the provider waits, memory stays bounded, and the edge cuts each after 30 s`, async () => {
+  test(`${READERS} clients that do not read: the provider waits, memory stays bounded, and the edge cuts each stream after 30 s`, async () => {
     const { bufferedBytes, grownBytes, mostTokens, cutAfterMs, cutAfterTokenMs, stalled, openStreams } =
       await getResult();
     expect(openStreams).toBe(0);

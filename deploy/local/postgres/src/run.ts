@@ -24,7 +24,7 @@ export async function run(command: string, args: string[], options: RunOptions =
   return stdout;
 }
 
-/** Inherits no variables, so that no secret and no PG* variable reaches PostgreSQL. */
+/** Returns an environment that inherits no variables, so that no secret and no PG* variable reaches PostgreSQL. */
 export function minimalEnvironment(): NodeJS.ProcessEnv {
   return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 }

@@ -37,15 +37,18 @@ export function expandUrl(
   values: Readonly<Record<string, unknown>>,
 ): { url: URL; rest: Record<string, unknown> } | undefined {
   const rest = { ...values };
-  let hasAllArguments = true;
+  let hasValidArguments = true;
   const text = template.replaceAll(PLACEHOLDER, (_, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     delete rest[name];
     if (isScalar(value) && value !== "") return encode(value);
-    hasAllArguments = false;
+    hasValidArguments = false;
     return "";
   });
-  if (!hasAllArguments || !keepsPathStructure(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text)))
+  if (
+    !hasValidArguments ||
+    !keepsPathStructure(withoutQuery(template.replaceAll(PLACEHOLDER, "x")), withoutQuery(text))
+  )
     return undefined;
   const url = new URL(text);
   // If parsing changes the text, the request's path could differ from the checked path.
@@ -94,7 +97,7 @@ function decodeSegments(path: string): string[] | undefined {
   return undefined;
 }
 
-/** Decodes %XX, and %uXXXX like IIS, and folds full-width and other compatibility characters. Invalid UTF-8 becomes U+FFFD. */
+/** Decodes %XX and, like IIS, %uXXXX. Then folds full-width and other compatibility characters. Invalid UTF-8 becomes U+FFFD. */
 function decodeOnce(text: string): string {
   return text
     .replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString())

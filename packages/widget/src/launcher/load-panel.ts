@@ -5,7 +5,7 @@ let loadCount = 0;
 
 /**
  * Loads a panel file. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
- * module first; `import()` then uses the loaded module. The page needs no trusted-types policy for either.
+ * module first; `import()` then uses the loaded module. Neither the link nor `import()` needs a trusted-types policy.
  */
 async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
   // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.

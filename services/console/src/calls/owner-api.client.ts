@@ -25,7 +25,7 @@ export const CONVERSATIONS_PATH = "/api/conversations/";
 const LIST_TIMEOUT_MS = 10_000;
 const METHOD_LABEL = `GET ${CONVERSATIONS_PATH}`;
 
-/** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress exports. */
+/** Creates a client of the edge. Uses undici's `request`, because `fetch` would decompress the body. */
 export function createCallEdge(edgeUrl: string): CallEdge {
   return async ({ path, ...options }) => {
     const { statusCode, headers, body } = await request(new URL(path, edgeUrl), options);

@@ -20,7 +20,10 @@ const tokensFor = (audience: string, expiresIn = "1 minute"): Tokens => ({
   refreshToken: "refresh",
 });
 
-/** Starts the routes with a provider that accepts every code. Each call of its `begin` or `complete` throws the next error of `failures`. */
+/**
+ * Starts the routes with a provider that accepts every code. Each call of its `begin` or `complete` throws the next error of `failures`, if
+ * there is one.
+ */
 async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
   let started = 0;
   const failures: HttpError[] = [];

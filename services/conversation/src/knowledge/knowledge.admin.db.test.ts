@@ -162,7 +162,7 @@ describe("a knowledge source with a URL", () => {
     expect((await service.ops(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
   });
 
-  test("is refused with a reason if the response is not a document or the request is not valid", async () => {
+  test("is refused with an error code if the response is not a usable document or the request is not valid", async () => {
     const bot = await createBot(system.database);
     pages.set("/png", { headers: { "content-type": "image/png" }, body: "x" });
     pages.set("/none", { headers: {}, body: "x" });

@@ -109,7 +109,8 @@ const MESSAGE_ID_INDEX = "turns_message_id";
 const UNSTORABLE = /^(22...|54001)$/;
 
 /**
- * Stores a turn, the visitor's message and the reply, which is empty or the fallback. Returns undefined and stores nothing if
+ * Stores a turn, the visitor's message and the reply: the fallback if the turn is blocked, otherwise an empty text. Returns undefined and
+ * stores nothing if
  * - the turn, or another turn with its key, exists;
  * - the turn has a key, and MAX_RUNNING_KEYED_TURNS turns with a key are running in the session;
  * - the session has another bot or source, or was deleted or erased.

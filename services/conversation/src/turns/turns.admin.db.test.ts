@@ -115,7 +115,7 @@ test("owners' reads use none of the connections that turns use", async () => {
     turns.getStatistics({ workspaceId }),
     turns.listUsageByBot({ workspaceId }),
   ]);
-  const waiting = async () => {
+  const listWaitingPools = async () => {
     const { rows } = await system.admin.query<{ pool: string }>(
       `SELECT DISTINCT application_name AS pool FROM pg_stat_activity
        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%reply_counts%' AND query NOT LIKE '%INSERT%'`,
@@ -123,7 +123,7 @@ test("owners' reads use none of the connections that turns use", async () => {
     return rows.map(({ pool }) => pool);
   };
   try {
-    await expect.poll(waiting, { timeout: 10_000 }).toEqual(["parley-conversation-export"]);
+    await expect.poll(listWaitingPools, { timeout: 10_000 }).toEqual(["parley-conversation-export"]);
     const [bot] = bots;
     if (bot === undefined) throw new Error("there is no bot");
     await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });

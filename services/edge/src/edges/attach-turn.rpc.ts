@@ -67,7 +67,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
       yield response;
       if (response.end !== undefined) return;
       onSent();
-      // In a microtask, the reply passes the text that arrived meanwhile to the reader. Let that microtask run first.
+      // In a microtask, the reply gives the reader the text that arrived meanwhile. Let that microtask run first.
       await Promise.resolve();
     }
   } finally {

@@ -66,7 +66,7 @@ test("starts at most 256 turns concurrently, and shares freed places between wai
   expect(countAdmitted()).toEqual([2, 2]);
 });
 
-test("leaves places for other workspaces while seven are stuck", async () => {
+test("leaves places for other workspaces while seven workspaces are stuck", async () => {
   const limiter = new TurnStartLimiter(() => undefined);
   const stuck = Array.from({ length: 7 }, (_, n) => begin(limiter, `stuck-${n}`, 100));
   await flushPromises();
@@ -109,7 +109,7 @@ test("does not start the turns of visitors who left, and lets others wait in the
   expect([left.releases.length, live.releases.length, refused.mock.calls.length, waiting]).toEqual([0, 1, 0, 0]);
 });
 
-test("refuses a turn immediately while an earlier one of its workspace has waited for 5 s", async () => {
+test("refuses a turn immediately while an earlier turn of its workspace has been waiting for 5 s", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const refused = vi.fn();

@@ -25,9 +25,9 @@ export type GenerateDeps = {
 type ResponseInit = MessageInitShape<typeof GenerateResponseSchema>;
 
 /**
- * Streams a generation's text and tool calls, interleaved, then exactly one end message. Texts keep their order, and so do tool calls. But a
- * tool call may overtake text that moderation holds back, because no reader of the stream depends on the order of the two. Throws
- * invalid_argument or invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
+ * Streams a generation's text and tool calls, interleaved, then a finish message if the text is complete, then exactly one end message.
+ * Texts keep their order, and so do tool calls. But a tool call may overtake text that moderation holds back: no caller depends on that
+ * order. Throws invalid_argument or invalid_prompt before the first response. Adds every generation to the call log, even a cancelled one.
  */
 export async function* handleGenerate(
   deps: GenerateDeps,

@@ -51,7 +51,7 @@ afterAll(async () => {
 afterEach(() => provider.reset());
 
 type Message = { role: string; content: string };
-const lastOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
+const lastMessageOf = ({ body }: ReceivedRequest) => (body as { messages: Message[] }).messages.at(-1);
 const toolNamesOf = (request: ReceivedRequest | undefined) =>
   (request?.body as { tools?: { function: { name: string } }[] } | undefined)?.tools?.map((each) => each.function.name);
 
@@ -67,8 +67,8 @@ function generate(
 ) {
   const { url = server.url, only = [], secret = "mcp", ...rest } = options;
   provider.script((request) =>
-    call === undefined || lastOf(request)?.role === "tool"
-      ? { tokens: ["So: ", call === undefined ? "nothing" : (lastOf(request)?.content ?? "")] }
+    call === undefined || lastMessageOf(request)?.role === "tool"
+      ? { tokens: ["So: ", call === undefined ? "nothing" : (lastMessageOf(request)?.content ?? "")] }
       : { toolCalls: [call] },
   );
   return proxy.generate({
@@ -110,9 +110,9 @@ test("offers a server's tools to the model with the server's name as prefix, and
 
 test("the list of a server's tools is cached", async () => {
   await generate(undefined);
-  const listed = server.methods.filter((method) => method === "tools/list").length;
+  const countBefore = server.methods.filter((method) => method === "tools/list").length;
   for (let reply = 0; reply < 3; reply++) await generate(undefined);
-  expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(listed);
+  expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(countBefore);
 });
 
 test("only the selected tools are offered", async () => {
@@ -171,12 +171,12 @@ test("a redirect is not followed, a response of 5 MB is refused, and a server th
   malicious.respondWith(() => ({ body: `"${"x".repeat(5_000_000)}"` }));
   expect((await generate(undefined, { url: `${malicious.url}/other`, secret: "" })).text).toBe("So: nothing");
   malicious.respondWith(() => ({ hangs: true }));
-  const started = performance.now();
+  const firstStart = performance.now();
   expect((await generate(undefined, { url: `${malicious.url}/third`, secret: "" })).text).toBe("So: nothing");
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - firstStart).toBeLessThan(5_000);
   // The failure is cached, so the second visitor does not wait.
-  const again = performance.now();
+  const secondStart = performance.now();
   await generate(undefined, { url: `${malicious.url}/third`, secret: "" });
-  expect(performance.now() - again).toBeLessThan(1_000);
+  expect(performance.now() - secondStart).toBeLessThan(1_000);
   await Promise.all([malicious.close(), elsewhere.close()]);
 });

@@ -5,8 +5,8 @@ import type { Database } from "@parley/service-kit";
 
 /**
  * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
- * deletes the month's reservations that are no longer held, if their turn's row was deleted or their turn has an adjustment in the month. Returns
- * the number of deleted ledger rows.
+ * deletes the month's reservations that are no longer held, if their turn's ledger row was deleted or their turn has an adjustment in the month.
+ * Returns the number of deleted ledger rows.
  */
 export async function pruneLedger(
   database: Database,

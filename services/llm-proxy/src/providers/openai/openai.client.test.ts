@@ -123,7 +123,7 @@ describe("a request", () => {
     expect(JSON.parse(body)).toEqual({ model: "m", messages: [{ role: "user", content: "„Grüße“ 👋" }], stream: true });
   });
 
-  test.each(["max_tokens", "max_completion_tokens"] as const)("has the configured limit as %s", async (parameter) => {
+  test.each(["max_tokens", "max_completion_tokens"] as const)("has the output limit as %s", async (parameter) => {
     provider = createOpenAiProvider(settings({ outputLimit: { tokens: 700, parameter } }));
     await stream();
     const { max_tokens, max_completion_tokens } = JSON.parse(received[0]?.body ?? "");
@@ -185,7 +185,7 @@ describe("a request", () => {
 });
 
 describe("a refusal", () => {
-  test("has the provider's code as detail and the wait of its Retry-After", async () => {
+  test("has the provider's error code as detail, and the waiting time from the Retry-After header", async () => {
     respond = (response) => {
       response.writeHead(429, { "content-type": "application/json", "retry-after": "7" });
       response.end(JSON.stringify({ error: { code: "insufficient_quota", message: "pay for key a-key" } }));
@@ -215,7 +215,7 @@ describe("a refusal", () => {
     await expect(stream()).rejects.toMatchObject(failure);
   });
 
-  test.each([304, 307])("is also a response with status %i, whose Location is not followed", async (status) => {
+  test.each([304, 307])("can also have status %i, and then its Location is not followed", async (status) => {
     respond = (response) => {
       response.writeHead(status, { location: `${baseUrl}/elsewhere` });
       response.end();
@@ -224,7 +224,7 @@ describe("a refusal", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("is mapped by its status if its body is long and does not end, and its connection is closed", async () => {
+  test("is mapped by its status, and its connection is closed, if its body is long and does not end", async () => {
     respond = (response) => {
       response.statusCode = 500;
       response.write("x".repeat(1024 * 1024));
@@ -244,7 +244,7 @@ describe("a refusal", () => {
 });
 
 describe("a stream", () => {
-  test("arrives completely, with one text per read of the socket", async () => {
+  test("arrives completely, and texts that arrive while the sink is busy are joined", async () => {
     const contents = Array.from({ length: 50 }, (_, index) => `${index} `);
     sendEvents(...contents.map(text), END);
     const texts = await readTexts(() => sleep(20));
@@ -374,7 +374,7 @@ describe("an aborted signal", () => {
     ["a refusal", 500, "text/plain", stream],
     ["a redirect", 302, "text/html", stream],
     ["an event stream", 200, "text/event-stream", stream],
-    ["vectors", 200, "application/json", embed],
+    ["an embedding response", 200, "application/json", embed],
   ])("ends %s whose body stalls, and closes its connection", async (_, status, type, start) => {
     respond = (response) => {
       response.writeHead(status, { "content-type": type, "content-length": "1000" });
@@ -451,7 +451,7 @@ describe("after [DONE]", () => {
     };
     for (let request = 0; request < 3; request++) {
       expect(await readTexts()).toEqual(["all"]);
-      // Not one wait of 200 ms: after a pause of this process, its timer could fire before the client has read the rest.
+      // Waits in steps: after a pause of this process, a 200 ms timer could fire before the client has read the rest.
       for (let step = 0; step < 20; step++) await sleep(10);
     }
     expect(connections).toBe(1);

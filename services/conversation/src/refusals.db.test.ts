@@ -96,7 +96,7 @@ test("RateMessage returns the same error for a reply of another workspace, bot o
 });
 
 test("ResolveKey returns the same error for an unknown, a revoked and a malformed key", async () => {
-  const keys = system.ops(KeyAdminService);
+  const keys = system.createAdminClient(KeyAdminService);
   const { key } = await keys.createKey({ ...botFields(bot), domains: ["*.Example.com"] });
   const resolve = (publicKey: string) => system.conversation.resolveKey({ publicKey }, options);
   expect(await resolve(key?.publicKey ?? "")).toMatchObject({

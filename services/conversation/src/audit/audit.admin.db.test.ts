@@ -8,7 +8,7 @@ const system = useTestSystem();
 
 describe("audit", () => {
   test("counts turns in the outbox as waiting, and reports turns that the usage ledger lacks", async () => {
-    const audit = system.ops(AuditAdminService);
+    const audit = system.createAdminClient(AuditAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
     system.quota.isSettleUnavailable = true;
@@ -45,7 +45,7 @@ describe("audit", () => {
   });
 
   test("returns no workspace for a malformed id, refuses a malformed month, and is unavailable while quota is down", async () => {
-    const audit = system.ops(AuditAdminService);
+    const audit = system.createAdminClient(AuditAdminService);
     const { workspaceId } = await createBot(system.database);
     expect((await audit.audit({ workspaceId: "\0", month: "" })).workspaces).toEqual([]);
     expect(await adminFailure(audit.audit({ workspaceId, month: "2026-13" }))).toMatchObject({

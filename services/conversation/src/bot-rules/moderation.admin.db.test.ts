@@ -11,7 +11,7 @@ const largePattern = (number: number) => `(buy|sell|send).{0,60}(bitcoin|crypto)
 
 describe("moderation patterns", () => {
   test("are validated when they are added, listed in the order of their addition, and removed only through their own bot", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });
     await moderation.addPattern({ ...botFields(bot), pattern: "two", reason: "r", fallback: "f" });
@@ -37,7 +37,8 @@ describe("moderation patterns", () => {
        SELECT $1, $2, 'p' || n, 'r', '', 'message' FROM generate_series(1, 99) n`,
       [bot.workspaceId, bot.id],
     );
-    const add = (n: number) => system.ops(ModerationAdminService).addPattern({ ...botFields(bot), pattern: `c${n}` });
+    const add = (n: number) =>
+      system.createAdminClient(ModerationAdminService).addPattern({ ...botFields(bot), pattern: `c${n}` });
     expect(await countResultsOfConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
       ok: 1,
       too_many_patterns: 19,
@@ -46,7 +47,7 @@ describe("moderation patterns", () => {
 
   test("are not added beyond the size limit of 2,000 by concurrent calls", async () => {
     const bot = await createBot(system.database);
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     for (let n = 1; n <= 12; n++) await moderation.addPattern({ ...botFields(bot), pattern: largePattern(n) });
     const add = (n: number) => moderation.addPattern({ ...botFields(bot), pattern: largePattern(100 + n) });
     expect(await countResultsOfConcurrentInserts(system.admin, "conversation.moderation_patterns", add)).toEqual({
@@ -56,7 +57,7 @@ describe("moderation patterns", () => {
   });
 
   test("keep every change when concurrent calls change different fields of one pattern", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     const { pattern } = await moderation.addPattern({ ...botFields(bot), pattern: "one" });
     const id = pattern?.id ?? 0n;
@@ -72,7 +73,7 @@ describe("moderation patterns", () => {
   });
 
   test("are not changed beyond the size limit by concurrent calls", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     for (let n = 1; n <= 12; n++) await moderation.addPattern({ ...botFields(bot), pattern: largePattern(n) });
     const small = ["rude", "bad"].map((text) => moderation.addPattern({ ...botFields(bot), pattern: text }));
@@ -91,7 +92,7 @@ describe("moderation patterns", () => {
   });
 
   test("keep their place and unchanged fields when they are changed, and the new and unchanged fields are validated together", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { pattern } = await moderation.addPattern({
       ...botFields(bot),
@@ -130,7 +131,7 @@ describe("moderation patterns", () => {
   });
 
   test("can be changed to a pattern of the same size, but not to a larger one, when the bot is near its size limit", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     const added = [];
     for (let number = 1; number <= 13; number++)
@@ -143,7 +144,7 @@ describe("moderation patterns", () => {
   });
 
   test("for replies are refused if the length of their matches has no upper bound", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo: string) =>
       moderation.addPattern({ ...botFields(bot), pattern, appliesTo });
@@ -159,7 +160,7 @@ describe("moderation patterns", () => {
   });
 
   test("are refused above a size of 300 for one pattern, and above 2,000 for all message and reply patterns of a bot", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo = "message") =>
       moderation.addPattern({ ...botFields(bot), pattern, appliesTo });
@@ -182,7 +183,7 @@ describe("moderation patterns", () => {
   });
 
   test("are limited to 100 per bot", async () => {
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     const bot = await createBot(system.database);
     for (let number = 0; number < 100; number++)
       await moderation.addPattern({ ...botFields(bot), pattern: `p${number}` });
@@ -193,7 +194,7 @@ describe("moderation patterns", () => {
 });
 
 describe("checking a text", () => {
-  const moderation = () => system.ops(ModerationAdminService);
+  const moderation = () => system.createAdminClient(ModerationAdminService);
   async function createRules() {
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo: string) =>

@@ -16,7 +16,7 @@ const mcp = (url: string, only: string[] = []) => ({ case: "mcp" as const, value
 
 describe("tools", () => {
   test("are added, replaced by name, listed in the order of their names, and removed only through their own bot", async () => {
-    const tools = system.ops(ToolAdminService);
+    const tools = system.createAdminClient(ToolAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const put = (tool: NonNullable<Parameters<typeof tools.putTool>[0]["tool"]>) =>
       tools.putTool({ ...botFields(bot), tool });
@@ -53,7 +53,7 @@ describe("tools", () => {
     ["an MCP server whose URL is not http", { name: "x", kind: mcp("stdio:server") }, "http://"],
   ])("PutTool refuses %s and names the reason", async (_, tool, named) => {
     const bot = await createBot(system.database);
-    const put = system.ops(ToolAdminService).putTool({ ...botFields(bot), ...(tool && { tool }) });
+    const put = system.createAdminClient(ToolAdminService).putTool({ ...botFields(bot), ...(tool && { tool }) });
     expect(await adminFailure(put)).toMatchObject({
       code: Code.InvalidArgument,
       message: expect.stringContaining(named),
@@ -61,7 +61,7 @@ describe("tools", () => {
   });
 
   test("whose definition has a field of a newer version are still listed, and loaded for a turn", async () => {
-    const tools = system.ops(ToolAdminService);
+    const tools = system.createAdminClient(ToolAdminService);
     const bot = await createBot(system.database);
     await tools.putTool({ ...botFields(bot), tool: { name: "order", kind: http() } });
     await system.admin.query(
@@ -74,7 +74,7 @@ describe("tools", () => {
   });
 
   test("are limited to 20 per bot", async () => {
-    const tools = system.ops(ToolAdminService);
+    const tools = system.createAdminClient(ToolAdminService);
     const bot = await createBot(system.database);
     const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 20; number++) await put(`t${number}`);
@@ -87,7 +87,7 @@ describe("tools", () => {
   });
 
   test("are not added beyond the limit by concurrent calls", async () => {
-    const tools = system.ops(ToolAdminService);
+    const tools = system.createAdminClient(ToolAdminService);
     const bot = await createBot(system.database);
     const put = (name: string) => tools.putTool({ ...botFields(bot), tool: { name, kind: http() } });
     for (let number = 0; number < 19; number++) await put(`t${number}`);

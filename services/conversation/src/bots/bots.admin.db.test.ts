@@ -13,7 +13,7 @@ const system = useTestSystem();
 
 describe("bots", () => {
   test("are created with defaults; a taken slug, an unknown workspace and invalid fields are refused", async () => {
-    const bots = system.ops(BotAdminService);
+    const bots = system.createAdminClient(BotAdminService);
     system.quota.workspaces.add("acme");
     const { bot } = await bots.createBot({ workspaceId: "acme", slug: "help", changes: { name: "Ada" } });
     expect(bot).toMatchObject({
@@ -54,7 +54,9 @@ describe("bots", () => {
        SELECT 'full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 200) n`,
     );
     expect(
-      await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "full", slug: "one-more" })),
+      await adminFailure(
+        system.createAdminClient(BotAdminService).createBot({ workspaceId: "full", slug: "one-more" }),
+      ),
     ).toMatchObject({ code: Code.ResourceExhausted, parleyCode: "too_many_bots" });
   });
 
@@ -64,7 +66,8 @@ describe("bots", () => {
       `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
        SELECT 'nearly-full', gen_random_uuid(), 'b-' || n, '', '', '', '{}' FROM generate_series(1, 199) n`,
     );
-    const create = (n: number) => system.ops(BotAdminService).createBot({ workspaceId: "nearly-full", slug: `c-${n}` });
+    const create = (n: number) =>
+      system.createAdminClient(BotAdminService).createBot({ workspaceId: "nearly-full", slug: `c-${n}` });
     expect(await countResultsOfConcurrentInserts(system.admin, "conversation.bots", create)).toEqual({
       ok: 1,
       too_many_bots: 19,
@@ -73,13 +76,15 @@ describe("bots", () => {
 
   test("are not created while the quota service, which owns workspaces, is down", async () => {
     system.quota.isUnavailable = true;
-    const refused = await adminFailure(system.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }));
+    const refused = await adminFailure(
+      system.createAdminClient(BotAdminService).createBot({ workspaceId: "acme", slug: "late" }),
+    );
     system.quota.isUnavailable = false;
     expect(refused).toMatchObject({ code: Code.Unavailable });
   });
 
   test("keep the fields that an update does not set, even if updates are concurrent", async () => {
-    const bots = system.ops(BotAdminService);
+    const bots = system.createAdminClient(BotAdminService);
     const { workspaceId, slug } = await createBot(system.database);
     await Promise.all([
       bots.updateBot({ workspaceId, slug, changes: { name: "Ada", quickReplies: { values: ["a", "b"] } } }),
@@ -110,7 +115,7 @@ describe("bots", () => {
   });
 
   test("are listed in the order of their slugs, and are not found in other workspaces", async () => {
-    const bots = system.ops(BotAdminService);
+    const bots = system.createAdminClient(BotAdminService);
     const first = await createBot(system.database, { slug: "zoe" });
     const { workspaceId } = first;
     await createBot(system.database, { workspaceId, slug: "abe" });
@@ -128,7 +133,9 @@ describe("bots", () => {
     const { url, drop } = await createTestDatabase();
     const [port = 0] = await freePorts(1);
     const service = await startTestService(url, `127.0.0.1:${port}`);
-    const creation = service.ops(BotAdminService).createBot({ workspaceId: "acme", slug: "help", changes: {} });
+    const creation = service
+      .createAdminClient(BotAdminService)
+      .createBot({ workspaceId: "acme", slug: "help", changes: {} });
     await sleep(500);
     const quota = await startTestQuota(port);
     quota.workspaces.add("acme");

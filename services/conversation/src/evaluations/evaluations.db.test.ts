@@ -12,7 +12,7 @@ import { createEvaluationAdmin } from "./evaluations.admin.ts";
 import { runEvaluation } from "./run-evaluation.service.ts";
 
 const system = useTestSystem();
-const evaluations = () => system.ops(EvaluationAdminService);
+const evaluations = () => system.createAdminClient(EvaluationAdminService);
 const addCase = async (bot: Bot, question: string, document: string) =>
   (await evaluations().addCase({ ...botFields(bot), question, document })).case;
 const addText = (bot: Bot, name: string, text: string) => addDocument(system.database, bot, name, text);

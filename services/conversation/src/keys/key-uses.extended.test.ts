@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** Creates a bot with keys. Returns the workspace and the keys. */
 async function createKeys(count: number) {
   const bot = await createBot(system.database);
-  const keys = system.ops(KeyAdminService);
+  const keys = system.createAdminClient(KeyAdminService);
   const publicKeys: string[] = [];
   for (let index = 0; index < count; index++) {
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
@@ -22,7 +22,7 @@ async function createKeys(count: number) {
 }
 
 const lastUses = async (workspaceId: string) =>
-  (await system.ops(KeyAdminService).listKeys({ workspaceId })).keys.map(({ lastUsedOn }) => lastUsedOn);
+  (await system.createAdminClient(KeyAdminService).listKeys({ workspaceId })).keys.map(({ lastUsedOn }) => lastUsedOn);
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 24 * HOUR_MS).toISOString().slice(0, 10);
 const today = () => daysAgo(0);

@@ -8,7 +8,7 @@ const system = useTestSystem();
 
 describe("keys", () => {
   test("are created with normalised domains and listed oldest first, revoking one again returns the first revocation, and invalid calls are refused", async () => {
-    const keys = system.ops(KeyAdminService);
+    const keys = system.createAdminClient(KeyAdminService);
     const bot = await createBot(system.database);
     const { key } = await keys.createKey({
       ...botFields(bot),
@@ -49,7 +49,7 @@ describe("keys", () => {
   });
 
   test("are updated with new domains, but not with invalid domains or another workspace's id", async () => {
-    const keys = system.ops(KeyAdminService);
+    const keys = system.createAdminClient(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];
     const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"] });
     const publicKey = key?.publicKey ?? "";
@@ -73,7 +73,7 @@ describe("keys", () => {
   });
 
   test("are limited to 1,000 active ones per workspace; the list also contains the 1,000 that were revoked last", async () => {
-    const keys = system.ops(KeyAdminService);
+    const keys = system.createAdminClient(KeyAdminService);
     const bot = await createBot(system.database);
     const insert = (keyPrefix: string, count: number, revokedAtSql: string) =>
       system.admin.query(
@@ -97,7 +97,7 @@ describe("keys", () => {
   });
 
   test("are not created beyond the limit by concurrent calls", async () => {
-    const keys = system.ops(KeyAdminService);
+    const keys = system.createAdminClient(KeyAdminService);
     const bot = await createBot(system.database);
     await system.admin.query(
       `INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
@@ -119,7 +119,9 @@ describe("keys", () => {
     await connection.query("SELECT pg_advisory_xact_lock(hashtext('parley.workspace'), hashtext($1))", [
       bot.workspaceId,
     ]);
-    const creating = adminFailure(system.ops(KeyAdminService).createKey({ ...botFields(bot), domains: ["a.example"] }));
+    const creating = adminFailure(
+      system.createAdminClient(KeyAdminService).createKey({ ...botFields(bot), domains: ["a.example"] }),
+    );
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     await expect.poll(async () => (await system.admin.query(waiting)).rowCount, { timeout: 10_000 }).toBe(1);
     await connection.query("DELETE FROM conversation.bots WHERE workspace_id = $1", [bot.workspaceId]);

@@ -52,7 +52,10 @@ function suite() {
     { workspaceId, slug: botSlug }: Bot,
     source: { name: string; format: string; content: Buffer },
     signal?: AbortSignal,
-  ) => service.ops(KnowledgeAdminService).addSource({ workspaceId, botSlug, ...source }, signal ? { signal } : {});
+  ) =>
+    service
+      .createAdminClient(KnowledgeAdminService)
+      .addSource({ workspaceId, botSlug, ...source }, signal ? { signal } : {});
   const waitForReaders = (count: number) =>
     expect.poll(() => childrenOf(service.process.pid), { timeout: 30_000 }).toHaveLength(count);
 

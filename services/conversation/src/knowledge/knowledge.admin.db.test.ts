@@ -15,7 +15,7 @@ const system = useTestSystem();
 
 describe("a knowledge source with content", () => {
   test("is added, replaced, listed and removed by name", async () => {
-    const knowledge = system.ops(KnowledgeAdminService);
+    const knowledge = system.createAdminClient(KnowledgeAdminService);
     const bot = await createBot(system.database);
     const add = (name: string, format: string, content: string) =>
       knowledge.addSource({ ...botFields(bot), name, format, content: Buffer.from(content) });
@@ -65,7 +65,7 @@ describe("a knowledge source with a URL", () => {
     await new Promise((closed) => server.close(closed));
   });
   const add = (bot: Bot, url: string, fields: object = {}) =>
-    service.ops(KnowledgeAdminService).addSource({ ...botFields(bot), url, ...fields });
+    service.createAdminClient(KnowledgeAdminService).addSource({ ...botFields(bot), url, ...fields });
   const privateOrigin = () => origin.replace("127.0.0.2", "127.0.0.1");
 
   test("is fetched through EGRESS_PROXY if its address is public, and directly if EGRESS_ALLOW permits it", async () => {
@@ -80,7 +80,8 @@ describe("a knowledge source with a URL", () => {
     pages.set("/proxied.md", { headers: { "content-type": "text/markdown" }, body: "We are open on Sundays." });
     // The test proxy connects every tunnel to 127.0.0.1. A direct request goes to 127.0.0.2.
     const publicOrigin = origin.replace("127.0.0.2", "93.184.215.14");
-    const addThrough = (url: string) => proxied.ops(KnowledgeAdminService).addSource({ ...botFields(bot), url });
+    const addThrough = (url: string) =>
+      proxied.createAdminClient(KnowledgeAdminService).addSource({ ...botFields(bot), url });
     for (const each of [publicOrigin, origin])
       expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
     expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
@@ -125,7 +126,7 @@ describe("a knowledge source with a URL", () => {
       body: "# Plans\n\nThe free plan has 200 messages.",
     });
     expect((await add(bot, `${origin}/b.md`)).source?.id).toBe(first?.id);
-    const { sources } = await service.ops(KnowledgeAdminService).listSources(botFields(bot));
+    const { sources } = await service.createAdminClient(KnowledgeAdminService).listSources(botFields(bot));
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
@@ -134,7 +135,7 @@ describe("a knowledge source with a URL", () => {
     pages.set("/next", { headers: { "content-type": "text/plain" }, body: "We are open on Sundays." });
     const canceller = new AbortController();
     const request = { ...botFields(bot), url: `${origin}/silent` };
-    const call = service.ops(KnowledgeAdminService).addSource(request, { signal: canceller.signal });
+    const call = service.createAdminClient(KnowledgeAdminService).addSource(request, { signal: canceller.signal });
     await expect.poll(() => requested.length, { timeout: 5_000 }).toBe(1);
     canceller.abort();
     await expect(call).rejects.toThrow("abort");
@@ -159,7 +160,7 @@ describe("a knowledge source with a URL", () => {
         parleyCode: "address_refused",
       });
     expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
-    expect((await service.ops(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
+    expect((await service.createAdminClient(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
   });
 
   test("is refused with an error code if the response is not a usable document or the request is not valid", async () => {

@@ -22,7 +22,7 @@ describe("a knowledge source with content", () => {
       const bot = await createBot(system.database);
       const source = { ...botFields(bot), name, format, content: Buffer.from(content as string) };
       expect(
-        await adminFailure(system.ops(KnowledgeAdminService).addSource(source)),
+        await adminFailure(system.createAdminClient(KnowledgeAdminService).addSource(source)),
         `${name} ${format}`,
       ).toMatchObject({
         code: Code.InvalidArgument,

@@ -15,7 +15,7 @@ import type { NewTurn } from "../turns/open-turn.store.ts";
 import { QuestionSearch } from "./question-search.service.ts";
 
 const system = useTestSystem();
-const questions = () => system.ops(QuestionAdminService);
+const questions = () => system.createAdminClient(QuestionAdminService);
 const check = (bot: Bot, question: string) => questions().checkQuestion({ ...botFields(bot), question });
 const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...botFields(bot), ...fields });
 
@@ -54,7 +54,7 @@ describe("checking a question", () => {
 
   test("finds a document immediately after it was added, and stops finding it when it is removed", async () => {
     const bot = await createBot(system.database);
-    const knowledge = system.ops(KnowledgeAdminService);
+    const knowledge = system.createAdminClient(KnowledgeAdminService);
     expect(await check(bot, "Where is the office?")).toMatchObject({ passages: [], grounded: false });
     const content = Buffer.from("The office is in Lisbon.");
     await knowledge.addSource({ ...botFields(bot), name: "office.txt", format: "txt", content });

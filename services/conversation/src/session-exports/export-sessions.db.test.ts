@@ -267,7 +267,9 @@ test.each([1, 40])("an export has the review of each message, in NDJSON and CSV,
   const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns });
   const [line] = linesOf((await collect({ workspaceId })).text);
   const messageId = BigInt(line.messages[1].id);
-  await system.ops(SessionAdminService).reviewMessage({ workspaceId, sessionId, messageId, review: "bad" });
+  await system
+    .createAdminClient(SessionAdminService)
+    .reviewMessage({ workspaceId, sessionId, messageId, review: "bad" });
   const [reviewed] = linesOf((await collect({ workspaceId })).text);
   expect(reviewed.messages.map((message: { review: string }) => message.review)).toEqual(
     line.messages.map((_: unknown, index: number) => (index === 1 ? "bad" : "")),
@@ -292,8 +294,8 @@ test("ExportSessions exports sessions whose messages are not counted yet, and om
     "UPDATE conversation.sessions SET started_at = now() - interval '8 min' WHERE session_id = $1",
     [counted],
   );
-  await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId: deleted });
-  await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId: erased });
+  await system.createAdminClient(SessionAdminService).deleteSession({ workspaceId, sessionId: deleted });
+  await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId, sessionId: erased });
   const lines = linesOf((await collect({ workspaceId })).text);
   expect(lines.map((line) => [line.session.id, line.messages.length])).toEqual([
     [uncounted, 2],

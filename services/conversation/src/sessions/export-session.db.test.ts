@@ -101,8 +101,10 @@ test("ExportSession leaves out turns that are still streaming, and exports a ses
 test("ExportSession returns the same error for a missing, foreign, deleted or erased session and for a malformed id", async () => {
   const foreignBot = await createBot(system.database);
   const [deleted, erased] = [await createSession(1), await createSession(1)];
-  await system.ops(SessionAdminService).deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
-  await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
+  await system
+    .createAdminClient(SessionAdminService)
+    .deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
+  await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
   const foreign = await createSession(1);
   const failures: unknown[] = [];
   for (const pieces of [
@@ -153,7 +155,7 @@ test("an export fails when the session is erased during the export", async () =>
   const sessionId = await createSession(10_000, "y".repeat(2_000));
   const reader = stream(sessionId)[Symbol.asyncIterator]();
   await reader.next();
-  await system.ops(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId });
+  await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId });
   await expect(collect({ [Symbol.asyncIterator]: () => reader })).rejects.toMatchObject({ code: "session_not_found" });
 });
 
@@ -185,7 +187,7 @@ test("GetTranscript returns the same document as ExportSession", async () => {
   const sessionId = await createSession(300);
   const { text } = await collect(stream(sessionId));
   const transcript = await collect(
-    system.ops(SessionAdminService).getTranscript({ workspaceId: bot.workspaceId, sessionId }),
+    system.createAdminClient(SessionAdminService).getTranscript({ workspaceId: bot.workspaceId, sessionId }),
   );
   expect(transcript.text).toBe(text);
 });

@@ -19,7 +19,9 @@ async function createSession() {
 type Session = Awaited<ReturnType<typeof createSession>>;
 
 const review = ({ workspaceId, sessionId }: Session, messageId: bigint | undefined, value: string) =>
-  system.ops(SessionAdminService).reviewMessage({ workspaceId, sessionId, messageId: messageId ?? 0n, review: value });
+  system
+    .createAdminClient(SessionAdminService)
+    .reviewMessage({ workspaceId, sessionId, messageId: messageId ?? 0n, review: value });
 
 /** Returns the reviews of the sessions that a search with this filter finds. */
 async function findReviews({ workspaceId }: Session, filter: string) {
@@ -35,7 +37,7 @@ test("a turn is listed with its review, and a session's review is bad if any rep
   const rating = { workspaceId, botId: bot.id, sessionId, messageId: first, rating: "up" };
   await system.conversation.rateMessage(rating, { timeoutMs: 3_000 });
   const listRatingsAndReviews = async () =>
-    (await system.ops(TurnAdminService).listTurns({ workspaceId, sessionId })).turns.map((turn) => [
+    (await system.createAdminClient(TurnAdminService).listTurns({ workspaceId, sessionId })).turns.map((turn) => [
       turn.rating,
       turn.review,
     ]);
@@ -86,9 +88,9 @@ test("ReviewMessage refuses unknown values, messages other than replies, and rep
     expect(await adminFailure(review({ ...session, sessionId }, first, "good"))).toMatchObject(missing);
   await review(session, first, "good");
   const { workspaceId, sessionId } = session;
-  await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId });
+  await system.createAdminClient(SessionAdminService).deleteSession({ workspaceId, sessionId });
   expect(await adminFailure(review(session, first, "bad"))).toMatchObject(missing);
-  await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
+  await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId, sessionId });
   const { rows } = await system.admin.query("SELECT reviews_good FROM conversation.sessions WHERE session_id = $1", [
     sessionId,
   ]);

@@ -11,7 +11,7 @@ const system = useTestSystem();
 
 describe("sessions", () => {
   test("are listed by last activity, newest first, with rating and review, without deleted sessions", async () => {
-    const sessions = system.ops(SessionAdminService);
+    const sessions = system.createAdminClient(SessionAdminService);
     const bot = await createBot(system.database);
     const { workspaceId } = bot;
     const turns = [newTurn(bot), newTurn(bot), newTurn(bot)];
@@ -61,9 +61,13 @@ describe("sessions", () => {
     } finally {
       await rename("changes_away", "changes");
     }
-    expect((await system.ops(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(1);
+    expect((await system.createAdminClient(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(
+      1,
+    );
     await remove();
-    expect((await system.ops(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(0);
+    expect((await system.createAdminClient(SessionAdminService).listSessions({ workspaceId })).sessions).toHaveLength(
+      0,
+    );
     const { rows } = await system.admin.query(
       "SELECT member, target FROM conversation.changes WHERE workspace_id = $1",
       [workspaceId],
@@ -77,11 +81,13 @@ describe("sessions", () => {
     await openTurn(system.database, turn);
     const { workspaceId, sessionId } = turn;
     const before = await countClosedTurns(system, "cancelled");
-    await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
+    await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId, sessionId });
     expect(await countClosedTurns(system, "cancelled")).toBe(before + 1);
     // The poll of the outbox skips settlements younger than 2 s. Within this time, only the process that closed a turn settles it.
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: 1_900 }).toBe(SettleOutcome.VOID);
-    expect(await adminFailure(system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId }))).toMatchObject({
+    expect(
+      await adminFailure(system.createAdminClient(SessionAdminService).eraseSession({ workspaceId, sessionId })),
+    ).toMatchObject({
       parleyCode: "session_not_found",
     });
   });
@@ -91,7 +97,7 @@ describe("sessions", () => {
     const { workspaceId } = bot;
     const turns = [newTurn(bot, { visitorId: "v1" }), newTurn(bot, { visitorId: "v1" }), newTurn(bot)];
     for (const turn of turns) await runTurn(system.database, turn);
-    const sessions = system.ops(SessionAdminService);
+    const sessions = system.createAdminClient(SessionAdminService);
     expect(await sessions.eraseVisitorSessions({ workspaceId, visitorId: "v1" })).toMatchObject({ sessions: 2n });
     const erased = async () => {
       const { rows } = await system.admin.query(

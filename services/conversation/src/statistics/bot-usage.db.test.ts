@@ -16,7 +16,7 @@ async function countReplies() {
   await createBotReplyCountTask(system.database)(signal);
 }
 const usage = async (workspaceId: string, months = 0) =>
-  (await system.ops(TurnAdminService).listUsageByBot({ workspaceId, months })).usage.map(
+  (await system.createAdminClient(TurnAdminService).listUsageByBot({ workspaceId, months })).usage.map(
     ({ month, botSlug, messages }) => [month, botSlug, messages],
   );
 const thisMonth = () => new Date().toISOString().slice(0, 7);

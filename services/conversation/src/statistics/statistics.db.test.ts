@@ -16,7 +16,8 @@ async function countReplies(abortSignal = signal, database = system.database) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
   await createReplyCountTask(database)(abortSignal);
 }
-const statistics = (workspaceId: string, days = 0) => system.ops(TurnAdminService).getStatistics({ workspaceId, days });
+const statistics = (workspaceId: string, days = 0) =>
+  system.createAdminClient(TurnAdminService).getStatistics({ workspaceId, days });
 const today = () => new Date().toISOString().slice(0, 10);
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 const moveBack = (turnId: string, interval: string) =>

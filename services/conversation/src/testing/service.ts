@@ -15,7 +15,7 @@ export const ADMIN_TOKEN = "admin-test";
 type Clients = {
   conversation: RpcClient<typeof ConversationService>;
   /** Returns a client of one of the admin services. */
-  ops<S extends DescService>(service: S): Client<S>;
+  createAdminClient<S extends DescService>(service: S): Client<S>;
   opsUrl: string;
 };
 
@@ -100,7 +100,7 @@ function connect(ports: { GRPC_PORT: string; OPS_PORT: string }): Clients & { cl
       ConversationService,
       new GrpcTransport(channel, (metadata) => metadata.set("authorization", `Bearer ${INTERNAL_TOKEN}`)),
     ),
-    ops: (service) => createConnectClient(service, transport),
+    createAdminClient: (service) => createConnectClient(service, transport),
     opsUrl,
     close: () => channel.close(),
   };

@@ -15,7 +15,7 @@ export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export type TestSystem = {
   /** Connects with the service's role. */
   database: Database;
-  /** Connects as the database's superuser. Unrelated to the admin services: `ops` returns their clients. */
+  /** Connects as the database's superuser. Unrelated to the admin services: `createAdminClient` returns their clients. */
   admin: Database;
   /** Contains the service's role. */
   databaseUrl: string;
@@ -23,7 +23,7 @@ export type TestSystem = {
   conversation: RpcClient<typeof ConversationService>;
   opsUrl: string;
   /** Returns a client of an admin service. */
-  ops<S extends DescService>(service: S): Client<S>;
+  createAdminClient<S extends DescService>(service: S): Client<S>;
 };
 
 /** Runs the service with its own database and a fake quota service during the tests of a file. */
@@ -44,7 +44,7 @@ export function useTestSystem(): TestSystem {
       quota,
       conversation: service.conversation,
       opsUrl: service.opsUrl,
-      ops: service.ops,
+      createAdminClient: service.createAdminClient,
     });
   });
   afterAll(async () => {

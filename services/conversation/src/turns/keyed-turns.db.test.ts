@@ -104,7 +104,9 @@ describe("OpenTurn with an idempotency key", () => {
 
   test("returns a blocked turn with its fallback and without content", async () => {
     const strict = await createBot(system.database);
-    await system.ops(ModerationAdminService).addPattern({ ...botFields(strict), pattern: "Hello", fallback: "No." });
+    await system
+      .createAdminClient(ModerationAdminService)
+      .addPattern({ ...botFields(strict), pattern: "Hello", fallback: "No." });
     const turn = openRequest(strict, { keyHash: hash(randomUUID()), requestHash: hash("Hello?") });
     expect((await open(turn)).blocked).toBeDefined();
     expect((await openAgain(turn)).existing?.end).toMatchObject({
@@ -190,7 +192,7 @@ test("erasing a session removes the key hash, the request hash and the ending of
     options,
   );
   const { workspaceId, sessionId } = turn;
-  await system.ops(SessionAdminService).eraseSession({ workspaceId, sessionId });
+  await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId, sessionId });
   const { rows } = await system.admin.query(
     "SELECT key_hash, request_hash, ending FROM conversation.turns WHERE turn_id = $1",
     [turn.turnId],

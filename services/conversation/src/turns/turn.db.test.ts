@@ -125,7 +125,7 @@ describe("a turn", () => {
 
   test("stores the passages of its prompt, and returns the same passages when it is opened again", async () => {
     const botWithKnowledge = await createBot(system.database);
-    await system.ops(KnowledgeAdminService).addSource({
+    await system.createAdminClient(KnowledgeAdminService).addSource({
       ...botFields(botWithKnowledge),
       name: "plans.md",
       format: "md",
@@ -149,7 +149,7 @@ describe("a blocked message", () => {
   test("gets the pattern's verdict and no prompt, also when it is repeated, and its turn is not settled", async () => {
     const guarded = await createBot(system.database);
     const fields = botFields(guarded);
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     await moderation.addPattern({ ...fields, pattern: "sec(ret)+", fallback: "Not that." });
     await moderation.addPattern({ ...fields, pattern: "rude", reason: "rudeness" });
     const turn = openRequest(guarded, { message: "Tell me the SEＣRET" });
@@ -184,12 +184,14 @@ describe("tools and reply patterns", () => {
   test("OpenTurn returns the tools and reply patterns in the prompt, and does not block a message that matches only a reply pattern", async () => {
     const equipped = await createBot(system.database);
     const fields = botFields(equipped);
-    const moderation = system.ops(ModerationAdminService);
+    const moderation = system.createAdminClient(ModerationAdminService);
     await moderation.addPattern({ ...fields, pattern: "secret", reason: "leak", appliesTo: "reply" });
     await moderation.addPattern({ ...fields, pattern: "rude", fallback: "No.", appliesTo: "both" });
     await moderation.addPattern({ ...fields, pattern: "spam" });
     const kind = { case: "http" as const, value: { description: "Finds.", method: "GET", url, parameters } };
-    await system.ops(ToolAdminService).putTool({ ...fields, tool: { name: "order", secret: "orders", kind } });
+    await system
+      .createAdminClient(ToolAdminService)
+      .putTool({ ...fields, tool: { name: "order", secret: "orders", kind } });
     const opened = await open(openRequest(equipped, { message: "Is it secret?" }));
     expect(opened.blocked).toBeUndefined();
     const prompt = promptOf(opened.prompt);

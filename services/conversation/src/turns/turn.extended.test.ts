@@ -34,7 +34,7 @@ test("a message that takes too long to match against the patterns is refused and
 test("a change of a bot applies to new turns within 5 s", async () => {
   const changed = await createBot(system.database);
   await open(openRequest(changed));
-  await system.ops(BotAdminService).updateBot({
+  await system.createAdminClient(BotAdminService).updateBot({
     workspaceId: changed.workspaceId,
     slug: changed.slug,
     changes: { model: "openai:new", systemPrompt: "New." },

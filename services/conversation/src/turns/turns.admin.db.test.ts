@@ -11,7 +11,7 @@ const system = useTestSystem();
 test("ListTurns returns a session, its turns (oldest first) and, without duplicates, the passages that the replies used", async () => {
   const bot = await createBot(system.database);
   const { workspaceId } = bot;
-  await system.ops(KnowledgeAdminService).addSource({
+  await system.createAdminClient(KnowledgeAdminService).addSource({
     ...botFields(bot),
     name: "a.md",
     format: "md",
@@ -39,7 +39,7 @@ test("ListTurns returns a session, its turns (oldest first) and, without duplica
   await openTurn(system.database, newTurn(bot, { sessionId, message: "Really?" }));
   await system.admin.query("UPDATE conversation.messages SET rating = 'up' WHERE message_id = $1", [messageId]);
 
-  const turns = system.ops(TurnAdminService);
+  const turns = system.createAdminClient(TurnAdminService);
   const page = await turns.listTurns({ workspaceId, sessionId });
   expect(page).toMatchObject({
     session: {
@@ -89,12 +89,12 @@ test("ListTurns returns not_found for a session that is unknown, of another work
   const turn = newTurn(bot);
   await runTurn(system.database, turn);
   const { sessionId } = turn;
-  const turns = system.ops(TurnAdminService);
+  const turns = system.createAdminClient(TurnAdminService);
   for (const page of [{ pageSize: 101 }, { pageSize: -1 }, { pageToken: "x" }, { pageToken: "9".repeat(16) }])
     expect(await adminFailure(turns.listTurns({ workspaceId, sessionId, ...page }))).toMatchObject({
       code: Code.InvalidArgument,
     });
-  await system.ops(SessionAdminService).deleteSession({ workspaceId, sessionId });
+  await system.createAdminClient(SessionAdminService).deleteSession({ workspaceId, sessionId });
   const other = newTurn(await createBot(system.database));
   await runTurn(system.database, other);
   for (const each of [sessionId, other.sessionId, randomUUID(), "no-uuid"])
@@ -110,7 +110,7 @@ test("owners' reads use none of the connections that turns use", async () => {
   await locker.query(
     "BEGIN; LOCK TABLE conversation.reply_counts, conversation.bot_reply_counts IN ACCESS EXCLUSIVE MODE",
   );
-  const turns = system.ops(TurnAdminService);
+  const turns = system.createAdminClient(TurnAdminService);
   const reads = bots.flatMap(({ workspaceId }) => [
     turns.getStatistics({ workspaceId }),
     turns.listUsageByBot({ workspaceId }),

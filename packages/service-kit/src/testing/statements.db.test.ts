@@ -15,11 +15,11 @@ test.each(["COMMIT", "ROLLBACK"])(
     });
     const statements = await recordStatements(pool, async (database) => {
       const connection = await database.connect();
-    for (const text of ["BEGIN", AVOID_SORT, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
+      for (const text of ["BEGIN", AVOID_SORT, "SELECT 1", end, "SELECT 2"]) await connection.query(text);
       connection.release();
     });
     expect(statements.map(({ text, setting }) => [text, setting])).toEqual([
-    ["SELECT 1", AVOID_SORT],
+      ["SELECT 1", AVOID_SORT],
       ["SELECT 2", undefined],
     ]);
   },

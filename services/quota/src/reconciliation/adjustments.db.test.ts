@@ -198,7 +198,9 @@ test("AdjustTurns trims the reason, and refuses a reason that is blank or contai
       create(AdjustTurnsRequestSchema, { turns: turn ? [turn] : [], outcome: SettleOutcome.VOID, reason: text }),
     );
   await expect(adjust("   ")).rejects.toThrow("reason must have 1 to 200 characters, not only white space, and no NUL");
-  await expect(adjust("a\0b")).rejects.toThrow("reason must have 1 to 200 characters, not only white space, and no NUL");
+  await expect(adjust("a\0b")).rejects.toThrow(
+    "reason must have 1 to 200 characters, not only white space, and no NUL",
+  );
   await adjust(" reconciled ");
   const { rows } = await quota.admin.query("SELECT reason FROM quota.adjustments WHERE turn_id = $1", [turn?.turnId]);
   expect(rows).toEqual([{ reason: "reconciled" }]);

@@ -6,6 +6,8 @@ const MAX_TEXT_CHARACTERS = 200;
 export function requireText(field: string, text: string): string {
   const trimmed = text.trim();
   if (trimmed === "" || isLongerThan(trimmed, MAX_TEXT_CHARACTERS) || trimmed.includes("\0"))
-    throw invalidArgument(`${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters, not only white space, and no NUL`);
+    throw invalidArgument(
+      `${field} must have 1 to ${MAX_TEXT_CHARACTERS} characters, not only white space, and no NUL`,
+    );
   return trimmed;
 }

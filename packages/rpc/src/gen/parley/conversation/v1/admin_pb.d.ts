@@ -2196,7 +2196,7 @@ export declare type WorkspaceAudit = Message<"parley.conversation.v1.WorkspaceAu
 
   /**
    * The number of rows of the usage ledger, including pruned ones, plus the sums of both kinds of adjustments: those by
-   * AdjustTurns and those by AdjustUsage.
+   * QuotaService/AdjustTurns and those by WorkspaceAdminService/AdjustUsage.
    *
    * @generated from field: int32 ledger = 4;
    */
@@ -2251,7 +2251,8 @@ export declare type RepairRequest = Message<"parley.conversation.v1.RepairReques
   workspaceId: string;
 
   /**
-   * The start of the window, RFC 3339 in UTC; empty for the last RECONCILE_DAYS days. Holds are compared whatever their age.
+   * The turns closed or counted since this time are compared. RFC 3339 in UTC; empty for the last RECONCILE_DAYS days. Holds
+   * are compared whatever their age.
    *
    * @generated from field: string since = 2;
    */
@@ -2580,7 +2581,7 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   phases: Phase[];
 
   /**
-   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved.
+   * The UTC month that QuotaService/Reserve returned, "YYYY-MM"; empty if nothing was reserved.
    *
    * @generated from field: string month = 16;
    */
@@ -3246,14 +3247,14 @@ export declare type CheckedPassage = Message<"parley.conversation.v1.CheckedPass
   score: number;
 
   /**
-   * The full-text rank, comparable within one question only. Unset if the word search did not find it.
+   * The full-text rank, comparable within one question only. Unset if the word search did not find the passage.
    *
    * @generated from field: optional double word_rank = 5;
    */
   wordRank?: number | undefined;
 
   /**
-   * The cosine similarity to the question, from -1 to 1. Unset if the semantic search did not find it.
+   * The cosine similarity to the question, from -1 to 1. Unset if the semantic search did not find the passage.
    *
    * @generated from field: optional double similarity = 6;
    */

@@ -241,7 +241,7 @@ export declare type RenewEdgeRequest = Message<"parley.conversation.v1.RenewEdge
 export declare const RenewEdgeRequestSchema: GenMessage<RenewEdgeRequest>;
 
 /**
- * RenewEdgeResponse holds the length of the renewed lease.
+ * RenewEdgeResponse holds the length of the renewed lease and the turns that the edge must end.
  *
  * @generated from message parley.conversation.v1.RenewEdgeResponse
  */
@@ -401,7 +401,7 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
 export declare const OpenTurnRequestSchema: GenMessage<OpenTurnRequest>;
 
 /**
- * OpenTurnResponse holds the moderation verdict or the prompt.
+ * OpenTurnResponse holds the prompt, the moderation verdict or the existing turn.
  *
  * @generated from message parley.conversation.v1.OpenTurnResponse
  */
@@ -443,7 +443,7 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
   retrievalMicroseconds: bigint;
 
   /**
-   * The database's clock when it stored or read the turn, in microseconds since 1970. Unset if blocked.
+   * When the turn was stored or read, by the database's clock, in microseconds since 1970. Unset if blocked.
    *
    * @generated from field: optional int64 database_time_microseconds = 10;
    */
@@ -841,7 +841,7 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
   errorCode: string;
 
   /**
-   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved. DONE requires it.
+   * The UTC month that Reserve returned, "YYYY-MM"; empty if nothing was reserved. DONE requires it.
    *
    * @generated from field: string month = 11;
    */
@@ -926,7 +926,7 @@ export declare type ToolUse = Message<"parley.conversation.v1.ToolUse"> & {
   latencyMs: number;
 
   /**
-   * The arguments, a JSON object. An unreadable value is stored as {}.
+   * The arguments, a JSON object. Arguments that are invalid or cannot be stored are stored as {}.
    *
    * @generated from field: string arguments = 4;
    */
@@ -1416,7 +1416,7 @@ export declare type ExportSessionsResponse = Message<"parley.conversation.v1.Exp
   content: Uint8Array;
 
   /**
-   * Set in the last response of a call that ended before the export did: the cursor of the next call.
+   * The cursor of the next call. Set in the last response of a call that stopped before the end of the export.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -1540,7 +1540,8 @@ export declare type EraseVisitorResponse = Message<"parley.conversation.v1.Erase
 export declare const EraseVisitorResponseSchema: GenMessage<EraseVisitorResponse>;
 
 /**
- * TurnOutcome is how a turn ended. The value names in lower case are the message statuses of the transcript.
+ * TurnOutcome is how a turn ended. The value names without TURN_OUTCOME_, in lower case, are message statuses of
+ * the transcript.
  *
  * @generated from enum parley.conversation.v1.TurnOutcome
  */
@@ -1621,7 +1622,7 @@ export enum ExportFormat {
   NDJSON = 1,
 
   /**
-   * CSV (RFC 4180) with a row for each message. Its last cell is the row's cursor.
+   * CSV (RFC 4180) with a row for each message. The last cell of each row is the row's cursor.
    *
    * @generated from enum value: EXPORT_FORMAT_CSV = 2;
    */
@@ -1712,7 +1713,7 @@ export declare const ConversationService: GenService<{
    * Errors:
    * - NOT_FOUND (bot_not_found): the workspace has no such bot.
    * - NOT_FOUND (session_not_found): the session belongs to another bot or source, or was deleted or erased.
-   * - INVALID_ARGUMENT (invalid_argument): an ID is not a UUID, source or message is invalid, or a text cannot be stored.
+   * - INVALID_ARGUMENT (invalid_argument): a field is invalid, or its value cannot be stored.
    * - FAILED_PRECONDITION (idempotency_key_reused): key_hash names a turn with another request_hash.
    * - RESOURCE_EXHAUSTED (too_many_keyed_turns): the session has two running turns with idempotency keys. Concurrent calls
    *   may open more.
@@ -1752,7 +1753,7 @@ export declare const ConversationService: GenService<{
   },
   /**
    * CloseTurn stores the outcome of a turn and queues its settlement in the outbox. The first outcome wins:
-   * the response holds the stored outcome, which differs from the requested one if the turn was already closed.
+   * the response holds the stored outcome, which may differ from the requested one if the turn was already closed.
    * For a turn that OpenTurn blocked, CloseTurn with BLOCKED only adds latency_ms and phases.
    *
    * Errors:
@@ -1765,8 +1766,8 @@ export declare const ConversationService: GenService<{
    * Deadline: 2 s per attempt. The edge sets deadline_microseconds of DONE to 4 s after it began to close the turn, and
    * retries DONE until then. It retries a DONE without a deadline, and every other outcome, for 10 s. If no attempt succeeds
    * in this time, the edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
-   * If a request fails twice for a reason other than an outage, the edge removes the text and the tool calls from it. If the
-   * smaller request also fails twice, the edge sends ERROR. If ERROR fails twice, the edge leaves the turn to the sweeper.
+   * After every second failure other than an outage, the edge reduces the request: it first removes the text and the tool
+   * calls, then sends ERROR, and then leaves the turn to the sweeper.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

@@ -250,7 +250,8 @@ export const TurnOutcomeSchema = /*@__PURE__*/
   enumDesc(file_parley_conversation_v1_conversation, 0);
 
 /**
- * TurnOutcome is how a turn ended. The value names in lower case are the message statuses of the transcript.
+ * TurnOutcome is how a turn ended. The value names without TURN_OUTCOME_, in lower case, are message statuses of
+ * the transcript.
  *
  * @generated from enum parley.conversation.v1.TurnOutcome
  */

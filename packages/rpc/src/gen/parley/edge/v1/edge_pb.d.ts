@@ -155,7 +155,7 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  */
 export declare const EdgeService: GenService<{
   /**
-   * AttachTurn streams the reply of a running turn with an idempotency key: the text so far from an offset, more text as it
+   * AttachTurn streams the reply of a running turn with an idempotency key: the existing text after an offset, more text as it
    * arrives, then the stored end. The first response comes immediately and is empty.
    *
    * Errors:

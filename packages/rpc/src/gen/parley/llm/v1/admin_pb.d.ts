@@ -31,14 +31,14 @@ export declare type Provider = Message<"parley.llm.v1.Provider"> & {
   baseUrl: string;
 
   /**
-   * The model to send to CheckProvider, "<provider>:<model_name>"; empty if none is known.
+   * The model to check this provider with, "<provider>:<model_name>"; empty if none is known.
    *
    * @generated from field: string check_model = 3;
    */
   checkModel: string;
 
   /**
-   * Whether the installation's default model is one of this provider.
+   * Whether ListProvidersResponse.default_model is a model of this provider.
    *
    * @generated from field: bool is_default = 4;
    */
@@ -301,7 +301,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tries: Try[];
 
   /**
-   * Rounds of attempts: one, plus one after each round of tool calls. 0 without attempts. Retries and failovers are no rounds.
+   * Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round.
    *
    * @generated from field: int32 rounds = 17;
    */

@@ -47,7 +47,7 @@ export declare type GenerateRequest = Message<"parley.llm.v1.GenerateRequest"> &
   prompt: Uint8Array;
 
   /**
-   * The UTC month from Reserve, "YYYY-MM"; empty if nothing was reserved. Recorded in the call log.
+   * The UTC month that QuotaService/Reserve returned, "YYYY-MM"; empty if nothing was reserved. Recorded in the call log.
    *
    * @generated from field: string month = 5;
    */
@@ -108,7 +108,7 @@ export declare type CompletedTurn = Message<"parley.llm.v1.CompletedTurn"> & {
   model: string;
 
   /**
-   * The UTC month from Reserve, "YYYY-MM".
+   * The UTC month that QuotaService/Reserve returned, "YYYY-MM".
    *
    * @generated from field: string month = 4;
    */
@@ -210,7 +210,7 @@ export declare const EmbedRequestSchema: GenMessage<EmbedRequest>;
  */
 export declare type EmbedResponse = Message<"parley.llm.v1.EmbedResponse"> & {
   /**
-   * "<provider>:<model_name>", followed by "@<dimensions>" if LLM_CONFIG sets a length; empty if no model is configured.
+   * "<provider>:<model_name>", followed by "@<dimensions>" if LLM_CONFIG sets dimensions; empty if no model is configured.
    * Only vectors of the same model can be compared.
    *
    * @generated from field: string model = 1;
@@ -335,7 +335,7 @@ export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
   word: string;
 
   /**
-   * How much the word contributes, above 0. A word that occurs in fewer chunks weighs more.
+   * The word's weight in the word search, above 0. A word that occurs in fewer chunks weighs more.
    *
    * @generated from field: float weight = 2;
    */
@@ -356,7 +356,7 @@ export declare const QueryTermSchema: GenMessage<QueryTerm>;
 export declare type Tool = Message<"parley.llm.v1.Tool"> & {
   /**
    * The tool's name for the model. For an MCP server, the prefix of its tools' names: "<name>__<tool>".
-   * 1 to 32 of A-Z a-z 0-9 _ -, beginning with a letter, without two underscores in a row.
+   * 1 to 32 characters of A-Z a-z 0-9 _ -, beginning with a letter, without two underscores in a row.
    *
    * @generated from field: string name = 1;
    */
@@ -420,8 +420,8 @@ export declare type HttpTool = Message<"parley.llm.v1.HttpTool"> & {
   method: string;
 
   /**
-   * The URL, at most 2,000 characters. {name} in its path or query is replaced by that argument. Other arguments are
-   * sent in the query of a GET or DELETE, otherwise in the body as a JSON object.
+   * The URL, at most 2,000 characters. A {name} in its path or query is replaced by the argument of that name. Other
+   * arguments are sent in the query of a GET or DELETE, otherwise in the body as a JSON object.
    *
    * @generated from field: string url = 3;
    */
@@ -658,7 +658,7 @@ export declare const GenerateResponseSchema: GenMessage<GenerateResponse>;
  */
 export declare type Waits = Message<"parley.llm.v1.Waits"> & {
   /**
-   * Microseconds in the queues for provider capacity, of all attempts.
+   * Microseconds in the queues for provider capacity, summed over the attempts.
    *
    * @generated from field: int64 queue_microseconds = 1;
    */
@@ -967,7 +967,7 @@ export declare const LlmService: GenService<{
    * row is missing if an llm-proxy was killed before it had stored the row. Skips turns that are older than the call log's
    * retention.
    *
-   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns or a turn without a workspace, ID or time;
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns or an invalid workspace_id, turn_id or closed_at;
    * UNAVAILABLE (unavailable) if the database did not answer.
    * Idempotent.
    * Deadline: 10 s.

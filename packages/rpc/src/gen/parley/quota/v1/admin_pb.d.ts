@@ -776,7 +776,7 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
 
   /**
    * When Settle stored the outcome, or QuotaService/AdjustTurns last changed it; empty while the turn is held, or if an
-   * older version of the service settled it without recording the time.
+   * older version of the service settled the turn without recording the time.
    *
    * @generated from field: string settled_at = 4;
    */
@@ -879,7 +879,7 @@ export declare const WorkspaceAdminService: GenService<{
     output: typeof ShowUsageResponseSchema;
   },
   /**
-   * ListUsage lists all workspaces with their usage of one month, ordered by ID, with keyset pagination. It leaves out workspaces
+   * ListUsage lists workspaces with their usage of one month, ordered by ID, with keyset pagination. It leaves out workspaces
    * that were deleted before the month and have no usage in it.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or page_token.
@@ -961,7 +961,7 @@ export declare const WorkspaceAdminService: GenService<{
  */
 export declare const BooksAdminService: GenService<{
   /**
-   * GetTurnEntry reads the hold and the usage ledger entry of one turn. The entry of an unknown turn is empty.
+   * GetTurnEntry reads the hold and the usage ledger entry of one turn. The TurnEntry of an unknown turn is empty.
    *
    * @generated from rpc parley.quota.v1.BooksAdminService.GetTurnEntry
    */

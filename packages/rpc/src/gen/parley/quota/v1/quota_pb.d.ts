@@ -351,7 +351,7 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
   retentionDays: number;
 
   /**
-   * When the workspace was deleted, RFC 3339 in UTC; empty unless it is.
+   * When the workspace was deleted, RFC 3339 in UTC; empty if the workspace is not deleted.
    *
    * @generated from field: string deleted_at = 7;
    */
@@ -522,8 +522,9 @@ export declare type WorkspaceMonth = Message<"parley.quota.v1.WorkspaceMonth"> &
   ledger: number;
 
   /**
-   * A digest of the turns that are counted, including those that AdjustTurns made done and without those that it made void:
-   * the XOR of the first 64 bits of the MD5 of each turn ID, written in lower case with hyphens. 0 without such turns.
+   * A digest of the turns that are counted, including those that AdjustTurns made done and without those that it made void.
+   * Each turn ID, in lower case with hyphens, is hashed with MD5. The digest is the XOR of the hashes' first 64 bits,
+   * or 0 if no turn is counted.
    *
    * @generated from field: sfixed64 ledger_digest = 5;
    */
@@ -1007,7 +1008,7 @@ export declare type CloseMonthRequest = Message<"parley.quota.v1.CloseMonthReque
   month: string;
 
   /**
-   * Messages counted in the month in all workspaces, as the caller compared them with the turns.
+   * Messages counted in the month in all workspaces: the number that the caller compared with the turns.
    *
    * @generated from field: int64 used = 2;
    */
@@ -1335,12 +1336,12 @@ export declare const QuotaService: GenService<{
     output: typeof ListMonthsResponseSchema;
   },
   /**
-   * CloseMonth closes a month for good. The caller must first compare the month's usage with the turns. From then on, Settle
-   * and AdjustTurns do not change the usage. Closing a closed month again succeeds.
+   * CloseMonth closes a month for good: Settle and AdjustTurns no longer change the month's usage. Before the call, the caller
+   * must compare that usage with the conversation service's turns. Closing a closed month again succeeds.
    *
    * Errors:
-   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month has not ended, or ended less than a day ago. Also if
-   *   ListMonths does not list the month, or has listed it for less than a minute.
+   * - FAILED_PRECONDITION (month_not_ended): by the database's clock, the month has not ended, or ended less than a day ago. The
+   *   code is also sent if ListMonths does not list the month, or has listed it for less than a minute.
    * - FAILED_PRECONDITION (month_has_holds): messages of the month are held.
    * - FAILED_PRECONDITION (month_changed): the month's usage differs from the request's `used`.
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.

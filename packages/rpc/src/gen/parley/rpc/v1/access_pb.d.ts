@@ -2,7 +2,7 @@
 // @generated from file parley/rpc/v1/access.proto (package parley.rpc.v1, syntax proto3)
 /* eslint-disable */
 
-// Declares the callers of a method of the admin services.
+// Declares who may call a method of an admin service.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";

@@ -232,7 +232,7 @@ export declare const CallEndSchema: GenMessage<CallEnd>;
  * CallsService runs multiplexed calls. Every gRPC server of Parley implements it for all services of that server.
  *
  * A multiplexed call runs the same handler and interceptors as a separate gRPC call, and has the same status, code,
- * deadline and cancellation. It costs a fraction of the CPU time.
+ * deadline and cancellation. It costs a fraction of the CPU time of a separate call.
  *
  * @generated from service parley.rpc.v1.CallsService
  */
@@ -245,7 +245,7 @@ export declare const CallsService: GenService<{
    * Errors: UNAUTHENTICATED (unauthenticated) when the stream's metadata lacks the internal token.
    * The failure of one call ends that call with a CallEnd; it does not affect the stream or other calls.
    * If the stream is lost, its streaming calls fail. Callers repeat its unary calls, which are idempotent, within a retry
-   * budget; beyond the budget, unary calls fail too. CloseTurn, RenewEdge and Settle are always repeated.
+   * budget; beyond the budget, unary calls fail too. CloseTurn, RenewEdge and Settle are repeated regardless of the budget.
    *
    * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    * Handled in packages/rpc-multiplex/src/multiplex-server.ts.

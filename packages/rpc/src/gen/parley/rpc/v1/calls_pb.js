@@ -65,7 +65,7 @@ export const CallEndSchema = /*@__PURE__*/
  * CallsService runs multiplexed calls. Every gRPC server of Parley implements it for all services of that server.
  *
  * A multiplexed call runs the same handler and interceptors as a separate gRPC call, and has the same status, code,
- * deadline and cancellation. It costs a fraction of the CPU time.
+ * deadline and cancellation. It costs a fraction of the CPU time of a separate call.
  *
  * @generated from service parley.rpc.v1.CallsService
  */

@@ -12,9 +12,9 @@ export function cpuMs(pid: number): number {
 
 /** Returns the CPU time of a process and its children so far. Includes children that have ended, if the process has waited for them. */
 export function familyCpuMs(pid: number): number {
-  const { utime, stime, endedUtime, endedStime } = readStat(pid);
+  const { utime, stime, endedChildrenUtime, endedChildrenStime } = readStat(pid);
   return (
-    (utime + stime + endedUtime + endedStime) * TICK_MS +
+    (utime + stime + endedChildrenUtime + endedChildrenStime) * TICK_MS +
     sum(childrenOf(pid).map((child) => (child.utime + child.stime) * TICK_MS))
   );
 }
@@ -37,7 +37,13 @@ function readStat(pid: number) {
   // Skips fields 1 and 2, because field 2, the process name in parentheses, may contain spaces. proc(5) lists the field numbers.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
-  return { parent: field(4), utime: field(14), stime: field(15), endedUtime: field(16), endedStime: field(17) };
+  return {
+    parent: field(4),
+    utime: field(14),
+    stime: field(15),
+    endedChildrenUtime: field(16),
+    endedChildrenStime: field(17),
+  };
 }
 
 export function residentBytes(pid: number): number {

@@ -22,7 +22,7 @@ import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-de
 import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
 
 const AUDIT_INTERVAL_SECONDS = 5 * 60;
-/** The interval of the task that closes months, in intervals of the reconciliation: 5 minutes by default. */
+/** The task that closes months runs once in this many intervals of the reconciliation: every 5 minutes by default. */
 const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const ERASE_EXPIRED_INTERVAL_MS = 60 * 60_000;
@@ -41,7 +41,7 @@ export type PeriodicTasksDeps = Omit<ReconcileDeps, "quota"> & {
   keyUses: KeyUses;
   deletedWorkspaces: DeletedWorkspaces;
   embeddings: EmbeddingWorker;
-  /** Passes the turns that an erasure has closed to the settler, and counts them as cancelled. */
+  /** Notifies the settler of the turns that an erasure has closed, and counts them as cancelled. */
   reportCancelled: RetentionDeps["notifySettler"];
   retentionFailures: RetentionDeps["failures"];
   prunedRows: PruneTurnsDeps["prunedRows"];

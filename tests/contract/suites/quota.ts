@@ -78,7 +78,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       expect(await waitForUsedMessages(system, tenant)).toBe(100);
     });
 
-    test("at the cap no provider is called, the stream carries error quota_exceeded and done, and the transcript has the status quota_exceeded [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
+    test("at the cap no provider is called, the stream carries error quota_exceeded and done, and the transcript's reply has the status quota_exceeded [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
       const session_id = randomUUID();
       const result = await api.chat(tenant, { session_id });
       expect(result.status).toBe(200);

@@ -18,8 +18,8 @@ export function addMigrateCommand(program: CommandUnknownOpts, context: Context)
     .addHelpText(
       "after",
       `
-Running it repeatedly or concurrently is safe. To create the services' roles or change their passwords, use an
-administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.`,
+Running this command repeatedly or concurrently is safe. To create the services' roles or change their passwords, use
+an administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.`,
     )
     .action((service) => context.report(migrateServices(context, service ? [service] : MIGRATED_SERVICES)));
 }

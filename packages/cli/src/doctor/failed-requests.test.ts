@@ -37,7 +37,7 @@ test.each<[string, RequestListener]>([
   ["no response", (request) => request.socket.destroy()],
   ["status 404", (_, response) => response.writeHead(404).end()],
   ["status 502", (_, response) => response.writeHead(502).end()],
-])("a configuration request that got %s is not reported as wrong headers", async (outcome, listener) => {
+])("reports that a configuration request got %s, not that CORS headers are wrong", async (outcome, listener) => {
   expect(await checkCors(await startConfigurationServer(listener), "svc_pk_1", ORIGIN)).toMatchObject({
     result: "fail",
     message: `the widget configuration got ${outcome}`,

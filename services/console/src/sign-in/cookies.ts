@@ -22,7 +22,7 @@ const SESSION = "__Host-parley-session";
 const PENDING = "__Host-parley-sign-in";
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "lax" } as const;
 const MAX_CHUNKS = 3;
-/** Browsers store at most 4,096 bytes of a cookie, including its name and attributes. */
+/** Browsers may reject a cookie of more than 4,096 bytes, including its name and attributes. */
 const CHUNK_LENGTH = 3_800;
 const PENDING_SECONDS = 10 * 60;
 /** Longer than PENDING_SECONDS, so that a user whose sign-in has expired still returns to the right screen. */
@@ -34,8 +34,8 @@ const KEY_BYTES = 32;
 type CookieName = typeof SESSION | typeof PENDING;
 
 /**
- * Encrypts cookies with the first of the current `secrets`, and tries all secrets to decrypt a cookie. A cookie that cannot be decrypted and a
- * session older than MAX_SESSION_MS read as undefined.
+ * Encrypts cookies with the first of the current `secrets`, and tries all secrets to decrypt a cookie. The read
+ * functions return undefined for a cookie that cannot be decrypted, and for a session older than MAX_SESSION_MS.
  */
 export function createSessionCookies(secrets: () => readonly string[], nowMs: () => number): SessionCookies {
   const seal = (name: CookieName, value: object) =>

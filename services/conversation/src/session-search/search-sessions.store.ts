@@ -55,7 +55,8 @@ export type SessionPage = {
 
 // False if a release without migration 0015 has stored a turn since the session's messages and ratings were counted.
 const HAS_CURRENT_COUNTS = "s.counted_at = s.last_activity_at";
-const MESSAGES = "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
+const FROM_MESSAGES =
+  "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
 
 /**
  * Lists a workspace's sessions, most recently active first, after a position. Reads at most 2,000 sessions: it may return fewer than `limit`
@@ -95,14 +96,14 @@ function toSession({ microseconds, streamingTurns, matches: _, number: __, ...ro
 function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPosition | undefined, limit: number) {
   const values: unknown[] = [workspaceId];
   /** Adds a value and returns its placeholder. */
-  const value = (each: unknown) => `$${values.push(each)}`;
-  const [indexed = "true", ...others] = filterSql(filters, value);
+  const addValue = (each: unknown) => `$${values.push(each)}`;
+  const [indexed = "true", ...others] = filterSql(filters, addValue);
   const { sinceMicroseconds: since, untilMicroseconds: until } = filters;
   const conditions = ["s.workspace_id = $1", IS_LISTED, indexed];
-  if (since !== undefined) conditions.push(`s.last_activity_at >= ${value(toTimestamp(since))}::timestamptz`);
-  if (until !== undefined) conditions.push(`s.last_activity_at < ${value(toTimestamp(until))}::timestamptz`);
+  if (since !== undefined) conditions.push(`s.last_activity_at >= ${addValue(toTimestamp(since))}::timestamptz`);
+  if (until !== undefined) conditions.push(`s.last_activity_at < ${addValue(toTimestamp(until))}::timestamptz`);
   if (after !== undefined) {
-    const position = `(${value(toTimestamp(BigInt(after.microseconds)))}::timestamptz, ${value(after.sessionId)}::uuid)`;
+    const position = `(${addValue(toTimestamp(BigInt(after.microseconds)))}::timestamptz, ${addValue(after.sessionId)}::uuid)`;
     // If the position is within a session's messages, the page starts with that session again.
     conditions.push(`(s.last_activity_at, s.session_id) ${after.messageId === undefined ? "<" : "<="} ${position}`);
   }
@@ -114,11 +115,11 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
            coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata", coalesce(s.referrer, '') AS referrer,
            coalesce(s.user_agent, '') AS "userAgent",
            ${formatTimeSql("s.started_at")} AS "startedAt", ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",
-           CASE WHEN ${HAS_CURRENT_COUNTS} THEN s.message_count ELSE (SELECT count(*) ${MESSAGES}) END AS "storedMessages",
+           CASE WHEN ${HAS_CURRENT_COUNTS} THEN s.message_count ELSE (SELECT count(*) ${FROM_MESSAGES}) END AS "storedMessages",
            (SELECT count(*) FROM conversation.turns t
             WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming') AS "streamingTurns",
            CASE WHEN ${HAS_CURRENT_COUNTS} THEN ${RATING}
-                ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${MESSAGES})
+                ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${FROM_MESSAGES})
            END AS rating,
            ${REVIEW} AS review,
            ${microsecondsSql("s.last_activity_at")} AS microseconds, s.number, ${matches} AS matches
@@ -131,22 +132,22 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
     ) s
     WHERE (${matches}) OR s.number = ${MAX_SESSIONS_READ}
     ORDER BY s.last_activity_at DESC, s.session_id DESC
-    LIMIT ${value(limit)}`;
+    LIMIT ${addValue(limit)}`;
   return { text, values };
 }
 
 /** The filter that usually matches the fewest sessions comes first. */
-function filterSql(filters: SessionFilters, value: (each: unknown) => string): string[] {
+function filterSql(filters: SessionFilters, addValue: (each: unknown) => string): string[] {
   const { visitorId, rating, review, botSlug, source } = filters;
   const conditions: string[] = [];
-  if (visitorId !== "") conditions.push(isVisitorSql(value(visitorId)));
+  if (visitorId !== "") conditions.push(isVisitorSql(addValue(visitorId)));
   if (rating === "down") conditions.push("s.ratings_down > 0");
   if (rating === "up") conditions.push("s.ratings_up > 0 AND s.ratings_down = 0");
   if (review === "bad") conditions.push("s.reviews_bad > 0");
   if (review === "good") conditions.push("s.reviews_good > 0 AND s.reviews_bad = 0");
   if (botSlug !== "")
     conditions.push(
-      `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${value(botSlug)})`,
+      `s.bot_id = (SELECT bot_id FROM conversation.bots WHERE workspace_id = $1 AND slug = ${addValue(botSlug)})`,
     );
   if (source === "playground") conditions.push("s.source = 'playground'");
   // Most sessions are the widget's, so this filter has no index. It must not be the first condition, which chooses the index of the scan.

@@ -96,18 +96,18 @@ test("keeps the order of texts and other parts", async () => {
   expect(textsBefore).toEqual(["ab", "abc"]);
 });
 
-test("sends the first text immediately, and coalesces the texts of one window", async () => {
-  const window = Promise.withResolvers<void>();
-  const reading = coalesce(sourceOf(paced(["a", "b", "c"], () => 0)), () => window.promise);
+test("sends the first text immediately, and coalesces the texts that arrive before the flush", async () => {
+  const flush = Promise.withResolvers<void>();
+  const reading = coalesce(sourceOf(paced(["a", "b", "c"], () => 0)), () => flush.promise);
   expect(await reading.next()).toEqual({ done: false, value: "a" });
   const second = reading.next();
   for (let count = 0; count < 5; count++) await nextIteration();
-  window.resolve();
+  flush.resolve();
   expect(await second).toEqual({ done: false, value: "bc" });
   expect(await reading.next()).toMatchObject({ done: true });
 });
 
-test("when the source ends, does not wait for the end of the window", async () => {
+test("when the source ends, does not wait for the flush", async () => {
   expect(await collect(coalesce(sourceOf(paced(["all"], () => 0)), never))).toEqual(["all"]);
 });
 

@@ -19,7 +19,7 @@ export function failureFromRequestError(error: unknown): ProviderFailure {
     : new ProviderFailure("provider_error", "connect", { isRetryable: true, isProviderFault: true, detail });
 }
 
-/** Maps an error while reading a response's body: the connection was closed or reset before the end. */
+/** Maps an error that occurred while a response's body was read: the connection was closed or reset before the end. */
 export function failureFromBodyError(error: unknown): ProviderFailure {
   const detail = error instanceof Error ? error.name : typeof error;
   return new ProviderFailure("provider_error", "truncated", {

@@ -32,7 +32,8 @@ export const CHAT: Dashboard = {
           title: "Turns",
           shows: "Turns per second.",
           normal: "Follows the visitors' daily pattern.",
-          act: "0 while visitors are active: check _Responding replicas_ and _Responses other than 2xx_ on the Service dashboard.",
+          action:
+            "0 while visitors are active: check _Responding replicas_ and _Responses other than 2xx_ on the Service dashboard.",
           unit: "suffix:/s",
           stat: true,
           queries: [{ expr: `sum(${rate("parley_turns_total")})`, legend: "turns" }],
@@ -42,7 +43,7 @@ export const CHAT: Dashboard = {
           shows:
             "Share of turns that end as expected. An error in the stream, a 5xx before it and an interrupted turn count as failed. These do not: an error of the provider, a 503 because a client has too many streams, a 503 because a workspace sends too many messages at once, a 503 because of slow moderation patterns, a message or reply blocked by moderation, an exhausted quota, and a visitor who leaves.",
           normal: "99.9 % or more, the objective.",
-          act: "Below 99.9 %: see ParleyTurnsFailing.",
+          action: "Below 99.9 %: see ParleyTurnsFailing.",
           unit: "percentunit",
           max: 1,
           stat: true,
@@ -57,7 +58,7 @@ export const CHAT: Dashboard = {
           title: "First tokens in time",
           shows: "Share of first tokens to which Parley adds at most 100 ms. The provider's time is not counted.",
           normal: "99 % or more, the objective.",
-          act: "Below 99 %: see ParleyFirstTokenLate.",
+          action: "Below 99 %: see ParleyFirstTokenLate.",
           unit: "percentunit",
           max: 1,
           stat: true,
@@ -77,7 +78,7 @@ export const CHAT: Dashboard = {
           title: "Tokens generated",
           shows: "Output tokens per second of all providers.",
           normal: "Proportional to _Turns_.",
-          act: "Falls while _Turns_ does not: see _Failed attempts by reason_.",
+          action: "Falls while _Turns_ does not: see _Failed attempts by reason_.",
           unit: "suffix:/s",
           stat: true,
           queries: [
@@ -96,7 +97,8 @@ export const CHAT: Dashboard = {
           title: "Time to first token",
           shows: "From the visitor's request to the first token, the provider's time included.",
           normal: "Slightly above _First-token time of the provider_.",
-          act: "Rises: _First-token overhead_ and _First-token time of the provider_ show whether Parley or the provider is slow.",
+          action:
+            "Rises: _First-token overhead_ and _First-token time of the provider_ show whether Parley or the provider is slow.",
           unit: "s",
           queries: [0.5, 0.9, 0.99].map((q) => ({
             expr: quantile(q, "parley_first_token_seconds"),
@@ -108,7 +110,7 @@ export const CHAT: Dashboard = {
           shows:
             "Parley's part of the time to first token: rate limits, key lookup, opening the turn, reservation, retrieval and network. Excludes the provider, its queue and tool calls.",
           normal: "p99 below 100 ms.",
-          act: "p99 above 100 ms: see ParleyFirstTokenLate.",
+          action: "p99 above 100 ms: see ParleyFirstTokenLate.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({ expr: quantile(q, OVERHEAD), legend: `p${q * 100}` })),
           thresholds: [{ value: 0.1, color: "red" }],
@@ -118,7 +120,7 @@ export const CHAT: Dashboard = {
           shows:
             "Time between a request to the provider and the first text of its response, without the queue and earlier attempts.",
           normal: "Depends on the model; p95 below 5 s.",
-          act: "One provider above 5 s: see ParleyProviderSlow.",
+          action: "One provider above 5 s: see ParleyProviderSlow.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
             expr: quantile(q, "gen_ai_client_operation_time_to_first_chunk_seconds", [
@@ -133,7 +135,7 @@ export const CHAT: Dashboard = {
           shows:
             "How long a generation waits because its provider already runs as many generations as its `concurrency` allows.",
           normal: "0, or milliseconds at peaks.",
-          act: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
+          action: "Above 1 s: raise the provider's `concurrency`, or add a provider to the route.",
           unit: "s",
           queries: [{ expr: quantile(0.99, "parley_llm_queue_wait_seconds", ["provider"]), legend: "{{provider}}" }],
         },
@@ -141,7 +143,7 @@ export const CHAT: Dashboard = {
           title: "Turn duration",
           shows: "From the request to the end of its stream.",
           normal: "Seconds; depends on the model and the length of replies.",
-          act: "p99 near 300 s: generations reach the llm-proxy's total timeout. See _Errors by code_.",
+          action: "p99 near 300 s: generations reach the llm-proxy's total timeout. See _Errors by code_.",
           unit: "s",
           queries: [0.5, 0.99].map((q) => ({
             expr: quantile(q, "parley_turn_duration_seconds"),
@@ -152,7 +154,8 @@ export const CHAT: Dashboard = {
           title: "Tokens by model",
           shows: "Tokens per second by provider, model and type (input, output), including embeddings.",
           normal: "Proportional to _Generations by provider and outcome_.",
-          act: "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
+          action:
+            "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
           unit: "suffix:/s",
           queries: [
             {
@@ -171,7 +174,7 @@ export const CHAT: Dashboard = {
           shows:
             "`stop`: a whole reply. `cancelled`: the visitor left or stopped the reply. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error.",
           normal: "Almost all `stop`; some `cancelled`.",
-          act: "`error` persists: see _Errors by code_.",
+          action: "`error` persists: see _Errors by code_.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (finish) (${rate("parley_turns_total")})`, legend: "{{finish}}" }],
@@ -181,7 +184,8 @@ export const CHAT: Dashboard = {
           shows:
             "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a Parley service failed.",
           normal: "None, or single ones.",
-          act: "`provider_…` persists: see ParleyProviderFailing. `internal_error` persists: see ParleyTurnsFailing.",
+          action:
+            "`provider_…` persists: see ParleyProviderFailing. `internal_error` persists: see ParleyTurnsFailing.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_turns_total", 'finish="error"')})`, legend: "{{code}}" }],
@@ -191,7 +195,8 @@ export const CHAT: Dashboard = {
           shows:
             "Share of turns whose visitor disconnected or stopped the reply, and share of turns cut because the client stopped reading.",
           normal: "The same from day to day.",
-          act: "Rises suddenly: replies are slow, or a proxy in front of the edge buffers them. Run `parley doctor`.",
+          action:
+            "Rises suddenly: replies are slow, or a proxy in front of the edge buffers them. Run `parley doctor`.",
           unit: "percentunit",
           queries: [
             {
@@ -208,7 +213,8 @@ export const CHAT: Dashboard = {
           title: "Stored outcomes",
           shows: "Turn outcomes that the conversation service stored. `interrupted`: the turn's edge died.",
           normal: "The same as _Turns by finish_, with `done` in place of `stop`; no `interrupted`.",
-          act: "`interrupted` without a node failure: an edge was killed. Check for `OOMKilled` and for a grace period below `edge.drainSeconds`.",
+          action:
+            "`interrupted` without a node failure: an edge was killed. Check for `OOMKilled` and for a grace period below `edge.drainSeconds`.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (outcome) (${rate("parley_turns_closed_total")})`, legend: "{{outcome}}" }],
@@ -222,7 +228,7 @@ export const CHAT: Dashboard = {
           title: "Generations by provider and outcome",
           shows: "Generations per second, by the provider of the last attempt.",
           normal: "Almost all `complete`; some `cancelled`.",
-          act: "An error outcome persists at one provider: see _Failed attempts by reason_.",
+          action: "An error outcome persists at one provider: see _Failed attempts by reason_.",
           unit: "suffix:/s",
           stacked: true,
           queries: [
@@ -237,7 +243,8 @@ export const CHAT: Dashboard = {
           shows:
             "Every failed attempt at a provider, including those after which a retry or another model succeeded. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: no request was sent.",
           normal: "None, or single `http_429`.",
-          act: "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
+          action:
+            "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
           unit: "suffix:/s",
           queries: [
             {
@@ -251,7 +258,7 @@ export const CHAT: Dashboard = {
           shows:
             "`retry`: the same model again. `failover`: the next model of the route. `end`: the visitor received an error.",
           normal: "Few, and most of them `retry` or `failover`.",
-          act: "`end` persists: give the bots a route with a second provider.",
+          action: "`end` persists: give the bots a route with a second provider.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (next) (${rate("parley_llm_attempt_failures_total")})`, legend: "{{next}}" }],
@@ -260,7 +267,7 @@ export const CHAT: Dashboard = {
           title: "Circuit breaker",
           shows: "0: closed, requests are sent. 1: half open, one test request at a time. 2: open, no requests.",
           normal: "0.",
-          act: "2: see ParleyProviderBreakerOpen, and ParleyProviderDown if turns fail.",
+          action: "2: see ParleyProviderBreakerOpen, and ParleyProviderDown if turns fail.",
           unit: "short",
           max: 2,
           queries: [{ expr: `max by (provider) (${inNamespace("parley_llm_breaker_state")})`, legend: "{{provider}}" }],
@@ -273,7 +280,8 @@ export const CHAT: Dashboard = {
           title: "Generations in progress",
           shows: "Generations that run now, by replica of the llm-proxy.",
           normal: "About the same on each replica.",
-          act: "One replica has most of them: the edges' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
+          action:
+            "One replica has most of them: the edges' connections are not balanced. Check the endpoints of the llm-proxy's Service.",
           unit: "short",
           stacked: true,
           queries: [
@@ -285,7 +293,8 @@ export const CHAT: Dashboard = {
           shows:
             "`stored`: written. `late`: written after a failed write. `dropped`: lost, because the database was unavailable for too long or rejected the row. `filled`: lost and added again from a stored turn.",
           normal: "Only `stored`.",
-          act: "`late`: check the llm-proxy's database. `dropped`: the billing run may lack these calls. See ParleyCallLogFailing.",
+          action:
+            "`late`: check the llm-proxy's database. `dropped`: the billing run may lack these calls. See ParleyCallLogFailing.",
           unit: "suffix:/s",
           queries: [{ expr: `sum by (result) (${rate("parley_llm_call_log_rows_total")})`, legend: "{{result}}" }],
         },

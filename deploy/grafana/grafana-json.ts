@@ -61,7 +61,7 @@ export function grafanaJson({ uid, title, description, rows }: Dashboard): objec
 }
 
 function panelJson(panel: Panel): object {
-  const { title, shows, normal, act, unit, queries, stat, stacked, max, thresholds = [] } = panel;
+  const { title, shows, normal, action, unit, queries, stat, stacked, max, thresholds = [] } = panel;
   // Grafana's first step has no lower bound. No value is negative, so a threshold at 0 becomes the first step.
   const startsAtZero = thresholds[0]?.value === 0;
   const steps = [
@@ -72,7 +72,7 @@ function panelJson(panel: Panel): object {
     type: stat ? "stat" : "timeseries",
     title,
     // Grafana renders the description as Markdown.
-    description: `${shows}\n\nNormal: ${normal}\n\nAct: ${act}`,
+    description: `${shows}\n\nNormal: ${normal}\n\nAct: ${action}`,
     datasource: DATASOURCE,
     targets: queries.map(({ expr, legend }, index) => ({
       refId: String.fromCharCode("A".charCodeAt(0) + index),

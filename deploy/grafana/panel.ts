@@ -17,7 +17,7 @@ export type Panel = {
   /** The values of a healthy installation. */
   normal: string;
   /** Which values require action, and what to do. `_Title_` names another panel, and a word that starts with `Parley` names an alert. */
-  act: string;
+  action: string;
   unit: Unit;
   queries: readonly Query[];
   /** Shows the latest value as a large number instead of a line over time. */

@@ -18,7 +18,7 @@ export const SERVICE: Dashboard = {
           title: "Responding replicas",
           shows: "Replicas that Prometheus can scrape, by service.",
           normal: "As many as you run.",
-          act: "Fewer: see ParleyTargetDown, ParleyReplicasDown and ParleyServiceMissing.",
+          action: "Fewer: see ParleyTargetDown, ParleyReplicasDown and ParleyServiceMissing.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum by (service) (${inNamespace("up", PARLEY_PROCESSES)})`, legend: "{{service}}" }],
@@ -31,7 +31,7 @@ export const SERVICE: Dashboard = {
           title: "Requests",
           shows: "Requests per second on the public port.",
           normal: "Follows the visitors' daily pattern.",
-          act: "0 while visitors are active: check the ingress and DNS.",
+          action: "0 while visitors are active: check the ingress and DNS.",
           unit: "reqps",
           stat: true,
           queries: [{ expr: `sum(${rate(`${HTTP}_count`)})`, legend: "requests" }],
@@ -41,7 +41,7 @@ export const SERVICE: Dashboard = {
           shows:
             "Share of the public port's requests that got a 5xx. Errors inside a stream are on the Chat dashboard.",
           normal: "Below 0.1 %.",
-          act: "Above 1 %: see _Refusals by code_ and ParleyTurnsFailing.",
+          action: "Above 1 %: see _Refusals by code_ and ParleyTurnsFailing.",
           unit: "percentunit",
           stat: true,
           queries: [
@@ -59,7 +59,7 @@ export const SERVICE: Dashboard = {
           title: "Streams open",
           shows: "Replies being streamed now, over all edges.",
           normal: "Well below `edge.maxStreams` times the number of edges.",
-          act: "Near that limit: add edges, or turn autoscaling on.",
+          action: "Near that limit: add edges, or turn autoscaling on.",
           unit: "short",
           stat: true,
           queries: [{ expr: `sum(${inNamespace("parley_streams_open")})`, legend: "open" }],
@@ -73,7 +73,7 @@ export const SERVICE: Dashboard = {
           title: "Requests by route",
           shows: "Requests per second. `none`: no route matches.",
           normal: "Almost all are chat and widget configuration.",
-          act: "`none` rises: a scanner, or a page that requests a wrong path.",
+          action: "`none` rises: a scanner, or a page that requests a wrong path.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (route) (${rate(`${HTTP}_count`)})`, legend: "{{route}}" }],
@@ -82,7 +82,7 @@ export const SERVICE: Dashboard = {
           title: "Responses other than 2xx",
           shows: "Responses by status. 499: the client disconnected before the response.",
           normal: "A few 4xx.",
-          act: "5xx: see _Refusals by code_. 4xx rise after a page changed: check its key and its origin.",
+          action: "5xx: see _Refusals by code_. 4xx rise after a page changed: check its key and its origin.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (status) (${rate(`${HTTP}_count`, 'status!~"2.."')})`, legend: "{{status}}" }],
@@ -92,7 +92,8 @@ export const SERVICE: Dashboard = {
           shows:
             "Requests refused before a stream starts, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many open streams or too much waiting work. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
-          act: "`unavailable`: see _Failed calls at the caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
+          action:
+            "`unavailable`: see _Failed calls at the caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" }],
@@ -101,7 +102,7 @@ export const SERVICE: Dashboard = {
           title: "Duration by route, p99",
           shows: "Time to the end of the response; for a chat, the end of its stream.",
           normal: "Chat: as long as a reply. Others: below 1 s, except long exports.",
-          act: "A route other than chat above 1 s: see _Duration by RPC, p99_.",
+          action: "A route other than chat above 1 s: see _Duration by RPC, p99_.",
           unit: "s",
           queries: [{ expr: quantile(0.99, HTTP, ["route"]), legend: "{{route}}" }],
         },
@@ -114,7 +115,7 @@ export const SERVICE: Dashboard = {
           title: "Calls by RPC",
           shows: "gRPC calls per second, counted by the server.",
           normal: "Proportional to the turns.",
-          act: "A method falls to 0 while there are turns: see _Failed calls at the caller_.",
+          action: "A method falls to 0 while there are turns: see _Failed calls at the caller_.",
           unit: "reqps",
           stacked: true,
           queries: [{ expr: `sum by (rpc) (${withRpcLabel(rate(`${RPC}_count`))})`, legend: "{{rpc}}" }],
@@ -123,7 +124,7 @@ export const SERVICE: Dashboard = {
           title: "Failed calls at the server",
           shows: "Calls with a status other than OK, counted by the server.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
-          act: "INTERNAL or UNAVAILABLE persists: read the log of the service that has the method.",
+          action: "INTERNAL or UNAVAILABLE persists: read the log of the service that has the method.",
           unit: "reqps",
           queries: [
             {
@@ -137,7 +138,8 @@ export const SERVICE: Dashboard = {
           shows:
             "Failed calls, counted by the caller. Includes calls to a service that is down or frozen and so cannot count them.",
           normal: "NOT_FOUND and CANCELLED occur in normal operation.",
-          act: "UNAVAILABLE or DEADLINE_EXCEEDED: the RPC shows which service is down or frozen. See ParleyTargetDown.",
+          action:
+            "UNAVAILABLE or DEADLINE_EXCEEDED: the RPC shows which service is down or frozen. See ParleyTargetDown.",
           unit: "reqps",
           queries: [
             {
@@ -150,7 +152,7 @@ export const SERVICE: Dashboard = {
           title: "Duration by RPC, p99",
           shows: "Duration of a call, measured by the server. Generate lasts as long as the reply.",
           normal: "Below 100 ms, except Generate.",
-          act: "OpenTurn or Reserve above 100 ms: see _Time a connection is in use_.",
+          action: "OpenTurn or Reserve above 100 ms: see _Time a connection is in use_.",
           unit: "s",
           queries: [{ expr: withRpcLabel(quantile(0.99, RPC, ["method"])), legend: "{{rpc}}" }],
         },
@@ -163,7 +165,8 @@ export const SERVICE: Dashboard = {
           title: "Streams open by edge",
           shows: "Replies being streamed now, by edge.",
           normal: "About the same on each edge.",
-          act: "One edge far from the others: the load balancer does not balance. Configure it for least connections.",
+          action:
+            "One edge far from the others: the load balancer does not balance. Configure it for least connections.",
           unit: "short",
           stacked: true,
           queries: [{ expr: `sum by (instance) (${inNamespace("parley_streams_open")})`, legend: "{{instance}}" }],
@@ -173,7 +176,8 @@ export const SERVICE: Dashboard = {
           shows:
             "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many messages wait, because one workspace starts too many turns. `overload`: too many messages wait, because all workspaces together start too many turns. `draining`: the edge is stopping.",
           normal: "None, except `draining` during a rollout.",
-          act: "`process` or `overload`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
+          action:
+            "`process` or `overload`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",
           unit: "reqps",
           queries: [
             { expr: `sum by (reason) (${rate("parley_streams_refused_total")})`, legend: "refused: {{reason}}" },
@@ -184,7 +188,7 @@ export const SERVICE: Dashboard = {
           title: "Bytes buffered for slow readers",
           shows: "Bytes that wait for slow readers, by edge; at most about 64 KiB per stream.",
           normal: "Near 0.",
-          act: "Rises on all edges: a proxy in front reads slowly. Run `parley doctor`.",
+          action: "Rises on all edges: a proxy in front reads slowly. Run `parley doctor`.",
           unit: "bytes",
           queries: [
             { expr: `sum by (instance) (${inNamespace("parley_streams_buffered_bytes")})`, legend: "{{instance}}" },
@@ -194,7 +198,7 @@ export const SERVICE: Dashboard = {
           title: "Event-loop delay, p99",
           shows: "How late the event loop of a process runs. Above 0.1 s all its streams pause.",
           normal: "Below 0.1 s.",
-          act: "Above 0.2 s: see ParleyEventLoopBlocked.",
+          action: "Above 0.2 s: see ParleyEventLoopBlocked.",
           unit: "s",
           queries: [
             {
@@ -208,7 +212,7 @@ export const SERVICE: Dashboard = {
           title: "CPU",
           shows: "Cores in use, by process.",
           normal: "Below one core.",
-          act: "At one core: add replicas, or turn autoscaling on.",
+          action: "At one core: add replicas, or turn autoscaling on.",
           unit: "short",
           queries: [
             {
@@ -221,7 +225,7 @@ export const SERVICE: Dashboard = {
           title: "Memory",
           shows: "Resident memory, by process.",
           normal: "Constant after the first hour, and below the pod's limit.",
-          act: "Rises without end: a memory leak; report it. Near the limit: see ParleyMemoryNearLimit.",
+          action: "Rises without end: a memory leak; report it. Near the limit: see ParleyMemoryNearLimit.",
           unit: "bytes",
           queries: [
             {
@@ -239,7 +243,7 @@ export const SERVICE: Dashboard = {
           title: "Pool in use",
           shows: "Share of a pool's connections that are in use. At 100 % new statements and transactions wait.",
           normal: "Below 90 %.",
-          act: "At 100 %: see ParleyDatabasePoolExhausted.",
+          action: "At 100 %: see ParleyDatabasePoolExhausted.",
           unit: "percentunit",
           max: 1,
           queries: [
@@ -254,7 +258,7 @@ export const SERVICE: Dashboard = {
           title: "Waiting for a connection",
           shows: "Statements and transactions that wait for a connection of a pool.",
           normal: "0.",
-          act: "Above 0 for two minutes: see ParleyDatabasePoolExhausted.",
+          action: "Above 0 for two minutes: see ParleyDatabasePoolExhausted.",
           unit: "short",
           queries: [
             {
@@ -267,7 +271,7 @@ export const SERVICE: Dashboard = {
           title: "Time a connection is in use",
           shows: "Duration of one statement or one transaction, including the network.",
           normal: "p99 below 250 ms.",
-          act: "All services rise together: the database or the network is slow. See ParleyDatabaseSlow.",
+          action: "All services rise together: the database or the network is slow. See ParleyDatabaseSlow.",
           unit: "s",
           queries: [
             {

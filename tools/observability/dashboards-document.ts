@@ -35,7 +35,7 @@ function alertTable(alertsYaml: string): string {
 
 function panelTables({ title, description, rows }: Dashboard): string {
   const tables = rows.map(({ title: row, panels }) => {
-    const cells = panels.map(({ title: panel, shows, normal, act }) => [panel, shows, normal, linkAlerts(act)]);
+    const cells = panels.map(({ title: panel, shows, normal, action }) => [panel, shows, normal, linkAlerts(action)]);
     return `#### ${row}\n\n${formatTable(["panel", "what it shows", "what is normal", "when to act"], cells)}`;
   });
   return [`### ${title.replace("Parley / ", "")}`, description, ...tables].join("\n\n");

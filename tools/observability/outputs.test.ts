@@ -26,12 +26,14 @@ test("each alert has a runbook, and each runbook an alert", async () => {
 test.each(alerts.map(({ alert }) => String(alert)))("the runbook of %s has its three sections", async (alert) => {
   const page = await readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8");
   const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
-  expect(headings).toEqual([alert, "What it means", "How to see", "Fix"]);
+  expect(headings).toEqual([alert, "What it means", "How to find the cause", "Fix"]);
 });
 
 test("panels and runbooks mention only existing panels and alerts", async () => {
   const pages = alerts.map(({ alert }) => readFile(join(ROOT, RUNBOOKS, `${alert}.md`), "utf8"));
-  const texts = [...panels.map(({ act, normal }) => `${act} ${normal}`), ...(await Promise.all(pages))].join("\n");
+  const texts = [...panels.map(({ action, normal }) => `${action} ${normal}`), ...(await Promise.all(pages))].join(
+    "\n",
+  );
   // "Status → Targets" is a page of Prometheus.
   const titles = new Set([...panels.map(({ title }) => title), "Status → Targets"]);
   const mentionedPanels = [...texts.matchAll(/(?<!\w)_([A-Z][^_\n]*)_(?!\w)/g)].map(([, title = ""]) => title);

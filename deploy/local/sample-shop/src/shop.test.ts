@@ -8,6 +8,7 @@ import { OPTIONS, readSettings, settingsQuery, widgetAttributes } from "./settin
 import { type SampleShop, startSampleShop } from "./shop.ts";
 
 const EMBED = { edgeUrl: "http://127.0.0.1:9", publicKey: "svc_pk_sample" };
+/** The theme and position "bot" are those of the bot's display settings. */
 const DEFAULTS = { theme: "bot", position: "bot", lang: "en", dir: "ltr" };
 
 describe("the shop", () => {

@@ -29,11 +29,11 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
   const { system, databaseProxy, settleProxy, redis } = fixture;
   const { admin } = system;
   const createLargeTenant = (model: string) => createTenant(admin, { plan: "large", model });
-  const [slow, down, working, guarded, revoked, capped] = await Promise.all([
+  const [slow, down, working, refusing, revoked, capped] = await Promise.all([
     createLargeTenant("slow:first-6000"),
     createLargeTenant("flaky:status-503"),
     createLargeTenant("flaky:default"),
-    createLargeTenant("guarded:status-401"),
+    createLargeTenant("refusing:status-401"),
     createLargeTenant("openai:default"),
     createTenant(admin, { plan: "ten" }),
   ]);
@@ -108,13 +108,13 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
       name: "provider key and widget key revoked",
       inject: async (repaired) => {
         // The provider of this tenant's model refuses Parley's API key.
-        startChats(guarded, 2, repaired);
+        startChats(refusing, 2, repaired);
         const { publicKey } = revoked;
         await admin.keys.revokeKey({ publicKey });
         startChats(revoked, 1, repaired);
       },
       repair: async () => undefined,
-      alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "guarded" } }],
+      alerts: [{ alert: "ParleyProviderRefusesKey", labels: { provider: "refusing" } }],
       // No alert fires for a revoked widget key, because only the key's workspace can replace the key. A panel shows the refusals.
       waitForPanelOrDoctor: () =>
         waitForPanel(fixture, "service", "Refusals by code", (labels) => labels.code === "invalid_api_key"),

@@ -11,7 +11,7 @@ import { ALERTS_FILE, createFastAlertRules } from "./sources.ts";
 
 /** The tenants, named after what happens to their chats. */
 export type Tenants = Record<
-  "main" | "blocked" | "full" | "near" | "failing" | "unauthorized" | "failover" | "disconnecting",
+  "main" | "blocked" | "full" | "near" | "failing" | "keyRefused" | "failover" | "disconnecting",
   Tenant
 >;
 
@@ -50,7 +50,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
         providers: {
           openai: provider,
           slow: provider,
-          guarded: provider,
+          refusing: provider,
           flaky: { ...provider, breaker: { failures: 3, cooldown_ms: 1_000 } },
           spare: provider,
         },
@@ -102,7 +102,7 @@ async function createTenants(system: System): Promise<Tenants> {
     main: await createLargeTenant("openai:tokens-20-every-10"),
     blocked: await createLargeTenant("openai:default"),
     failing: await createLargeTenant("spare:status-400"),
-    unauthorized: await createLargeTenant("spare:status-401"),
+    keyRefused: await createLargeTenant("spare:status-401"),
     failover: await createLargeTenant("route:both"),
     disconnecting: await createLargeTenant("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),
@@ -143,7 +143,7 @@ export function startVisitors(
   // Two visitors for each edge.
   const succeeding = [...visitBothEdges(tenants.main), ...visitBothEdges(tenants.main)];
   const startOtherVisitors = () => [
-    ...[tenants.blocked, tenants.failing, tenants.unauthorized, tenants.failover, tenants.full].map((tenant) =>
+    ...[tenants.blocked, tenants.failing, tenants.keyRefused, tenants.failover, tenants.full].map((tenant) =>
       repeatUntilStopped(() => visit(system.url(), tenant), 200),
     ),
     repeatUntilStopped(() => disconnectEarly(system.url(), tenants.disconnecting), 300),

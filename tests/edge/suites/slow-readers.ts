@@ -36,6 +36,7 @@ export type SlowReadersResult = {
   cutAfterMs: number[];
   /** For each reader that was cut: the time from the provider's last token until the cut. */
   cutAfterTokenMs: number[];
+  /** Number of streams that the edge cut because their client did not read (parley_streams_stalled_total). */
   stalled: number;
   openStreams: number;
 };
@@ -47,13 +48,13 @@ export async function runSlowReaders(system: System): Promise<SlowReadersResult>
     createTenant(system.admin, { plan: "scale", model: "openai:flood" }),
   ]);
   const startedAt = performance.now();
-  const measurementEnd = Promise.withResolvers<void>();
+  const testEnd = Promise.withResolvers<void>();
   const lastTokenAt = (message: string) =>
     system.provider.requests.find(({ body }) => (body as ChatRequest).messages.at(-1)?.content === message)
       ?.lastTokenAt ?? 0;
   const readers = Array.from({ length: READERS }, async (_, reader) => {
     const message = `flood ${reader}`;
-    if (!(await chatWithoutReading(edge.port, tenant, message, measurementEnd.promise))) return [];
+    if (!(await chatWithoutReading(edge.port, tenant, message, testEnd.promise))) return [];
     return [{ afterMs: performance.now() - startedAt, afterTokenMs: Date.now() - lastTokenAt(message) }];
   });
   const cuts = Promise.all(readers);
@@ -76,7 +77,7 @@ export async function runSlowReaders(system: System): Promise<SlowReadersResult>
   while ((await openStreams()) > 0 && performance.now() < until) await sleep(500);
   // Waits until the readers' next writes detect the cut.
   await sleep(1_000);
-  measurementEnd.resolve();
+  testEnd.resolve();
   const cut = (await cuts).flat();
   return {
     bufferedBytes,
@@ -91,12 +92,12 @@ export async function runSlowReaders(system: System): Promise<SlowReadersResult>
 
 type ChatRequest = { messages: readonly { content: string }[] };
 
-/** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `measurementEnd` resolved. */
+/** Sends a chat and never reads the reply. Returns whether the edge cut the connection before `testEnd` resolved. */
 async function chatWithoutReading(
   port: number,
   tenant: Tenant,
   message: string,
-  measurementEnd: Promise<void>,
+  testEnd: Promise<void>,
 ): Promise<boolean> {
   const { socket, closed } = openConnection(port, { reads: false });
   socket.pause();
@@ -104,7 +105,7 @@ async function chatWithoutReading(
   socket.write(formatChatRequest(fields, { origin: tenant.origin, "x-forwarded-for": newClientAddress() }));
   // A paused socket must write to detect that the edge closed it.
   const poke = setInterval(() => socket.write("\r\n"), 500);
-  const isCut = await Promise.race([closed.then(() => true), measurementEnd.then(() => false)]);
+  const isCut = await Promise.race([closed.then(() => true), testEnd.then(() => false)]);
   clearInterval(poke);
   socket.destroy();
   return isCut;

@@ -19,6 +19,7 @@ export type NewRun = {
   /** Number of cases whose search began before the time limit. */
   searched: number;
   found: number;
+  /** Number of cases whose semantic search failed, so that only words were compared. */
   semanticFailures: number;
   results: readonly CaseResult[];
 };

@@ -147,29 +147,29 @@ describe("a turn", () => {
 
 describe("a blocked message", () => {
   test("gets the pattern's verdict and no prompt, also when it is repeated, and its turn is not settled", async () => {
-    const guarded = await createBot(system.database);
-    const fields = botFields(guarded);
+    const moderatedBot = await createBot(system.database);
+    const fields = botFields(moderatedBot);
     const moderation = system.createAdminClient(ModerationAdminService);
     await moderation.addPattern({ ...fields, pattern: "sec(ret)+", fallback: "Not that." });
     await moderation.addPattern({ ...fields, pattern: "rude", reason: "rudeness" });
-    const turn = openRequest(guarded, { message: "Tell me the SEＣRET" });
+    const turn = openRequest(moderatedBot, { message: "Tell me the SEＣRET" });
     const opened = await open(turn);
     expect(opened).toMatchObject({
       blocked: { reason: "blocked_pattern", fallback: "Not that." },
-      model: guarded.model,
+      model: moderatedBot.model,
     });
     expect(opened.prompt).toHaveLength(0);
     expect(await open(turn)).toEqual(opened);
-    expect((await open(openRequest(guarded, { message: "rude" }))).blocked).toMatchObject({
+    expect((await open(openRequest(moderatedBot, { message: "rude" }))).blocked).toMatchObject({
       reason: "rudeness",
-      fallback: guarded.fallback,
+      fallback: moderatedBot.fallback,
     });
     expect((await close(turn)).outcome).toBe(TurnOutcome.BLOCKED);
     const { rows } = await system.admin.query("SELECT FROM conversation.outbox WHERE turn_id = $1", [turn.turnId]);
     expect(rows).toEqual([]);
     // The process settles turns in the order in which they close. So once this later turn is settled, a settlement of the blocked turn would
     // have reached quota too.
-    const later = openRequest(guarded);
+    const later = openRequest(moderatedBot);
     await open(later);
     await close(later);
     await expect.poll(() => system.quota.outcomeOf(later.turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.DONE);

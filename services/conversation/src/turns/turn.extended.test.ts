@@ -10,8 +10,8 @@ const system = useTestSystem();
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, { timeoutMs: 5_000 });
 
 test("a message that takes too long to match against the patterns is refused and not stored, and a metric counts it", async () => {
-  const guarded = await createBot(system.database);
-  const { workspaceId, id: botId } = guarded;
+  const moderatedBot = await createBot(system.database);
+  const { workspaceId, id: botId } = moderatedBot;
   // Inserts the patterns into the database, because the admin service refuses so many large ones.
   for (let number = 0; number < 100; number++) {
     const pattern = { pattern: `\u0644.{0,138}z${number}`, reason: "r", fallback: "", appliesTo: "message" as const };
@@ -20,7 +20,7 @@ test("a message that takes too long to match against the patterns is refused and
   }
   // Normalisation expands U+FDFA to eighteen characters, and several of them match the start of every pattern: U+0644.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
-  const opened = system.conversation.openTurn(openRequest(guarded, { message }), { timeoutMs: 15_000 });
+  const opened = system.conversation.openTurn(openRequest(moderatedBot, { message }), { timeoutMs: 15_000 });
   expect(await rpcFailure(opened)).toMatchObject({
     status: status.RESOURCE_EXHAUSTED,
     code: "moderation_overloaded",

@@ -22,6 +22,7 @@ export interface Visit {
   readonly head?: string;
   /** The content of the page's main element. */
   readonly body?: string;
+  /** Headers of the response that contains the page. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly context?: BrowserContextOptions;
   /** Another page of the same visitor. The new page opens in that page's browser context. */

@@ -32,7 +32,7 @@ describe("a trial on an empty cluster", () => {
     expect(performance.now() - startedAt).toBeLessThan(ANSWER_TIMEOUT_MS);
   });
 
-  it("keeps its passwords and its key during an upgrade", { timeout: 300_000 }, async () => {
+  it("keeps its passwords and tokens during an upgrade", { timeout: 300_000 }, async () => {
     const secret = () => installation.kubectl("get", "secret", "parley-trial", "--output", "jsonpath={.data}");
     const before = await secret();
     await timed("trial, upgrade", () =>

@@ -44,7 +44,7 @@ async function changeSecrets(...secrets: string[]): Promise<void> {
 
 const statusOf = async (owner: SignedInClient) => (await owner.send("/auth/session")).status;
 
-it("owners stay signed in until their session's secret is removed, and the console keeps the loaded secrets if the secret file becomes unusable", async () => {
+it("owners stay signed in until the secret that encrypted their session is removed; if the secret file becomes unusable, the console keeps the loaded secrets", async () => {
   const early = await signIn(consoleProcess.url);
   await changeSecrets(OLD, NEW);
   expect(await statusOf(early)).toBe(200);

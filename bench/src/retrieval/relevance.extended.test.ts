@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-test("the set has at least 60 questions; every quotation occurs in a document, and at least one per question in the document that `file` names", () => {
+test("the set has at least 60 questions; each quotation occurs in a document, and each question has a quotation in the document that the question's `file` names", () => {
   const { documents, questions } = readRelevanceSet();
   const plain = new Map(documents.map(({ name, text }) => [name, plainText(text)]));
   const all = [...plain.values()].join("\n");
@@ -55,7 +55,7 @@ test.each([
   ["a document of four sections", FERRY],
   ["a document of one sentence", "Bicycles travel free of charge."],
 ])(
-  "a bot with %s quotes the sentence that answers a price question, and replies that it does not know if the document has no answer",
+  "a bot with %s quotes the sentence that answers a price question; if the document has no answer, the bot replies that it does not know",
   async (_, text) => {
     const bot = await createKnowledgeBot(system, [{ name: "ferry.md", text }]);
     const askAll = async (...questions: string[]) => {

@@ -9,7 +9,10 @@ import type { EdgeFixture } from "../edge-fixture.ts";
 const FLOOD = fileURLToPath(new URL("../flood.ts", import.meta.url));
 const MAX_P99_MS = 50;
 const ROUND_MS = quickOrFull(3_000, 30_000);
-/** Bodies that can stall the edge do so in every round; a busy machine stalls it in some rounds. So one round without a stall suffices. */
+/**
+ * The test passes after one round without a stall. Bodies that can stall the edge do so in every round; a busy machine stalls the edge only in
+ * some rounds.
+ */
 const MAX_ROUNDS = quickOrFull(3, 1);
 
 /** Measures the response times of another client during a flood of bodies that are costly to parse. */

@@ -30,7 +30,10 @@ export function findLastClusterStart(text: string): number {
   return 0;
 }
 
-/** Splits a text into pieces: one for each cluster that normalising changes, and one for each run of other clusters. */
+/**
+ * Splits a text into pieces: one for each cluster that normalising changes, and one for each run of other clusters. `normalise` must not change
+ * ASCII text.
+ */
 export function* splitIntoPieces(text: string, normalise: (text: string) => string): Generator<Piece> {
   if (text === "") return;
   if (ASCII.test(text)) {

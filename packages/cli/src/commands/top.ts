@@ -24,8 +24,8 @@ export function addTopCommand(program: CommandUnknownOpts, context: Context): vo
       `
 If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs come from these variables and PARLEY_EDGE_URL. If
 PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL or PARLEY_LLM_REPLICAS_URL is set too, it replaces the URL of its service.
-If none of the first three is set, the URLs are those of the installation on this machine. The options take precedence over all of
-these URLs.
+If none of the first three is set, the URLs are those of the installation on this machine. --edge, --conversation, --quota and --llm
+take precedence over all of these URLs.
 If a host name has several addresses, each address is one replica.
 NO_COLOR turns colours off.`,
     )

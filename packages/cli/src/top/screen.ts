@@ -14,7 +14,7 @@ export type Screen = {
   size(): { width: number; height: number };
   /** Overwrites the screen line by line without clearing it, to avoid flicker. */
   show(lines: readonly string[]): void;
-  /** Aborted when the user quits or the terminal closes. */
+  /** Aborted when the user presses q, Ctrl-C or Ctrl-D, or the process receives SIGINT, SIGTERM or SIGHUP. */
   ended: AbortSignal;
   onResize(draw: () => void): void;
   close(): void;

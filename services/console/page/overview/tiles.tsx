@@ -15,9 +15,9 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
     <div className="tiles">
       <Tile
         title="Typical time to the first word"
-        figure={firstTokenMedianMs > 0 ? formatSeconds(firstTokenMedianMs) : NONE}
+        figure={firstTokenMedianMs > 0 ? formatDuration(firstTokenMedianMs) : NONE}
       >
-        {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatSeconds(firstTokenP95Ms)}.`}
+        {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatDuration(firstTokenP95Ms)}.`}
       </Tile>
       <Tile title="Answered from knowledge" figure={formatShare(grounded, grounded + ungrounded)}>
         Answers for which a passage of a document was found.
@@ -61,7 +61,7 @@ function formatShare(part: number, whole: number): string {
   return whole === 0 ? NONE : (part / whole).toLocaleString(undefined, { style: "percent" });
 }
 
-function formatSeconds(ms: number): string {
+function formatDuration(ms: number): string {
   const rounded = Math.round(ms / 10) * 10;
   return rounded < 1_000 ? `${rounded} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -116,7 +116,7 @@ describe("session cookies", () => {
     for (const each of [addingApp, usingApp, removingApp]) await each.close();
   });
 
-  it("are not accepted as the cookie of a pending sign-in, nor the other way round", async () => {
+  it("are not accepted as the cookie of a pending sign-in, nor is that cookie accepted as a session cookie", async () => {
     const pending = { state: "s", nonce: "n", codeVerifier: "v", returnTo: "/" };
     const response = await app.inject({ method: "POST", url: "/pending", payload: pending });
     const [{ name = "", value = "" } = {}] = response.cookies;

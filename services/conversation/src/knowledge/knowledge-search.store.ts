@@ -12,7 +12,7 @@ const MAX_CANDIDATES = 800;
 const MAX_PROXIMITY_CANDIDATES = 200;
 /** Term weights assume at least this many chunks. Otherwise every term of a bot with two chunks would count as frequent. */
 const MIN_CHUNKS = 10;
-/** The share of two query words' weights that is added to the rank of a chunk in which they are neighbours. */
+/** If two query words are neighbours in a chunk, this share of the sum of their weights is added to the chunk's rank. */
 const PROXIMITY_FACTOR = 0.12;
 /** ts_rank's weights of the labels D (text), C (code), B (outer headings) and A (innermost heading). */
 const WEIGHTS = "{0.4, 0.15, 0.3, 0.8}";
@@ -47,8 +47,8 @@ export type WordMatches = { passages: readonly RankedPassage[]; terms: readonly 
 
 // Steps:
 // - `frequency`: stems each query word in each of the bot's languages and reads how many chunks contain the lexeme. Stop words have no
-//   lexeme. DISTINCT, because knowledge_words repeats a source's count for each spelling of a lexeme. Comparing bot_id as text makes
-//   PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
+//   lexeme. Adds each source's count once, because knowledge_words repeats the count for each spelling of a lexeme. Comparing bot_id as text
+//   makes PostgreSQL use the index knowledge_words_frequency. Otherwise it may use an index that reads all words of the bot.
 // - `term`: weights each lexeme by its inverse document frequency. `chunks_so_far` sums the frequencies from the rarest lexeme on.
 // - `query`: builds the query for the lexemes that select chunks (see MAX_CANDIDATES).
 // - `pair`: builds the queries for neighbouring query words: consecutive words of the query, in the same order and at most two positions apart

@@ -88,6 +88,7 @@ test("a finished task cannot be claimed again within `everySeconds`, unless the 
   expect(await claimTask(system.database, first)).toBeDefined();
   await finishTask(system.database, first);
   expect(await claimTask(system.database, second)).toBeUndefined();
+  // A due_at much more than `everySeconds` in the future means that the database's clock was set back.
   await system.admin.query(
     "UPDATE conversation.task_leases SET due_at = now() + interval '2 hours' WHERE task = 'rare'",
   );

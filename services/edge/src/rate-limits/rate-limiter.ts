@@ -9,8 +9,8 @@ export type Decision = {
   resetMs: number;
 };
 
-/** Counts a request of `subject` against a policy. Refused requests do not count. */
 export type RateLimiter = {
+  /** Counts a request of `subject` against a policy. Refused requests do not count. */
   take(policy: Policy, subject: string): Promise<Decision>;
 };
 

@@ -92,7 +92,7 @@ test("the call log matches the requests that the providers received, even for fa
       events.end.tokensEstimated,
       events.end.attempts,
     ]);
-    // The tokens are the provider's counts if it sent valid counts, otherwise estimates.
+    // The tokens are estimates if the provider "sends no usage" or "sends invalid usage", otherwise the provider's counts.
     const lastBehaviour = row.model === "first:one" ? one : two;
     if (row.outcome === "complete") expect(row.estimated, scenario).toBe(lastBehaviour.endsWith("usage"));
     if (row.outcome === "complete" && !row.estimated) expect([row.tokensIn, row.tokensOut], scenario).toEqual([21, 34]);

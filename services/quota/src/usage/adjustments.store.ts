@@ -19,6 +19,7 @@ const INSERT = `
   SELECT workspace_id, $2, to_date($3, 'YYYY-MM'), $4, $5, $6 FROM quota.workspaces WHERE workspace_id = $1
   ON CONFLICT (workspace_id, adjustment_id) DO NOTHING`;
 
+// The operator's adjustments have no turn_id. The adjustments by AdjustTurns have one.
 const FIND = `SELECT ${COLUMNS} FROM quota.adjustments WHERE workspace_id = $1 AND adjustment_id = $2 AND turn_id IS NULL`;
 
 const ADD_TO_USAGE = `

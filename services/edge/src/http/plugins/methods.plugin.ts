@@ -19,7 +19,7 @@ type Endpoint = Pick<RouteOptions, "handler" | "onRequest" | "bodyLimit"> & {
 };
 
 /**
- * Registers an endpoint for one method, and for HEAD if `head` is set. Answers CORS preflights if `config.cors` is set, and all other
+ * Registers an endpoint for one method, and for HEAD if `head` is set. If `config.cors` is set, answers CORS preflights. Answers all other
  * methods with 405 and Allow.
  */
 export function endpoint(app: FastifyInstance, { method, url, config, head = false, ...route }: Endpoint): void {

@@ -42,7 +42,7 @@ test.each([
   [137, "a SIGKILL before the limit", 60, ""],
   [0, "no signal", 17 * 60, ""],
 ])(
-  ".ci/run reports a step only if the step's time limit ended it: exit code %i after %s",
+  ".ci/run reports a step only if the step's time limit ended the step: exit code %i, %s",
   async (code, _, seconds, output) => {
     const [run] = await readSources(".ci/run");
     const [within = ""] = /^within\(\) \{$.*?^\}$/ms.exec(run?.text ?? "") ?? [];

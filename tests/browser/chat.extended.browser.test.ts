@@ -50,7 +50,7 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     const distanceToEndPx = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
     const newestButton = widget.panel.getByRole("button", { name: "Newest message" });
-    // Long enough that the answer still grows when the reader scrolls, even on a busy machine.
+    // The answer is so long that it still grows when the reader scrolls, even on a busy machine.
     await widget.ask("long 1800");
     await eventually(() => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight)).toBeGreaterThan(400);
     expect(await distanceToEndPx()).toBeLessThan(60);

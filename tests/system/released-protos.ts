@@ -18,7 +18,7 @@ const RELEASED = createFileRegistry(
 );
 
 export type ReleasedProtosProxy = {
-  /** `host:port` */
+  /** The proxy's address, `host:port`. */
   target: string;
   /** Names of the methods that were called, such as `OpenTurn`. */
   calledMethods: ReadonlySet<string>;

@@ -68,7 +68,7 @@ async function checksums(folder: string): Promise<void> {
   console.log(join(folder, "SHA256SUMS"));
 }
 
-/** Packages the chart with made-up digests, checks that it uses them, and writes the bills of materials and checksums. */
+/** Packages the chart with made-up digests, checks that its containers use these digests, and writes the bills of materials and checksums. */
 async function dryRun(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "parley-release-"));
   try {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 /** The half of the set to which a question belongs. */
 export type Split = "dev" | "holdout";
-/** Each of `quotations` is a passage of the documents that answers the question. The document `file` contains at least one of the quotations. */
+/** Each of `quotations` is quoted from the documents and answers the question. The document `file` contains at least one of the quotations. */
 export type Question = { id: string; split: Split; kind: string; question: string; file: string; quotations: string[] };
 export type UnanswerableQuestion = { id: string; split: Split; question: string };
 
@@ -20,11 +20,11 @@ export type RelevanceSet = {
 const FOLDERS = ["Guides", "Reference"];
 
 export function readRelevanceSet(): RelevanceSet {
-  const docs = join(dirname(createRequire(import.meta.url).resolve("fastify")), "docs");
+  const fastifyDocs = join(dirname(createRequire(import.meta.url).resolve("fastify")), "docs");
   const documents = FOLDERS.flatMap((folder) =>
-    readdirSync(join(docs, folder))
+    readdirSync(join(fastifyDocs, folder))
       .filter((file) => file.endsWith(".md"))
-      .map((file) => ({ name: `${folder}/${file}`, text: readFileSync(join(docs, folder, file), "utf8") })),
+      .map((file) => ({ name: `${folder}/${file}`, text: readFileSync(join(fastifyDocs, folder, file), "utf8") })),
   );
   const read = <T>(name: string) =>
     JSON.parse(readFileSync(new URL(`../../relevance/${name}.json`, import.meta.url), "utf8")) as T[];

@@ -21,7 +21,7 @@ const FIRST_RETRY_MS = 2_000;
 const MAX_RETRY_MS = 30_000;
 
 /**
- * Starts the embedded PostgreSQL, or reuses a server that is still running from an earlier start. Restarts it when it exits, with
+ * Starts the embedded PostgreSQL, or reuses a server that is still running from an earlier start. Restarts the server when it exits, with
  * exponential backoff while restarts fail. Throws StartError when the first start fails.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<Database> {
@@ -85,7 +85,7 @@ async function startServer({ dataDir, port, password }: EmbeddedDatabaseOptions)
   }
 }
 
-/** Creates the database if it does not exist. Returns the server version. Stops the server and throws StartError if this fails. */
+/** Creates the database if it does not exist. Returns the server version. On an error, stops the server and throws StartError. */
 async function ensureDatabase(server: LocalPostgres): Promise<string> {
   try {
     return await withClient(server.url, async (client) => {

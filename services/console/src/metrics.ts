@@ -15,7 +15,7 @@ export function createMetrics(registry: Registry) {
     }),
     calls: new Counter({
       name: "parley_console_calls_total",
-      help: "Calls that the console forwarded to the admin services and the edge's owner API, by method and HTTP status.",
+      help: "Calls that the console forwarded to the admin services and the edge's owner API, by RPC method or owner API route, and by HTTP status.",
       labelNames: ["method", "status"],
       registers,
     }),

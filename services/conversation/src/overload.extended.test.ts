@@ -10,8 +10,8 @@ const system = useTestSystem();
 test("a new turn is refused immediately if another call has already waited 5 s for a database connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockTables(system.admin, "conversation.sessions");
-  const waiting = Array.from({ length: 20 }, () => openRequest(bot));
-  const opened = Promise.allSettled(waiting.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
+  const requests = Array.from({ length: 20 }, () => openRequest(bot));
+  const results = Promise.allSettled(requests.map((each) => system.conversation.openTurn(each, { timeoutMs: 20_000 })));
   await sleep(5_500);
   const startedAt = performance.now();
   const failure = await rpcFailure(system.conversation.openTurn(openRequest(bot), { timeoutMs: 9_000 }));
@@ -19,6 +19,6 @@ test("a new turn is refused immediately if another call has already waited 5 s f
   // A call that waited for a database connection would get none before the lock is released.
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   await unlock();
-  expect((await opened).every(({ status: result }) => result === "fulfilled")).toBe(true);
+  expect((await results).every(({ status: result }) => result === "fulfilled")).toBe(true);
   await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });
 });

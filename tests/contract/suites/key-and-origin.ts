@@ -257,7 +257,7 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
     expect(await allowedOrigins(["http://s.example:8443"], origins)).toEqual(["http://s.example:8443"]);
   });
 
-  test("an entry for localhost or 127.0.0.1 also allows http, and any port if it has none [D10/3]", async () => {
+  test("an entry for localhost or 127.0.0.1 also allows http, and any port if the entry has no port [D10/3]", async () => {
     const origins = [
       "http://localhost",
       "https://localhost",

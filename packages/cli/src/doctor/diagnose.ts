@@ -48,7 +48,7 @@ export async function diagnose(request: DiagnoseRequest): Promise<Diagnosis> {
     findings.push(handshake.finding);
     if (!handshake.hasSucceeded) return toDiagnosis(namedProxies(request));
     endpoint.http2 = handshake.isHttp2;
-  } else findings.push(checkPlainHttp(url));
+  } else findings.push(checkMissingTls(url));
 
   const [plain, forged, silent] = await runStreams(endpoint, request);
   // A run that sent no forged headers and got a response.
@@ -113,7 +113,7 @@ function checkAccess(
   });
 }
 
-function checkPlainHttp(url: URL): Finding {
+function checkMissingTls(url: URL): Finding {
   const host = hostOf(url);
   if (host === "localhost" || (isAddress(host) && isPrivate(host)))
     return pass("certificate", "no TLS, which is acceptable on a local machine or network");
@@ -125,12 +125,12 @@ function checkPlainHttp(url: URL): Finding {
 const isAddress = (host: string) => /^[\d.]+$|:/.test(host);
 
 function checkHttpVersion({ url, http2 }: Endpoint, run: PacedRun): Finding {
-  const inner = run.meta?.http_version === "1.0" ? "; HTTP/1.0 from the last proxy to the edge" : "";
-  if (http2) return pass("http_version", `HTTP/2${inner}`);
-  if (url.protocol === "http:") return pass("http_version", `HTTP/1.1, as expected without TLS${inner}`);
+  const lastHop = run.meta?.http_version === "1.0" ? "; HTTP/1.0 from the last proxy to the edge" : "";
+  if (http2) return pass("http_version", `HTTP/2${lastHop}`);
+  if (url.protocol === "http:") return pass("http_version", `HTTP/1.1, as expected without TLS${lastHop}`);
   return warn(
     "http_version",
-    `HTTP/1.1${inner}: browsers open at most six connections per host, and each stream uses one`,
+    `HTTP/1.1${lastHop}: browsers open at most six connections per host, and each stream uses one`,
     {
       cause: "http1",
     },

@@ -81,7 +81,7 @@ describe("with https", () => {
     return { cert: await readFile(join(directory, "tls.crt")), key: await readFile(join(directory, "tls.key")) };
   }
 
-  it("the proxy gets the checked address, and the server gets the name in TLS and in the Host header", async () => {
+  it("the proxy gets the resolved address, and the server gets the name in TLS and in the Host header", async () => {
     const seen: (string | false | null | undefined)[] = [];
     const server = createTlsServer(await certificateFor("docs.example"), (request, response) => {
       seen.push((request.socket as TLSSocket & { servername?: string }).servername, request.headers.host);

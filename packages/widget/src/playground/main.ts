@@ -120,7 +120,7 @@ function resume(): void {
   }
 }
 
-/** Sends a message. If it has a key, it was sent before, and the service returns the same reply again. */
+/** Sends a message. If `pending` has a key, the message was sent before, and the service returns the same reply again. */
 async function runTurn(pending: Entry): Promise<void> {
   const { session, entries } = store.read();
   const key = pending.key ?? createUuid();
@@ -163,7 +163,7 @@ async function runTurn(pending: Entry): Promise<void> {
           question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
           store.put(session, question);
         } else if (name === "token" || name === "blocked") {
-          // The fallback of a blocked reply replaces the tokens before it.
+          // The fallback of a blocked reply replaces the reply's tokens.
           reply = { ...reply, text: name === "blocked" ? String(data.fallback) : reply.text + String(data.text) };
           showEntry(reply);
         } else if (name === "error") {
@@ -186,7 +186,7 @@ async function runTurn(pending: Entry): Promise<void> {
   store.put(session, canResume ? question : { ...question, key: undefined });
   store.put(session, reply);
   if (failure) {
-    // The service refused the message. Puts it back into the input, unless another message has been typed there.
+    // If the service refused the message, puts the message back into the input, unless another message has been typed there.
     if (!canResume && !signal.aborted && !reply.text) {
       message.value ||= question.text;
     }

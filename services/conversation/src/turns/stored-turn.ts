@@ -5,11 +5,11 @@ import { ServiceError } from "@parley/service-kit";
 import type { StoredTurn } from "./keyed-turns.store.ts";
 
 /**
- * Throws idempotency_key_reused if a turn with an idempotency key was opened with another message. `requestHash` is null for a turn without a
- * key.
+ * Throws idempotency_key_reused if the new request has another message than the request that opened the turn. A turn without an idempotency
+ * key has a null `requestHash` and is not checked.
  */
-export function requireSameRequest({ requestHash }: StoredTurn, expected: Uint8Array): void {
-  if (requestHash !== null && Buffer.compare(requestHash, expected) !== 0)
+export function requireSameRequest({ requestHash }: StoredTurn, newRequestHash: Uint8Array): void {
+  if (requestHash !== null && Buffer.compare(requestHash, newRequestHash) !== 0)
     throw new ServiceError("failed_precondition", "idempotency_key_reused", "the key was used with another message");
 }
 

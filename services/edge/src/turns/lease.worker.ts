@@ -23,7 +23,8 @@ export type LeaseDeps = {
 export type Lease = {
   /**
    * Whether a lease was granted and at least one service has responded within the last lease duration. If only the
-   * conversation service fails, the edge refuses requests with 503 but stays ready, because another edge may fail too.
+   * conversation service fails, the edge refuses requests with 503 but stays ready, because it cannot know whether
+   * another edge reaches that service.
    */
   isConnected(): boolean;
 };

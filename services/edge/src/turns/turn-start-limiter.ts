@@ -19,12 +19,12 @@ type WorkspaceStarts = {
   readonly waiters: Set<Waiter>;
 };
 
-/** The limit that refused a turn: `workspace` is the limit of the turn's workspace, `overload` is the limit of the process. */
+/** Why a turn was refused: `workspace` if its workspace was starting MAX_STARTING_OF_WORKSPACE turns, otherwise `overload`. */
 export type StartRefusal = "workspace" | "overload";
 
 /**
  * Limits how many turns are being started concurrently. Starting a turn means opening it and reserving a message of the quota. Turns above the
- * limits wait before any work is done for them, so the other turns end in time.
+ * limits wait before any work is done for them, so they do not slow down the other turns.
  *
  * The process has 256 places. A workspace may start a turn only while it is starting fewer turns than there are free places. If nine workspaces
  * are stuck, for example because their usage rows are locked, they therefore take 64, 64, 64, 32, 16, 8, 4, 2 and 1 places, and leave one.

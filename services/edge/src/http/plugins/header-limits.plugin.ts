@@ -5,7 +5,10 @@ import { HttpError } from "../http-error.ts";
 /** More header lines than browsers and proxies send. */
 const MAX_HEADERS = 100;
 
-/** Refuses requests with too many header lines, several or no Host lines, or an unknown Expect. Node's parser limits the size of the headers. */
+/**
+ * Refuses requests with too many header lines or several Host lines, and HTTP/1.1 requests with no Host line or an unknown Expect. Node's parser
+ * limits the size of the headers.
+ */
 export const headerLimits = plugin(
   async (app) => {
     // Without this listener, Node would answer an unknown Expect header itself, with an empty body.

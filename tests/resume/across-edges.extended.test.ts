@@ -74,9 +74,9 @@ describe("a reply without readers", () => {
     const edge = await system.startEdge({});
     const message = newMessage();
     await readCharacters(edge, message, 3);
-    const elsewhere = newMessage();
-    const opener = await open(edgeAt(0), elsewhere);
-    const remote = await follow(edge, elsewhere);
+    const messageOfOtherEdge = newMessage();
+    const opener = await open(edgeAt(0), messageOfOtherEdge);
+    const remote = await follow(edge, messageOfOtherEdge);
     await edge.stop();
     expect(await remote.end).toBe("reset");
     expect(await statusOf(message)).toBe("done");

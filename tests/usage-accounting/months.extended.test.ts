@@ -57,7 +57,7 @@ async function expectAuditPasses(): Promise<void> {
   expect((await runCliInProcess(["audit", "--check", "--month", MONTH], cliEnv(system))).code).toBe(0);
 }
 
-/** Repairs the differences between turns and usage, including those of the month. Returns the repairs. */
+/** Repairs the differences between turns and usage since 2024-01-01, which is before MONTH. Returns the repairs. */
 async function repairAll(): Promise<unknown[]> {
   const args = ["audit", "--repair", "--since", "2024-01-01"];
   return (await runCliJson<{ repairs: unknown[] }>(args, cliEnv(system))).repairs;
@@ -76,6 +76,7 @@ test("an old month is closed once its turns are settled and its usage equals its
   // Quota counts the turn, which conversation.turns lacks. So the month stays open until the SQL below corrects the usage.
   await enqueueUnknownTurn();
   await expect.poll(balance, { timeout: 20_000 }).toMatchObject({ used: TURNS + 1, outbox: 0 });
+  // When the quota service starts, it adds the month's row to quota.months.
   await system.quota.stop();
   await system.quota.start();
   await expect.poll(readMonth, { timeout: 20_000 }).toMatchObject({ state: "open", used: TURNS + 1 });
@@ -92,7 +93,7 @@ test("an old month is closed once its turns are settled and its usage equals its
   await expectAuditPasses();
 }, 90_000);
 
-test("a settlement that comes after the close counts nothing, and is deleted from the outbox", async () => {
+test("a settlement that comes after its month was closed counts nothing, and is deleted from the outbox", async () => {
   await enqueueUnknownTurn();
   await expect.poll(async () => (await balance()).outbox, { timeout: 20_000 }).toBe(0);
   expect(await balance()).toMatchObject(BALANCED);

@@ -11,7 +11,7 @@ const MEASUREMENT_SECONDS = 5;
 /** The least acceptable ratio of the edge's throughput to the bare route's. */
 const GOAL = 0.8;
 
-const baseline = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));
+const bareRouteScript = fileURLToPath(new URL("../baselines/bare-route.ts", import.meta.url));
 
 /**
  * Compares the throughputs of two routes: the config endpoint, which every visitor's widget requests first, and a bare route, which returns the
@@ -33,7 +33,7 @@ export const config: Benchmark = {
       await startProcess({
         name: "bare route",
         command: process.execPath,
-        args: [...nodeFlags, baseline],
+        args: [...nodeFlags, bareRouteScript],
         env: { PORT: String(port), BODY: body },
         ready: /listening/,
       }),

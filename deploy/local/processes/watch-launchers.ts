@@ -9,8 +9,8 @@ const CHECK_INTERVAL_MS = 500;
 const PNPM = /^(\S*node )?(\S*\/)?pnpm(\.[cm]?js)?( |$)/;
 
 /**
- * Calls `onGone` when a process that launched this one exits (see findLaunchChain). `npx` exits on a signal without forwarding it, which
- * would leave Parley running and its ports in use. Needs /proc.
+ * Calls `onGone` when a process that launched this one exits (see findLaunchChain). If `npx` gets a signal, it exits without forwarding the
+ * signal. Without this check, Parley would keep running and occupy its ports. Needs /proc.
  */
 export async function watchLaunchers(onGone: () => void): Promise<void> {
   const chain = await findLaunchChain(process.pid, readProcess);
@@ -25,17 +25,17 @@ export async function watchLaunchers(onGone: () => void): Promise<void> {
 }
 
 /**
- * Returns the launch chain of a process: the process, the script's shell and pnpm. If npx started pnpm, the chain continues with the
- * shell between npx and pnpm, and with npx. Returns an empty chain if pnpm did not start the process.
+ * Returns the launch chain of a process: the process, the shell in which pnpm runs the script, and pnpm. If npx started pnpm, the chain
+ * continues with the shell between npx and pnpm, and with npx. Returns an empty chain if pnpm did not start the process.
  */
 export async function findLaunchChain(pid: number, read: ReadProcess): Promise<ProcessEntry[]> {
   const entries: ProcessEntry[] = [];
   for (let entry = await read(pid); entry && entries.length < 5; entry = await read(entry.parentPid))
     entries.push(entry);
-  const [self, shell, manager, npxShell, npx] = entries;
-  if (!self || !shell || !manager || !PNPM.test(manager.command)) return [];
+  const [self, shell, pnpm, npxShell, npx] = entries;
+  if (!self || !shell || !pnpm || !PNPM.test(pnpm.command)) return [];
   const isRunByNpx = npxShell && npx && /^(npm exec|npx)\b/.test(npx.command);
-  return isRunByNpx ? [self, shell, manager, npxShell, npx] : [self, shell, manager];
+  return isRunByNpx ? [self, shell, pnpm, npxShell, npx] : [self, shell, pnpm];
 }
 
 /** Returns whether every process of a launch chain is still running and still the parent of the process before it. */

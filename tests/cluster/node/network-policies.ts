@@ -96,13 +96,13 @@ function podsOfPeer({ podSelector = {}, namespaceSelector }: Peer, policy: Polic
 function portConditions(ports: readonly Port[] | undefined, pod: Pod | undefined): string[] {
   if (ports === undefined || ports.length === 0) return [""];
   return ports.flatMap(({ protocol = "TCP", port, endPort }) => {
-    const name = protocol.toLowerCase();
-    if (port === undefined) return [`meta l4proto ${name}`];
-    if (typeof port === "number") return [`${name} dport ${endPort === undefined ? port : `${port}-${endPort}`}`];
+    const l4Protocol = protocol.toLowerCase();
+    if (port === undefined) return [`meta l4proto ${l4Protocol}`];
+    if (typeof port === "number") return [`${l4Protocol} dport ${endPort === undefined ? port : `${port}-${endPort}`}`];
     const named = pod?.spec.containers
       .flatMap((container) => container.ports ?? [])
       .filter((each) => each.name === port);
-    return (named ?? []).map(({ containerPort }) => `${name} dport ${containerPort}`);
+    return (named ?? []).map(({ containerPort }) => `${l4Protocol} dport ${containerPort}`);
   });
 }
 

@@ -16,7 +16,7 @@ export function addWorkspaceCommands(program: CommandUnknownOpts, { callAdmin, r
     .description("Create a workspace.")
     .requiredOption("--name <name>", "Set the name.")
     .addOption(new Option("--plan <plan>", "Choose the plan.").choices(PLANS).makeOptionMandatory())
-    .option("--id <id>", "Set the identity provider's workspace ID (default: generated).")
+    .option("--id <id>", "Use the identity provider's workspace ID (default: generated).")
     .action(({ name, plan, id = "" }) =>
       report(
         callAdmin(WorkspaceAdminService, async (service) =>

@@ -93,7 +93,8 @@ export class VisitorEraser {
   async #eraseOne({ workspaceId, requestId }: Erasure, sessionId: string): Promise<boolean> {
     const { database, notifySettler, log } = this.#deps;
     try {
-      notifySettler((await eraseSession(database, workspaceId, sessionId)) ?? []);
+      const closedTurns = await eraseSession(database, workspaceId, sessionId);
+      notifySettler(closedTurns ?? []);
       return true;
     } catch (error) {
       log.warn(

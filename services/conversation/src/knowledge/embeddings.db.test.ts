@@ -177,7 +177,7 @@ describe("with pgvector", () => {
     expect(await claimSource(db.database, "test:words")).toMatchObject({ sourceId: holder.sourceId });
   });
 
-  test("hybrid search finds passages with the message's meaning in other words, and passages with the message's words", async () => {
+  test("hybrid search finds passages that share only the message's meaning, and passages that share its words", async () => {
     await addDocument(db.database, bot, "handbook.md", HANDBOOK);
     await createWorker().run(neverAborted);
     const knowledge = await readKnowledge(db.database, bot);

@@ -23,9 +23,9 @@ export async function handleRenewEdge(
     // Other errors, such as a missing privilege, are permanent.
     if (toRpcError(error).status !== status.UNAVAILABLE) throw error;
   });
-  const turnsClosedByOthers = await Promise.race([renewal, sleep(waitMs, undefined, { ref: false })]);
-  if (turnsClosedByOthers === undefined)
+  const closedTurns = await Promise.race([renewal, sleep(waitMs, undefined, { ref: false })]);
+  if (closedTurns === undefined)
     // Not "unavailable", because gRPC clients retry a call with that status.
     throw new ServiceError("failed_precondition", "lease_not_stored", "the database did not store the lease");
-  return { leaseSeconds, closedTurns: turnsClosedByOthers };
+  return { leaseSeconds, closedTurns };
 }

@@ -58,7 +58,7 @@ export type TestProxy = {
   embed(texts: string[], options?: { timeoutMs?: number; workspaceId?: string }): Promise<EmbedResponse>;
   admin: ReturnType<typeof adminClients>;
   database: Database;
-  /** With the service's role. */
+  /** Connects with the service's role. */
   databaseUrl: string;
   opsUrl: string;
   /** Waits until the call log has at least `count` rows of a turn, by default one, and returns them. */
@@ -181,7 +181,7 @@ function openStream(client: LlmClient, options: GenerateOptions = {}) {
 }
 
 /**
- * Runs a generation and returns its messages. Throws unless the last message of the stream, and no other, is an `end`. Throws if a complete
+ * Runs a generation and returns its messages. Throws unless the stream has one `end`, as its last message. Throws if a complete
  * generation has no `finish`, or if a generation with another status has a `finish`.
  */
 async function generate(client: LlmClient, options: GenerateOptions = {}): Promise<Events> {

@@ -1,6 +1,6 @@
 export type Vocabulary = "o200k_base" | "cl100k_base";
 
-const FAMILIES: readonly [name: RegExp, vocabulary: Vocabulary][] = [
+const FAMILIES: readonly [family: RegExp, vocabulary: Vocabulary][] = [
   [/^(gpt-4o|gpt-4\.[15]|gpt-[5-9]|gpt-oss|chatgpt-4o|o[1-9](-|$))/, "o200k_base"],
   [/^(gpt-4|gpt-3\.5|gpt-35)(-|$)/, "cl100k_base"],
 ];

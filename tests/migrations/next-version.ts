@@ -3,7 +3,7 @@ import type { TestDatabase } from "@parley/test-support";
 import { queryFirstRow } from "../system/database.ts";
 import { nextVersionMigrations } from "./next-migrations.ts";
 
-export type Versions = {
+export type SchemaMigrations = {
   /** This version's migrations. They are applied already, so only their names matter. */
   currentMigrations: Migration[];
   /** The migrations that the next version adds. */
@@ -11,7 +11,7 @@ export type Versions = {
 };
 
 /** Reads this version's migrations from a migrated database, and generates those of a next version. */
-export async function listMigrations(database: Pick<TestDatabase, "url">, schema: string): Promise<Versions> {
+export async function listMigrations(database: Pick<TestDatabase, "url">, schema: string): Promise<SchemaMigrations> {
   const { applied, tables } = await queryFirstRow<{ applied: string[]; tables: string[] }>(
     database,
     `SELECT (SELECT array_agg(name ORDER BY id) FROM ${schema}.migrations) AS applied,

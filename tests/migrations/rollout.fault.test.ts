@@ -8,7 +8,7 @@ import { queryFirstRow, readBalance } from "../system/database.ts";
 import { holdLocks } from "../system/hold-locks.ts";
 import { createTenant, type System, startSystem, type Tenant } from "../system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "../system/visitors.ts";
-import { listMigrations, type Versions } from "./next-version.ts";
+import { listMigrations, type SchemaMigrations } from "./next-version.ts";
 
 const SCHEMAS = ["conversation", "quota", "llm"] as const;
 type Schema = (typeof SCHEMAS)[number];
@@ -24,12 +24,12 @@ const LOCK_NOT_AVAILABLE = "55P03";
 
 let system: System;
 let tenant: Tenant;
-let versions: Record<Schema, Versions>;
+let migrationsBySchema: Record<Schema, SchemaMigrations>;
 beforeAll(async () => {
   system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   await queryFirstRow(system.database, "INSERT INTO quota.plans VALUES ('endless', 1000000)");
   tenant = await createTenant(system.admin, { plan: "endless", model: "openai:tokens-5-every-20" });
-  versions = {
+  migrationsBySchema = {
     conversation: await listMigrations(system.database, "conversation"),
     quota: await listMigrations(system.database, "quota"),
     llm: await listMigrations(system.database, "llm"),
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 function migrationTarget(schema: Schema) {
-  const { currentMigrations, nextMigrations } = versions[schema];
+  const { currentMigrations, nextMigrations } = migrationsBySchema[schema];
   return {
     url: system.database.url,
     schema,
@@ -65,7 +65,7 @@ async function migrateToNextVersion(): Promise<void> {
 async function rollBackNextVersion(): Promise<void> {
   for (const schema of SCHEMAS) {
     // Rolls back one migration per call, so that a retry does not repeat a successful rollback.
-    for (const _ of versions[schema].nextMigrations)
+    for (const _ of migrationsBySchema[schema].nextMigrations)
       await retryLockTimeouts(() => revertMigrations(migrationTarget(schema), 1));
   }
 }
@@ -123,7 +123,8 @@ function expectNoErrors({ visits, exports }: LoadResult): void {
 
 test("a migration to the next version's schema and the rollback cause no error under load, and this version runs on the next version's schema", async () => {
   // Of each schema's nextMigrations, the last creates a table. Each of the preceding ones adds the column next_count to one table.
-  const widenedTableCount = SCHEMAS.flatMap((schema) => versions[schema].nextMigrations).length - SCHEMAS.length;
+  const widenedTableCount =
+    SCHEMAS.flatMap((schema) => migrationsBySchema[schema].nextMigrations).length - SCHEMAS.length;
   for (let round = 0; round < ROUNDS; round++) {
     expectNoErrors(
       await runUnderLoad(async () => {
@@ -145,7 +146,7 @@ test("a migration to the next version's schema and the rollback cause no error u
 
 test("a migration gives up on a locked table after 2 s, and the traffic that waits behind the migration gets no error", async () => {
   // Applies the migrations that precede the locked table's migration, so that each measured attempt only waits for the lock.
-  const { currentMigrations, nextMigrations } = versions.conversation;
+  const { currentMigrations, nextMigrations } = migrationsBySchema.conversation;
   const earlier = nextMigrations.slice(
     0,
     nextMigrations.findIndex(({ name }) => name === "9000_messages"),

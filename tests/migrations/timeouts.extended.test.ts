@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { queryFirstRow } from "../system/database.ts";
 import { startSystem } from "../system/system.ts";
 
-test("each service starts even if its role has no statement_timeout, and logs SQL that sets this timeout and no other", async () => {
+test("each service starts even if its role has no statement_timeout, and logs SQL that sets this timeout but not idle_in_transaction_session_timeout", async () => {
   const system = await startSystem({
     edges: 0,
     async prepareDatabase(database) {

@@ -15,6 +15,7 @@ export type Instance = {
   port: number;
   quotaPort: number;
   databasePort: number;
+  /** The sample shop's port. */
   shopPort: number;
   consolePort: number;
   /** Environment variables with which `pnpm start` and the CLI use this instance. */

@@ -163,7 +163,7 @@ describe("checks of rendered documents", () => {
     ]);
     expect(referenceProblems(documents, values)).toEqual([
       "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
-      "Deployment parley-edge: the Secret's key TOKEN is not documented",
+      "Deployment parley-edge: the Secret key TOKEN is neither in SECRET_KEYS nor named in the values",
     ]);
   });
 
@@ -196,7 +196,7 @@ describe("checks of rendered documents", () => {
     ]);
   });
 
-  it("report a missing Secret and an undocumented key", () => {
+  it("report a missing Secret and an unknown key", () => {
     const fromVariable = withMistake("Deployment", "parley-edge", (manifest) => {
       container(manifest).env = [{ name: "A", valueFrom: { secretKeyRef: { name: "parley-token", key: "TOKEN" } } }];
     });
@@ -209,7 +209,7 @@ describe("checks of rendered documents", () => {
     for (const each of [fromVariable, fromVolume])
       expect(referenceProblems(each, values)).toEqual([
         "Deployment parley-edge: the Secret parley-token is neither created by the chart nor named in the values",
-        "Deployment parley-edge: the Secret's key TOKEN is not documented",
+        "Deployment parley-edge: the Secret key TOKEN is neither in SECRET_KEYS nor named in the values",
       ]);
   });
 

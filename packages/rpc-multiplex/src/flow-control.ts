@@ -6,7 +6,7 @@ export class SendWindow {
   #unreadBytes = 0;
   #opened: PromiseWithResolvers<void> | undefined;
 
-  /** Returns a promise if the window is full: the next response must wait for it. */
+  /** If the window is full, returns a promise. The next response must wait until the promise resolves. */
   addSent(bytes: number): Promise<void> | undefined {
     this.#unreadBytes += bytes;
     if (this.#unreadBytes < FLOW_CONTROL_WINDOW_BYTES) return undefined;

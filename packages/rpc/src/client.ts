@@ -24,7 +24,7 @@ export type CallOptions = {
   waitForReady?: boolean;
 };
 
-/** One function per method: a unary call returns a promise, a stream an async iterable. Both throw RpcError. */
+/** One function per method: a unary call returns a promise, a stream an async iterable. A failed call throws an RpcError. */
 export type RpcClient<S extends DescService> = {
   [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageInitShape<I>, options: CallOptions) => Promise<MessageShape<O>>

@@ -36,7 +36,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
     ...SECRET_KEYS,
     ...valuesOfKey(values, "usernameKey"),
     ...valuesOfKey(values, "passwordKey"),
-    ...apiKeys(values),
+    ...apiKeyNames(values),
   ]);
 
   return workloads(manifests).flatMap(({ manifest, pod }) => {
@@ -57,7 +57,9 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
       ...missing(usedSecrets, secrets).map((name) =>
         problem(`the Secret ${name} is neither created by the chart nor named in the values`),
       ),
-      ...missing(usedKeys, keys).map((key) => problem(`the Secret's key ${key} is not documented`)),
+      ...missing(usedKeys, keys).map((key) =>
+        problem(`the Secret key ${key} is neither in SECRET_KEYS nor named in the values`),
+      ),
       ...missing(usedConfigMaps, configMaps).map((name) =>
         problem(`the ConfigMap ${name} is neither created by the chart nor named in the values`),
       ),
@@ -76,7 +78,7 @@ function valuesOfKey(values: unknown, key: string): string[] {
   );
 }
 
-function apiKeys(values: unknown): string[] {
+function apiKeyNames(values: unknown): string[] {
   return (values as { llmProxy?: { apiKeys?: string[] } }).llmProxy?.apiKeys ?? [];
 }
 

@@ -7,8 +7,8 @@
 {{- end -}}
 
 {{/*
-The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds. Expects a component.
-Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
+The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds.
+Expects a component's name and values. Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
 */}}
 {{- define "parley.connections" -}}
 {{- $replicas := include "parley.maxReplicas" .values | int -}}
@@ -49,8 +49,8 @@ revision, so each upgrade then sends the live number.
 {{- $onlyHelmOwns := and (not $othersOwn) (hasKey (dig "fieldsV1" "f:spec" dict $helm) "f:replicas") -}}
 {{- if .values.autoscaling.enabled -}}
   {{- /* If the Deployment has 0 replicas, the upgrade sends minReplicas, because a HorizontalPodAutoscaler ignores such a Deployment. */ -}}
-  {{- $isKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
-  {{- if and $deployment (not $isKept) -}}
+  {{- $isFieldKept := and $live (not $onlyHelmOwns) (eq (dig "operation" "" $helm) "Apply") -}}
+  {{- if and $deployment (not $isFieldKept) -}}
     {{ $live | default .values.autoscaling.minReplicas }}
   {{- end -}}
 {{- else if and $live (not $onlyHelmOwns) (lookup "autoscaling/v2" "HorizontalPodAutoscaler" $namespace $name) -}}

@@ -34,7 +34,7 @@ test.each([
   ["a body of unknown length", { contentLength: null, isCompressed: false }],
   ["a body whose length is not written in digits", { contentLength: "1e9", isCompressed: false }],
   ["a compressed body", { contentLength: "100", isCompressed: true }],
-])("at most one upload (a call with %s) runs per workspace, and at most four run in total", async (_, body) => {
+])("at most one upload (a call with %s) runs per workspace, and at most four uploads run in total", async (_, body) => {
   const { entered, enter } = createLimiter();
   const first = enter("a", body as typeof SMALL);
   for (const workspace of ["a", "a", "b", "c", "d", "e"]) enter(workspace, body as typeof SMALL);
@@ -63,7 +63,7 @@ test("a call that is cancelled while it waits does not run", async () => {
   next.end();
 });
 
-test("a call with a small body that is cancelled while it waits is rejected at once", async () => {
+test("a waiting call with a small body is rejected at once when it is cancelled", async () => {
   const { enter } = createLimiter();
   for (let count = 0; count < 4; count++) enter("a");
   const waiting = enter("a");

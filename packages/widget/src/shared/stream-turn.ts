@@ -5,7 +5,7 @@ import { createSseParser } from "./sse.ts";
 /** Three heartbeats of the service, which sends one every 15 s. */
 const SILENCE_TIMEOUT_MS = 45_000;
 
-/** The waits before reconnecting: 0.5 s, 1 s, 2 s, up to 16 s. Each `token` resets the wait and the number of reconnections. */
+/** The waits before reconnecting: 0.5 s, 1 s, 2 s, up to 16 s. Each `token` event resets the wait and the number of reconnections. */
 const FIRST_WAIT_MS = 500;
 const MAX_RECONNECTIONS = 6;
 
@@ -19,7 +19,7 @@ export interface TurnRequest {
   /** The idempotency key. A request that is repeated with the same key receives the same reply. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Receives each event, except the `meta` of a resumed reply: `meta` means that the reply's text starts from the beginning. */
+  /** Receives each event, except the `meta` of a resumed reply. After `meta`, the reply's text starts from the beginning. */
   onEvent(name: string, data: Record<string, unknown>): void;
 }
 

@@ -64,7 +64,8 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDeps): void {
       onResult(codeOf(error));
       throw error;
     });
-    // Also undefined if the new access token has expired already, for example because the provider's and the console's clocks differ.
+    // `info` is also undefined if the new access token has expired already, for example because the clocks of the provider and
+    // the console differ.
     const info = next && describeSession(next, tokenOptions, nowMs());
     onResult(info === undefined ? "session_ended" : "refreshed");
     if (info === undefined) {

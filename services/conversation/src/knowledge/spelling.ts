@@ -7,7 +7,7 @@ const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
 
-export function canBeMisspelt(word: string): boolean {
+export function isCorrectable(word: string): boolean {
   return word.length >= MIN_CHARACTERS && /^[\p{L}\p{M}']+$/u.test(word);
 }
 

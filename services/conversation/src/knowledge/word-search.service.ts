@@ -8,7 +8,7 @@ import {
   type WordMatches,
 } from "./knowledge-search.store.ts";
 import { readCorrectionCandidates } from "./knowledge-words.store.ts";
-import { canBeMisspelt, findCorrections } from "./spelling.ts";
+import { findCorrections, isCorrectable } from "./spelling.ts";
 import { findWordBoost } from "./word-boosts.ts";
 
 /** Only the beginning of a long message is the query, because a question usually comes first. */
@@ -37,7 +37,7 @@ function toQueryWord(word: string): QueryWord {
 }
 
 /**
- * Maps each query word that occurs in no chunk to its corrections. Omits words that canBeMisspelt rules out, words with a boost below 1, such
+ * Maps each query word that occurs in no chunk to its corrections. Omits words that isCorrectable rules out, words with a boost below 1, such
  * as question words, and words without a correction.
  */
 async function readCorrections(
@@ -47,7 +47,7 @@ async function readCorrections(
 ): Promise<Map<string, string[]>> {
   const known = new Set(frequencies.filter(({ chunks }) => chunks > 0).map(({ word }) => word));
   const unknown = [...new Set(frequencies.map(({ word }) => word))].filter(
-    (word) => !known.has(word) && canBeMisspelt(word) && findWordBoost(word) === 1,
+    (word) => !known.has(word) && isCorrectable(word) && findWordBoost(word) === 1,
   );
   if (unknown.length === 0) return new Map();
   const candidates = await readCorrectionCandidates(database, bot, unknown);

@@ -26,8 +26,8 @@ export async function findWorkspaceToPrune(database: Database, month: string): P
 }
 
 /**
- * Deletes up to `limit` done turns of a workspace and a closed month, and adds them to turn_totals. Returns their number. Uses a function
- * with the rights of the migrating role, because the service's role cannot change totals.
+ * Deletes up to `limit` done turns of a workspace and a closed month, and adds them to turn_totals. Returns their number. The SQL
+ * function runs with the rights of the migrating role, because the service's role cannot change turn_totals.
  */
 export async function pruneTurns(
   database: Database,

@@ -129,7 +129,7 @@ test("an export that is cut anywhere continues after its last complete line, wit
   }
 });
 
-/** Keeps only the position of each cursor: a cursor also contains the end time, which differs between exports. */
+/** Keeps only the position of each cursor: a cursor also contains the end of the time range, which differs between exports. */
 const linesWithPositions = (text: string) =>
   linesOf(text).map(({ cursor, ...line }) => ({ ...line, position: cursor.split("-").slice(1) }));
 
@@ -205,7 +205,7 @@ test("a page of small sessions has at most 2,000 messages, and the next page con
   expect(lines.map((line) => line.session.id)).toEqual(sessions.slice(80));
 });
 
-test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and a continued export keeps its end time", async () => {
+test("ExportSessions leaves out sessions that are younger than 60 s, of other bots or out of the time range, and a continued export keeps the end of its time range", async () => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const other = await createBot(system.database, { workspaceId, slug: "other" });
@@ -261,7 +261,7 @@ test("ExportSessions selects sessions by bot, source, visitor, rating and review
   expect(await exported({ visitorId: "v-1", cursor: first.cursor })).toEqual([others[1]]);
 });
 
-test.each([1, 40])("an export has the review of each message, in NDJSON and CSV, with %i turns", async (turns) => {
+test.each([1, 40])("NDJSON and CSV exports of a session with %i turns have each message's review", async (turns) => {
   const own = await createBot(system.database);
   const { workspaceId } = own;
   const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns });
@@ -321,7 +321,7 @@ test("after a page without a match, an export reads the next page without a paus
   const pieces = [];
   for await (const piece of handleExportSessions(ownerReadPool, request, new AbortController().signal))
     pieces.push(piece);
-  // Only two statements are paced: the one that reads the end time, and the one that reads the first page.
+  // Only two statements are paced: the one that reads the end of the time range, and the one that reads the first page.
   expect([pieces, paced]).toEqual([[], 2]);
 });
 

@@ -22,8 +22,8 @@ export type IdempotencyHashes = { keyHash: Uint8Array; requestHash: Uint8Array }
 
 /**
  * Runs a turn with an idempotency key. If every client leaves before OpenTurn is sent, the turn is not opened. An open turn continues without
- * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened; readers of
- * `reply` get the same error. The caller must have added `reply` with RunningTurns.addReply(); this function removes it.
+ * readers until `reply` cancels it. Returns undefined if the key belongs to another turn. Throws if the turn could not be opened;
+ * `reply.opening` rejects with the same error. The caller must have added `reply` with RunningTurns.addReply(); this function removes it.
  */
 export async function runKeyedTurn(
   deps: TurnDeps,

@@ -31,7 +31,7 @@ export type ConcurrencyPolicy = {
 };
 
 export type BreakerPolicy = {
-  /** Consecutive faults that open the breaker. */
+  /** How many consecutive faults of the provider open the breaker. */
   failures: number;
   /** How long the breaker stays open before it admits one request. */
   cooldownMs: number;

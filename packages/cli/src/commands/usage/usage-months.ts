@@ -42,6 +42,6 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
 function stateOf({ endedSeconds, closedAt, prunedAt }: Month): string {
   if (prunedAt !== "") return "pruned";
   if (closedAt !== "") return "closed";
-  // Negative until the month ends.
+  // `endedSeconds` is negative until the month ends.
   return endedSeconds < 0 ? "current" : "open";
 }

@@ -6,7 +6,7 @@ import { DEMO } from "./demo.ts";
 import { LOOPBACK, type Ports } from "./processes/ports.ts";
 import type { ProcessSpec } from "./processes/process-run.ts";
 
-/** Returns how to start the development sign-in, with which the owner of the demo workspace signs in to the console. */
+/** Describes the process of the development sign-in: the identity provider through which the demo workspace's owner signs in to the console. */
 export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
   const script = fileURLToPath(new URL("../development-sso/src/main.ts", import.meta.url));
   const issuer = `http://localhost:${ports.sso}`;
@@ -18,7 +18,7 @@ export function buildSsoSpec(config: Config, ports: Ports): ProcessSpec {
       HOST: LOOPBACK,
       PORT: String(ports.sso),
       ISSUER: issuer,
-      // The development sign-in and `parley token` sign with the same key, which the services trust.
+      // The development sign-in and `parley token` sign tokens with the same key, which the services trust.
       KEY_FILE: join(config.dataDir, "issuer-key.json"),
       WORKSPACE: DEMO.workspaceId,
       WORKSPACE_CLAIM: config.workspaceClaim,

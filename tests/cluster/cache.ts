@@ -12,8 +12,8 @@ export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"
 const MAX_RUN_MS = 7_200_000;
 
 /**
- * Returns the path of a cached file or folder whose name contains the checksum of the repository's files `sources`. If the path does
- * not exist, the caller creates it. Deletes the other versions, except those that a run of another checkout may be using.
+ * Returns the path of a cached file or folder whose name contains the checksum of the repository's files under `sources`. If the path
+ * does not exist, the caller must create it. Deletes the other versions, except those that a run of another checkout may be using.
  */
 export async function prepareCachePath(name: string, sources: readonly string[]): Promise<string> {
   const key = `${name}-${await checksum(sources)}`;

@@ -6,7 +6,8 @@ import { createWorkspaceDatabase } from "./testing/workspace-database.ts";
 it("storeTurns gives each workspace the same numbers of ratings, reviews and ungrounded replies", async () => {
   const workspaceId = "first";
   const url = await createWorkspaceDatabase(workspaceId);
-  // Ratings repeat every 20 turns, reviews every 40, and ungrounded replies every 3. 120 is a multiple of all three numbers.
+  // Ratings repeat every 20 turns, reviews every 40, and ungrounded replies every 3. If storeTurns numbered
+  // the turns of all workspaces together, workspaces would differ, because 120 is a multiple of 20, 40 and 3.
   const workspaces = 120;
   await storeTurns(url, { workspaceId, turns: workspaces * 40, workspaces });
   const rows = await queryRows(

@@ -48,19 +48,19 @@ describe("a usage error", () => {
     // shell variable is unset.
     [
       "bot update --workspace w --slug s --css-var --gap=4px --css-var ",
-      /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,
+      /'--css-var <name=value>' .*An empty value must be the option's only value; run parley bot update --help$/,
     ],
     [
       "bot update --workspace w --slug s --css-var  --css-var --gap=4px",
-      /'--css-var <name=value>' .*An empty value must be the only one; run parley bot update --help$/,
+      /'--css-var <name=value>' .*An empty value must be the option's only value; run parley bot update --help$/,
     ],
     [
       "bot update --workspace w --slug s --quick-reply Hi --quick-reply ",
-      /'--quick-reply <text>' .*An empty value must be the only one; run parley bot update --help$/,
+      /'--quick-reply <text>' .*An empty value must be the option's only value; run parley bot update --help$/,
     ],
     [
       "bot update --workspace w --slug s --quick-reply  --quick-reply Hi",
-      /'--quick-reply <text>' .*An empty value must be the only one; run parley bot update --help$/,
+      /'--quick-reply <text>' .*An empty value must be the option's only value; run parley bot update --help$/,
     ],
     [
       "tool add t --workspace w --bot b --url http://a --mcp http://b",

@@ -49,6 +49,7 @@ template:
             value: {{ .Release.Namespace }}
           - name: SECRET
             value: {{ include "parley.secretName" . }}
+          {{- /* The ConfigMap that owns the Secret. */}}
           - name: OWNER
             value: {{ $name }}
           - name: EDGE_SERVICE

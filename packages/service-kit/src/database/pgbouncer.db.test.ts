@@ -110,19 +110,19 @@ describeWith("pgbouncer", "PgBouncer in transaction mode", () => {
 
     test("a transaction's longer timeout ends with the transaction, and the role's timeout applies on every server connection", async () => {
       await withPool({ usesPreparedStatements: false }, async (pool) => {
-        const readTimeout = async (run: Pick<Database, "query"> = pool): Promise<string> =>
+        const readStatementTimeout = async (run: Pick<Database, "query"> = pool): Promise<string> =>
           (await run.query<{ statement_timeout: string }>("SHOW statement_timeout")).rows[0]?.statement_timeout ?? "";
         const timeouts = await Promise.all(
           Array.from({ length: CLIENT_CONNECTIONS }, () =>
             transaction(pool, async (connection) => {
               await connection.query("SET LOCAL statement_timeout = 60000");
               await connection.query(withQueryTimeout("SELECT pg_sleep($1)", [0.01], 62_000));
-              return readTimeout(connection);
+              return readStatementTimeout(connection);
             }),
           ),
         );
         expect(new Set(timeouts)).toEqual(new Set(["1min"]));
-        const after = await Promise.all(Array.from({ length: CLIENT_CONNECTIONS }, () => readTimeout()));
+        const after = await Promise.all(Array.from({ length: CLIENT_CONNECTIONS }, () => readStatementTimeout()));
         expect(new Set(after)).toEqual(new Set(["3s"]));
       });
     });

@@ -21,7 +21,7 @@ export function createExporter(endpoint: string, headers: (() => string) | undef
     export(spans: ReadableSpan[], callback: (result: ExportResult) => void) {
       otlp.export(spans, ({ code }) => {
         const hasFailed = code !== ExportResultCode.SUCCESS;
-        // Without the error: it could contain the collector's response or URL.
+        // Does not log the error, because it could contain the collector's response or URL.
         if (hasFailed && !isFailing) log.warn("trace export failed, dropping spans");
         if (!hasFailed && isFailing) log.info("trace export recovered");
         isFailing = hasFailed;

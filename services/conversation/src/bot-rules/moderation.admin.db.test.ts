@@ -195,7 +195,7 @@ describe("moderation patterns", () => {
 
 describe("checking a text", () => {
   const moderation = () => system.createAdminClient(ModerationAdminService);
-  async function createRules() {
+  async function createBotWithPatterns() {
     const bot = await createBot(system.database);
     const add = (pattern: string, appliesTo: string) =>
       moderation().addPattern({ ...botFields(bot), pattern, appliesTo });
@@ -210,7 +210,7 @@ describe("checking a text", () => {
   }
 
   test("returns every matching pattern and whether it blocks messages, replies or both, with an unsaved one last", async () => {
-    const { bot, check } = await createRules();
+    const { bot, check } = await createBotWithPatterns();
     expect(await check("a kind word")).toEqual([]);
     expect(await check("RUDE secret refund")).toEqual([
       ["refund", true, false],
@@ -227,7 +227,7 @@ describe("checking a text", () => {
   });
 
   test("refuses the unsaved patterns that saving refuses, and texts that are empty, too long or contain a NUL", async () => {
-    const { bot, check } = await createRules();
+    const { bot, check } = await createBotWithPatterns();
     const refusal = (text: string, unsaved?: { pattern: string; appliesTo?: string }) =>
       adminFailure(check(text, unsaved));
     for (const pattern of ["", "(?=a)", "x".repeat(1_001), "["])
@@ -246,7 +246,7 @@ describe("checking a text", () => {
   });
 
   test("matches an unsaved pattern in place of the saved one that it replaces", async () => {
-    const { bot } = await createRules();
+    const { bot } = await createBotWithPatterns();
     const [first] = (await moderation().listPatterns(botFields(bot))).patterns;
     const check = async (text: string, replacesId: bigint) => {
       const unsaved = { pattern: "ref.nd|return", replacesId };

@@ -1,6 +1,6 @@
 import { notFound } from "@parley/service-kit";
 
-/** The same error for every session that is missing, deleted, erased or another workspace's. */
+/** Returns the same error for a session that is missing, deleted or erased, or that belongs to another workspace. */
 export function sessionNotFound() {
   return notFound("session_not_found", "no such session");
 }

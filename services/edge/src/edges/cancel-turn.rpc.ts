@@ -5,7 +5,7 @@ import { OUTCOMES } from "@parley/rpc/outcomes";
 import { STOP_TIMEOUT_MS } from "../turns/index.ts";
 import { type EdgeCallDeps, requireTurn } from "./require-turn.service.ts";
 
-/** Cancels a turn for another edge and returns its stored outcome. */
+/** Cancels a turn that this process runs, on behalf of another edge. Returns the turn's stored outcome. */
 export async function handleCancelTurn(
   deps: EdgeCallDeps,
   request: CancelTurnRequest,

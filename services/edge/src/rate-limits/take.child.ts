@@ -3,9 +3,9 @@ import type { Policy } from "./rate-limiter.ts";
 import { createRedisLimiter } from "./redis-limiter.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
 
-// A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts. Asks the limiter for one decision per
-// element of `subjects`, and retries failed attempts. Prints the number of allowed subjects and the number of failed attempts, or "unavailable"
-// if an attempt fails later than 3 s after the start.
+// A test starts this file as a process, because Node.js reads NODE_EXTRA_CA_CERTS only when it starts. The process asks the limiter for one
+// decision per element of `subjects`, and retries failed attempts. It prints the number of elements that the limiter allowed and the number of
+// failed attempts, or "unavailable" if an attempt fails later than 3 s after the start.
 
 const RETRY_TIMEOUT_MS = 3_000;
 

@@ -19,7 +19,7 @@ type BotOptions = {
   cssVar?: Record<string, string>;
 };
 
-/** Adds the options that `bot create` and `bot update` share: one for each field of a bot. */
+/** Adds the options that `bot create` and `bot update` share: one for each field of BotChanges. */
 export function withBotOptions<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option("--model <provider:name>", "Set the model; '' for the installation's default.")
@@ -65,8 +65,8 @@ function collectVariable(text: string, previous: Record<string, string> | undefi
   return { ...previous, [name]: value };
 }
 
-/** Refuses an empty value, which clears the list or map, before or after other values. An empty `previous` is the result of an empty value. */
+/** Refuses an empty value together with other values, because it clears the list or map. If `previous` is empty, an earlier value was empty. */
 function refuseEmptyBesideOthers(text: string, previous: readonly string[] | undefined): void {
   if (previous !== undefined && (text === "" || previous.length === 0))
-    throw new InvalidArgumentError("An empty value must be the only one.");
+    throw new InvalidArgumentError("An empty value must be the option's only value.");
 }

@@ -25,7 +25,7 @@ export function nameDocument(file: string): string {
 
 /**
  * Reads a file as a knowledge document. A relative path is resolved against `dir`.
- * Throws CliError when the file is missing, too large or of an unsupported format, or is neither a PDF nor UTF-8 text.
+ * Throws CliError when the file is missing, too large or of an unsupported format, or when a text file is not UTF-8.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
   const format = FORMATS[extname(file).toLowerCase()];

@@ -103,7 +103,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
         ...(llmConfig && { LLM_CONFIG: resolve(workingDir, llmConfig) }),
       },
     },
-    /** Returns those of the variables, and of their `<NAME>_FILE`, that are set. */
+    /** Returns the named variables and their `<NAME>_FILE` variables. Skips unset variables. */
     pickVariables,
     llmConfigPath: llmConfig && resolve(workingDir, llmConfig),
     /** Variables that every Node process gets. The compile cache makes the next start faster. */

@@ -10,7 +10,7 @@ describeInBrowser("the widget on pages that a framework or a tag manager changes
       log.scrollTop = 120;
     });
     await eventually(() => widget.panel.getByRole("button", { name: "Newest message" }).isVisible()).toBe(true);
-    for (let visits = 0; visits < 3; visits++) {
+    for (let replacements = 0; replacements < 3; replacements++) {
       await widget.page.evaluate(() => {
         const body = document.createElement("body");
         body.append(Object.assign(document.createElement("h1"), { textContent: "Another page" }));

@@ -41,9 +41,9 @@ export function createAccounting(get: () => { system: System; tenant: Tenant }) 
   const auditExitCode = async () =>
     (await runCliInProcess(["audit", "--check", "--workspace", get().tenant.workspaceId], cliEnv(get().system))).code;
 
-  /** Waits until the tenant has `done` done turns, the same usage and nothing pending. Expects that the audit finds no difference. */
-  async function expectConsistentTurns(done: number): Promise<void> {
-    await expectBalance({ done, used: done, ledger: done, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
+  /** Waits until the tenant has `count` done turns, a usage of `count` and nothing pending. Expects that the audit finds no difference. */
+  async function expectConsistentTurns(count: number): Promise<void> {
+    await expectBalance({ done: count, used: count, ledger: count, held: 0, streaming: 0, outbox: 0, unbalanced: 0 });
     expect(await auditExitCode()).toBe(0);
   }
 

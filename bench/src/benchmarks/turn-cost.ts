@@ -62,9 +62,10 @@ async function compare(
   const testbed = await startTestbed(model);
   const scaled = { ...shape, turns: Math.ceil(shape.turns * scale), warmUpTurns: Math.ceil(shape.warmUpTurns * scale) };
   try {
-    const parley: number[] = [];
-    const relay: number[] = [];
-    /** For each round, the CPU time of each service. */
+    // All values are CPU milliseconds per turn.
+    const parleyCpuByRound: number[] = [];
+    const relayCpuByRound: number[] = [];
+    /** For each round, one value for each service. */
     const serviceCpuByRound: number[][] = [];
     const measureRelay = (loadShape: LoadShape) =>
       measureLoad(relayLoad(testbed, model, loadShape), [testbed.relay.pid]);
@@ -80,16 +81,16 @@ async function compare(
         async () => (await measureRelay(scaled)).cpuMsPerTurnByProcess,
         async () => (await measureParley(scaled)).cpuMsPerTurnByProcess,
       ]);
-      relay.push(sum(relayCpu));
-      parley.push(sum(parleyCpu));
+      relayCpuByRound.push(sum(relayCpu));
+      parleyCpuByRound.push(sum(parleyCpu));
       serviceCpuByRound.push(parleyCpu);
       progress(
-        `${name}, round ${round}: Parley ${parley.at(-1)?.toFixed(2)} ms, bare relay ${relay.at(-1)?.toFixed(2)} ms`,
+        `${name}, round ${round}: Parley ${parleyCpuByRound.at(-1)?.toFixed(2)} ms, bare relay ${relayCpuByRound.at(-1)?.toFixed(2)} ms`,
       );
     }
-    const value = median(parley.map((each, i) => each / (relay[i] ?? Number.NaN)));
+    const value = median(parleyCpuByRound.map((each, i) => each / (relayCpuByRound[i] ?? Number.NaN)));
     const [edge = 0, conversation = 0, quota = 0, llm = 0] = transpose(serviceCpuByRound).map(median);
-    const detail = `Parley ${median(parley).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relay).toFixed(2)} ms; the first ${initialShape.turns} turns of new processes: ${initialCost.parley.cpuMsPerTurn.toFixed(2)} and ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`;
+    const detail = `Parley ${median(parleyCpuByRound).toFixed(2)} ms (edge ${edge.toFixed(2)}, conversation ${conversation.toFixed(2)}, quota ${quota.toFixed(2)}, llm-proxy ${llm.toFixed(2)}), bare relay ${median(relayCpuByRound).toFixed(2)} ms; the first ${initialShape.turns} turns of new processes: Parley ${initialCost.parley.cpuMsPerTurn.toFixed(2)} ms, bare relay ${initialCost.relay.cpuMsPerTurn.toFixed(2)} ms`;
     return atMost(1, { what: name, value, unit: "×", detail });
   } finally {
     await testbed.stop();

@@ -21,7 +21,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     keyFile: environment.optionalText("KEY_FILE"),
     tokenTtlSeconds: environment.integer("TOKEN_TTL_SECONDS", 3_600, { min: 1 }),
     workspaceClaim: environment.text("WORKSPACE_CLAIM", "workspace_id"),
-    /** The account that signs in if the request names none. It has the role `owner`. */
+    /** The account that signs in if the sign-in request has no `login_hint`. It has the role `owner`. */
     owner: environment.text("OWNER", "demo-owner"),
     workspaceId: environment.text("WORKSPACE", "demo"),
     /** The console's origin; without it nobody can sign in to a console. */

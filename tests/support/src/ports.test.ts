@@ -25,12 +25,12 @@ it.each([
   ["lowest", "0"],
   ["highest", "7"],
 ])(
-  "in the %s part of the range, freePorts returns ports above 10080 and below the ephemeral range",
+  "freePorts returns ports above 10080 and below the ephemeral range for the worker with the %s ports",
   async (_, poolId) => {
     vi.stubEnv("VITEST_POOL_ID", poolId);
     try {
       const ports = (await Promise.all(Array.from({ length: 100 }, () => freePorts(3)))).flat();
-      // Browsers and fetch refuse to connect to port 10080.
+      // 10080 is the highest port to which browsers and fetch refuse to connect.
       expect(Math.min(...ports)).toBeGreaterThan(10_080);
       expect(Math.max(...ports)).toBeLessThan(32_768);
     } finally {

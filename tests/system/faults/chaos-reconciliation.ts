@@ -3,9 +3,9 @@ import { type Balance, queryFirstRow, readBalance, waitUntilSettled } from "../d
 import type { System } from "../system.ts";
 
 export type Reconciled = Balance & {
-  /** Differences that `parley audit --repair` repaired at the end. */
+  /** Number of differences that `reconcile` repaired. */
   repairs: number;
-  /** Differences that `parley audit` reports after that. */
+  /** Number of differences that the last audit found. */
   differences: number;
 };
 
@@ -19,7 +19,10 @@ export type ReconcileOptions = {
 
 const MAX_REPAIR_ROUNDS = 6;
 
-/** Repairs differences as an operator does, if `hasRestores`. Waits until every turn is settled, and counts the remaining differences. */
+/**
+ * If `hasRestores`, repairs differences as an operator does. Waits until every turn is settled or `settleTimeoutMs` has passed, and counts the
+ * remaining differences.
+ */
 export async function reconcile(system: System, options: ReconcileOptions): Promise<Reconciled> {
   let repairs = 0;
   let balance: Balance;

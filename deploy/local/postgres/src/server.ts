@@ -11,7 +11,7 @@ import { minimalEnvironment } from "./run.ts";
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 /** Limits how much of the log is searched for the reason of a failed start. */
 const MAX_REASON_BYTES = 65_536;
-/** O_NOFOLLOW, because root must not follow a link that the directory's owner created. */
+/** O_NOFOLLOW, because root must not follow a link that the data directory's owner created. */
 const LOG_WRITE_FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 const LOG_READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW;
 

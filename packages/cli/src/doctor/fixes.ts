@@ -4,7 +4,7 @@ import type { ProxyKind } from "./proxies.ts";
 const setAnnotation = (name: string, value: string) =>
   `set the Ingress' annotation nginx.ingress.kubernetes.io/${name}: "${value}"`;
 
-/** The fix for each problem and proxy. If the proxy cannot cause the problem, the text names what to check instead. */
+/** The fix for each cause and proxy. If the proxy cannot be the cause, the text names what to check instead. */
 const FIXES: Readonly<Record<Cause, Readonly<Record<ProxyKind, string>>>> = {
   buffering: {
     "ingress-nginx": `${setAnnotation("proxy-buffering", "off")}, and remove proxy_ignore_headers X-Accel-Buffering from snippets`,

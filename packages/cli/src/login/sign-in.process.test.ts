@@ -37,11 +37,11 @@ describe.concurrent("an access token that expires soon", () => {
     "is used until it expires if the refresh fails with %s",
     async ([, fault], context) => {
       const issuer = await startProvider(context, fault);
-      const tokens = Promise.all([
+      const tokenAndError = Promise.all([
         storeLoginAndReadToken(context, issuer, 60),
         storeLoginAndReadToken(context, issuer, 0),
       ]);
-      expect(await tokens).toEqual(["stored", expect.stringContaining(issuer)]);
+      expect(await tokenAndError).toEqual(["stored", expect.stringContaining(issuer)]);
     },
   );
 

@@ -7,12 +7,12 @@ const MAX_WAIT_MS = 5_000;
 type Callback = (error: unknown, connection?: Connection, release?: Connection["release"]) => void;
 
 /**
- * The share of the pool's connections that calls may use by default. The other connections are for work that must not wait behind new
- * calls, such as closing a turn.
+ * The share of the pool's connections that the calls of a CallPool may use by default. The other connections are for work that must not wait
+ * behind these calls, such as CloseTurn.
  */
 const CALL_SHARE = 0.75;
 
-/** Limits RPC calls to a share of a pool's connections. */
+/** Limits the calls that use it to a share of a pool's connections. */
 export class CallPool {
   readonly #database: Database;
   /** How many more connections calls may take. */

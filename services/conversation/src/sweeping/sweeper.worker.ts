@@ -14,13 +14,13 @@ const BATCH_TURNS = 200;
 export class Sweeper {
   readonly #database: Database;
   readonly #edgeLeaseSeconds: number;
-  /** A longer outage of the database may have kept edges from renewing their leases. */
+  /** If the database was unavailable for longer than this, edges may have been unable to renew their leases. */
   readonly #graceSeconds: number;
   readonly #onTurnsClosed: (closed: readonly Settlement[]) => void;
   readonly #log: Logger;
   readonly #readClock: typeof readClock;
   readonly #readerLease: ReaderLease;
-  /** No turn that was opened before this mark is still open, so a sweep need not read older index entries. */
+  /** Provides the `openedSince` of a sweep, so that most sweeps skip the index entries of closed turns. */
   readonly #readStart = new QueueReadStart();
   /** The database's time at the last run; undefined before the first run, and if the last run could not read it. */
   #lastRunAt: string | undefined;

@@ -61,7 +61,7 @@ test("an unknown key is looked up again 4 s after its previous lookup started", 
   now.mockReturnValue(11_500);
   finishSlow();
   expect(await first).toBe(401);
-  // The cache reads the clock at most once a millisecond.
+  // The cache reads the clock again only after a millisecond of real time.
   await sleep(5);
   now.mockReturnValue(13_900);
   expect(await statusOf("svc_pk_slow_new")).toBe(401);

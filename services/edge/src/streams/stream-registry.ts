@@ -21,7 +21,7 @@ export type StreamHandle = {
   endSignal: AbortSignal;
   /** Ends the reply as if the visitor had left. The connection stays open for the last events. */
   cancel(): void;
-  /** Marks a stream whose reply comes from another process: its connection is reset when this process starts to drain. */
+  /** Marks a stream whose reply comes from another edge: its connection is reset when this edge starts to drain. */
   markForwarded(): void;
   /** Ends the caller's use of the slot, which is freed once the response is closed too. Call it when no turn will write to the stream any more. */
   release(): void;
@@ -29,11 +29,14 @@ export type StreamHandle = {
 
 /** Counts, limits and reports the open streams of this process, and ends them when it stops. */
 export type StreamRegistry = {
-  /** Opens a stream for a response. Throws 503 if a limit is reached or while the process ends its streams, and 499 if the client has left. */
+  /**
+   * Opens a stream for a response. `clientBucket` identifies the client. Throws 503 if a limit is reached or while the process ends its streams,
+   * and 499 if the client has left.
+   */
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Resets the connections whose replies come from another process. Their clients reconnect to another edge. */
+  /** Resets the connections of forwarded streams, so that their clients reconnect to another edge. */
   resetStreamsFromOtherEdges(): void;
   /**
    * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end

@@ -20,7 +20,7 @@ export type IdempotencyKey = { workspaceId: string; botId: string; sessionId: st
 const MAX_KEYED_TURNS_OF_SESSION = 2;
 
 /**
- * How long a stop request waits for the stored outcome: 0.5 s for the reply to finish, 10 s for CloseTurn with retries, and a margin. Storing
+ * How long a stop request waits for the stored ending: 0.5 s for the reply to finish, 10 s for CloseTurn with retries, and a margin. Storing
  * a keyed turn may take longer, because its retries have no time limit.
  */
 export const STOP_TIMEOUT_MS = 12_000;

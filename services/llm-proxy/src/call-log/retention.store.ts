@@ -8,7 +8,7 @@ const LIST_EXPIRED = `
     SELECT FROM llm.calls c WHERE c.workspace_id = id AND c.created_at < now() - make_interval(days => $1)
   )`;
 
-/** Lists the workspaces that have rows older than `days`. */
+/** Lists the workspaces that have calls older than `days` days. */
 export async function listWorkspacesWithExpiredCalls(database: Database, days: number): Promise<string[]> {
   const { rows } = await database.query<{ id: string }>(LIST_EXPIRED, [days]);
   return rows.map((row) => row.id);
@@ -23,7 +23,7 @@ const DELETE_EXPIRED = `
     LIMIT $3
   )`;
 
-/** Deletes at most `limit` of a workspace's rows that are older than `days`, the oldest first. Returns how many it deleted. */
+/** Deletes at most `limit` of a workspace's calls that are older than `days` days, the oldest first. Returns how many it deleted. */
 export async function deleteExpiredCalls(
   database: Database,
   workspaceId: string,

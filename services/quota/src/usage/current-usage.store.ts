@@ -7,7 +7,7 @@ export type PlanUsage = {
   cap: number;
   used: number;
   held: number;
-  /** Workspaces that have used at least readCurrentUsage's `share` of their cap, including the full ones. */
+  /** Workspaces that have used at least a `share` of their cap (see readCurrentUsage), including the full ones. */
   near: number;
   /** Workspaces that have used their whole cap. */
   full: number;

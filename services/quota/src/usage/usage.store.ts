@@ -130,7 +130,7 @@ const READ_MONTH_PAGE = `
   LEFT JOIN quota.ledger_totals pruned ON pruned.workspace_id = page.workspace_id AND pruned.month = to_date($1, 'YYYY-MM')
   ORDER BY page.workspace_id`;
 
-/** Returns a month's usage totals of up to `limit` workspaces that have usage, ordered by id, from the first id after `after`. */
+/** Returns a month's usage totals for up to `limit` workspaces with ids above `after`, ordered by id. Omits workspaces without a usage row. */
 export async function readMonthPage(
   database: Database,
   month: string,

@@ -13,8 +13,8 @@ export function parseLogLine(line: string): LogLine | undefined {
   if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_TEXT_CHARACTERS) } : undefined;
   const { level, message, error } = entry;
   const reason = error?.message ?? error?.code;
-  const isReasonRedundant = reason === undefined || message?.includes(reason);
-  const parts = isReasonRedundant ? [message] : [message, reason];
+  const isMessageComplete = reason === undefined || message?.includes(reason);
+  const parts = isMessageComplete ? [message] : [message, reason];
   const text = parts.filter(Boolean).join(": ").slice(0, MAX_TEXT_CHARACTERS);
   return { level: LEVELS_ABOVE_INFO.find((each) => each === level) ?? "info", text };
 }

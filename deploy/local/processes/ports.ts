@@ -33,7 +33,7 @@ export function assignPorts(firstPort: number) {
 /** If PUBLIC_HOST has one of these values, the edge can be reached at LOOPBACK. */
 const HOSTS_WITH_LOOPBACK = ["0.0.0.0", "::", LOOPBACK];
 
-/** Returns the URL by which this machine reaches the edge. */
+/** Returns the URL by which this machine reaches the edge. Its host is `loopbackHost` if the edge can be reached at LOOPBACK. */
 export function buildEdgeUrl(
   { publicHost, port }: { publicHost: string; port: number },
   loopbackHost = "localhost",
@@ -45,11 +45,11 @@ export function buildEdgeUrl(
 const PURPOSES: Readonly<Record<keyof Ports, string>> = {
   edge: "the public address",
   edgeOps: "the edge's ops port",
-  conversation: "conversation",
+  conversation: "the conversation service",
   conversationOps: "conversation's ops port",
-  quota: "quota",
+  quota: "the quota service",
   quotaOps: "quota's ops port",
-  llm: "llm-proxy",
+  llm: "the llm-proxy",
   llmOps: "llm-proxy's ops port",
   database: "the database",
   shop: "the sample shop",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a Kubernetes cluster of one node until the script is killed or a component exits. `unshare` must start the script as process 1 of its
-# own pid, mount and network namespaces. When the script ends, the kernel removes the cluster's processes, mounts, interfaces and rules, but not
-# its cgroups.
+# own pid, mount and network namespaces. When the script ends, the kernel removes the cluster's processes, mounts, interfaces and nftables rules,
+# but not its cgroups.
 #
 #   node.sh BINARIES IMAGES STATE CGROUP NODE_JS
 #

@@ -34,7 +34,8 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 
 {{/*
 The Job's spec. Each container migrates one schema. An advisory lock serializes the containers, even those of different Jobs. The spec has no
-ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. "parley.migrations.jobName" hashes
+ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. The "schema" of the pod can
+have any value, because "parley.podSpec" only checks that it is set, to add the volume of the database's CA. "parley.migrations.jobName" hashes
 this template's output, so do not add YAML comments to it.
 */}}
 {{- define "parley.migrations.spec" -}}

@@ -16,6 +16,7 @@ import { listen } from "../testing/listen.ts";
 import { countForever, echo, iterate, numbers, OPTIONS, readAll, useTestPeers } from "../testing/peers.ts";
 
 const peers = useTestPeers();
+const isMultiplexed = true;
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -40,14 +41,16 @@ describe("multiplexing", () => {
   });
 
   test("a large request is sent as a plain gRPC call", async () => {
-    const { getUsage } = await peers().startClient(true, async ({ workspaceId }) => ({ used: workspaceId.length }));
+    const { getUsage } = await peers().startClient(isMultiplexed, async ({ workspaceId }) => ({
+      used: workspaceId.length,
+    }));
     const responses = await Promise.all([getUsage("1"), getUsage("x".repeat(100_000)), getUsage("2")]);
     expect(responses.map(({ used }) => used)).toEqual([1, 100_000, 1]);
     expect(peers().countStreams()).toBe(2);
   });
 
   test("a client that closes during the renewal of its streams opens no more streams", async () => {
-    const { getUsage } = await peers().startClient(true, echo);
+    const { getUsage } = await peers().startClient(isMultiplexed, echo);
     // A client renews a stream at the first call after 500 ms.
     await sleep(600);
     peers().proxy.latency(100);
@@ -63,7 +66,7 @@ describe("multiplexing", () => {
   test("unary calls on a lost stream are retried as plain calls", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;
-    const { getUsage } = await peers().startClient(true, async (request, context) => {
+    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
       if (request.workspaceId !== "0" && isHolding) await new Promise<void>((resolve) => held.push(resolve));
       return echo(request, context);
     });
@@ -84,7 +87,7 @@ describe("multiplexing", () => {
     const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
     let refusals = 1;
     const { getUsage, settle } = await peers().startClient(
-      true,
+      isMultiplexed,
       async (request, context) => {
         if (request.workspaceId === "1") throw unavailable();
         return echo(request, context);
@@ -104,7 +107,7 @@ describe("multiplexing", () => {
   });
 
   test("cancelling drops responses that have arrived but were not read", async () => {
-    const { list } = await peers().startClient(true, echo, async function* () {
+    const { list } = await peers().startClient(isMultiplexed, echo, async function* () {
       for (const n of numbers(5)) yield { counted: [String(n)] };
     });
     const controller = new AbortController();
@@ -116,7 +119,7 @@ describe("multiplexing", () => {
   });
 
   test("a client keeps no reference to the request while it reads the responses", async () => {
-    const { list } = await peers().startClient(true, echo, countForever);
+    const { list } = await peers().startClient(isMultiplexed, echo, countForever);
     const start = () => {
       const request = create(ListMonthTurnsRequestSchema, { workspaceId: "1" });
       return { reference: new WeakRef(request), responses: iterate(list(request)) };
@@ -129,7 +132,7 @@ describe("multiplexing", () => {
   });
 
   test("a streaming call outlives the renewal of its multiplexed stream", async () => {
-    const { list } = await peers().startClient(true, echo, async function* ({ workspaceId }) {
+    const { list } = await peers().startClient(isMultiplexed, echo, async function* ({ workspaceId }) {
       for (const n of numbers(workspaceId === "long" ? 15 : 1)) {
         yield { counted: [String(n)] };
         await sleep(100);
@@ -162,6 +165,7 @@ describe("multiplexing", () => {
   test("a peer that sends malformed frames gets plain calls", async () => {
     const server = startPlainServer();
     let malformed = 0;
+    // Carry is the RPC of a multiplexed stream.
     const { Carry } = toServiceDefinition(CallsService);
     if (Carry === undefined) throw new Error("CallsService has no Carry");
     server.addService(

@@ -65,7 +65,7 @@ describe("OpenTurn with an idempotency key", () => {
     expect(await countTurns(turn)).toBe(1);
   });
 
-  test("returns the prompt again when the call is repeated with the same turn", async () => {
+  test("returns the prompt again when the same request is repeated", async () => {
     const turn = keyed();
     const { prompt, messageId } = await open(turn);
     const repeated = await open(turn);
@@ -161,7 +161,7 @@ describe("FindTurn", () => {
     expect(await rpcFailure(find(turn, { ...byMessage, messageId: messageId - 1n }))).toMatchObject(NOT_FOUND);
   });
 
-  test("returns the quota usage of a turn that was closed as quota_exceeded", async () => {
+  test("returns the workspace's usage and cap for a turn that was closed as quota_exceeded", async () => {
     const turn = keyed();
     await open(turn);
     const quota = { plan: "free", used: 100, cap: 100 };

@@ -2,7 +2,7 @@ import { openSecret, type Secret, type SecretOptions, type SecretSource } from "
 
 /** Reads secrets, such as providers' API keys, by the names of their environment variables. */
 export type Secrets = {
-  /** Returns undefined if neither the variable nor its file is set. Throws if the file cannot be used. */
+  /** Returns undefined if neither the variable `name` nor `<name>_FILE` is set. Throws if the file cannot be used. */
   read(name: string): string | undefined;
   /** Calls the listener after each change of a value that was read. */
   onChange(listener: () => void): void;

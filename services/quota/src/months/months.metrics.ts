@@ -17,8 +17,8 @@ export function registerMonthGauge(registry: Registry, database: Database, log: 
 }
 
 /**
- * The conversation service has the same metric, with the same help, for its table `turns`. A reservation that is pruned with its ledger entry
- * is not counted.
+ * Creates the counter of pruned rows. The conversation service has the same metric, with the same help, for its table `turns`. A reservation
+ * that is pruned with its ledger entry is not counted.
  */
 export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
   const counter = new Counter<"table">({

@@ -11,7 +11,7 @@ const HEADING = /^[ \t]*#+[ \t].*$/gm;
 const CODE =
   /^[ \t]*(`{3,}(?!`)|~{3,}(?!~))(?:.*?[ \t]\1(?!\S)|[^\s`~]*[ \t]*$(?:[\s\S]*?\n[ \t]*\1[ \t]*$|[\s\S]*))/gm;
 
-// Lines without prose: fences (with or without text after them), rules, and the line under a table's head.
+// Lines without prose: fences (with or without text after them), horizontal rules, and the line under a table's head.
 const DECORATION = /^(?:[ \t]*(?:`{3,}|~{3,})[^`~\n]*|[| \t:=_*-]+)$/gm;
 
 /** Returns the sentences of a text in order, each on one line. A table row is one sentence. */

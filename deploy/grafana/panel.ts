@@ -24,8 +24,9 @@ export type Panel = {
   stat?: true;
   /** Stacks the series, because their sum has a meaning. */
   stacked?: true;
+  /** The top of the value axis. */
   max?: number;
-  /** A threshold colours the values from it up to the next. Values below the first threshold are green. */
+  /** The color of a threshold applies from its `value` up to the next threshold. Values below the first threshold are green. */
   thresholds?: readonly Threshold[];
 };
 

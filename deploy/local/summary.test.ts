@@ -46,7 +46,7 @@ describe("summarize", () => {
     );
   });
 
-  it("suggests parley token only if hasIdentityProvider is false", () => {
+  it("suggests the command parley token only if hasIdentityProvider is false", () => {
     expect(summarize(FACTS)).toContain("parley token --workspace demo --role owner");
     expect(summarize({ ...FACTS, hasIdentityProvider: true })).not.toContain("parley token");
   });

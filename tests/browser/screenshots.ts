@@ -87,7 +87,7 @@ export async function expectScreenshot(name: string, actual: Buffer): Promise<vo
         `"${name}" does not match its reference: ${problems.join("; ")}.`,
         `  reference   ${relativePath(referencePath)}`,
         `  actual      ${relativePath(actualPath)}`,
-        `  difference  ${relativePath(differencePath)}, in red`,
+        `  difference  ${relativePath(differencePath)}`,
         "If the change is intended: run npx --yes pnpm@12 look:update, check the images and commit them.",
       ].join("\n"),
     );

@@ -22,7 +22,7 @@ const BODY_BUILDERS = [
   (bytes: number) => requestWithList(`${repeat("1.7976931348623157e308,", bytes)}0`),
   (bytes: number) => requestWithList(`{${Array.from({ length: bytes / 10 }, (_, key) => `"${key}":0`).join(",")}}`),
   // At the smaller size, the next two bodies are within the edge's limit of 17 KiB of JSON outside strings, so the edge parses them. The first
-  // consists of keys, the second of lists. Text fills the rest of each body.
+  // consists of long keys, the second of lists and a long string.
   (bytes: number) =>
     requestWithList(`{${Array.from({ length: 3_400 }, (_, key) => longKey(key, bytes / 3_400)).join(",")}}`),
   (bytes: number) => requestWithList(`${repeat("[],", 15_000)}"${repeat("😀", bytes - 15_000)}"`),

@@ -31,7 +31,7 @@ const REQUEST_TIMEOUT_MS = 120_000 + MAX_UPLOAD_WAIT_MS;
  * EraseSession.
  */
 const IDLE_CONNECTION_TIMEOUT_MS = CALL_TIMEOUTS_MS.slowCall + 5_000;
-/** Longer than load balancers' usual 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
+/** Longer than load balancers' usual idle timeout of 60 s, so that the console never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
 /** Leaves room for the cookies of a sign-in session and of other applications on the same host. */
 const MAX_HEADER_BYTES = 32 * 1024;

@@ -47,7 +47,7 @@ export type AppOptions = {
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than load balancers' usual 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
+/** Longer than load balancers' usual idle timeout of 60 s, so that the edge never closes a connection that a load balancer is about to reuse. */
 const KEEP_ALIVE_MS = 75_000;
 /**
  * The server closes a connection that has no traffic for this long during a request. Must exceed REQUEST_TIMEOUT_MS, after which the client

@@ -122,7 +122,7 @@ export function exportSuite(shared: () => ContractSystem): void {
   });
 
   describe("sessions that cannot be exported", () => {
-    test("a missing, foreign, deleted or malformed session id gets the same 404, byte for byte [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
+    test("a missing, foreign or deleted session and a malformed session id get the same 404, byte for byte [2.3/10] [4.3/1] [4.3/8] [5/9] [5/12] [7.2/3] [D22/1] [D23/7]", async () => {
       const deleted = randomUUID();
       await api.chat(tenant, { session_id: deleted });
       await system.admin.sessions.deleteSession({ workspaceId: tenant.workspaceId, sessionId: deleted });

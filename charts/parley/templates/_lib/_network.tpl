@@ -1,6 +1,7 @@
 {{/*
 A component's NetworkPolicy. The component defines its ingress rules in "parley.<name>.from" and its egress rules in "parley.<name>.to". Each port
-has a protocol, and empty lists are left out. Otherwise each `kubectl apply` would find a difference.
+has a protocol, and empty lists are left out. Otherwise the API server would add the protocol and drop the lists, and each `kubectl apply` would find a
+difference.
 */}}
 {{- define "parley.networkPolicy" -}}
 {{- if .root.Values.networkPolicy.enabled -}}

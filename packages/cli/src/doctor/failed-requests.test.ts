@@ -96,7 +96,7 @@ test.each([
   });
 });
 
-test("a stream that is cut during the silence fails only the check of the silence", async () => {
+test("a stream that is cut during the silence fails only the silence check", async () => {
   const endpoint = await startCuttingServer(20);
   const run = await runPaced(endpoint, { ...REQUEST, silenceMs: 20_000 });
   expect(checkBuffering(run).result).toBe("pass");
@@ -127,7 +127,7 @@ test("the buffering check counts each event that arrived together with the previ
   );
 });
 
-test("an empty response with status 200 is not a stream of the edge", async () => {
+test("an empty response with status 200 is reported as not from Parley", async () => {
   const endpoint = await startServer((_, response) => response.end());
   const run = await runPaced(endpoint, REQUEST);
   expect(run.isStream).toBe(false);

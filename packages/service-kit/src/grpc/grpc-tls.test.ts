@@ -116,7 +116,7 @@ describe("gRPC with mutual TLS", () => {
     expect(await receiveCertificate()).not.toBe(first);
   });
 
-  it("keeps the certificates while the files are unusable, and then uses the renewed ones", async () => {
+  it("a server keeps its certificate while tls.key does not match tls.crt, and then uses the renewed certificate", async () => {
     const ca = await createAuthority("Parley");
     const [serverDir, clientDir] = [
       await createCertificates(folder, ca, "localhost"),

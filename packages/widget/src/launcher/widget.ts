@@ -19,8 +19,8 @@ export function startWidget(options: Options): ParleyApi {
   /** Whether the panel is open or will open when it has loaded. */
   let isOpen = options.shouldOpen;
   /**
-   * The element that had the focus before the panel opened. If the widget has the focus when the panel closes, this element gets it back.
-   * Null if data-open opened the panel.
+   * The element that had the focus before the panel opened. If the widget has the focus when the panel closes, the focus returns to this element
+   * or, if that is impossible, to the launcher's button. Null if data-open opened the panel.
    */
   let opener: HTMLElement | null = null;
 

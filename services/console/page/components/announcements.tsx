@@ -9,7 +9,7 @@ const SHOWN_MS = 5_000;
 const Context = createContext<Announce>(() => undefined);
 
 /**
- * Returns a function that shows a short message, which screen readers announce. An error stays until the owner closes it or another message
+ * Returns a function that shows a short message, which screen readers announce. An error stays until the user closes it or another message
  * replaces it.
  */
 export function useAnnounce(): Announce {

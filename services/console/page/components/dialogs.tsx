@@ -20,7 +20,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
           className="modal"
           // The keyCode 229 means that Escape cancelled the input of an IME. The dialog stays open.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
-          // Keeps the dialog open when the owner clicks an announcement. `closest` works even if the click has already removed the announcement.
+          // Keeps the dialog open when the user clicks an announcement. `closest` works even if the click has already removed the announcement.
           onInteractOutside={(event) => {
             if ((event.target as Element).closest(".announcement")) event.preventDefault();
           }}

@@ -90,7 +90,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await readClosedMonths()).toEqual([]);
 });
 
-test("a run that has compared `turnsPerRun` turns ends even if it has just closed a month, and the next run continues with the next month", async () => {
+test("a run that has compared `turnsPerRun` turns does not start with another month, but the next run does", async () => {
   await completeTurns(2);
   const month = addMonth(2);
   const later = addMonth(0, { month: "2024-04" });
@@ -222,7 +222,7 @@ test.each([
   ["counted", () => completeTurns(3)],
   ["uncounted", () => createUncountedTurns(3)],
 ])(
-  "pruning leaves a month unfinished while other transactions lock its last %s turns, and the next run finishes it",
+  "pruning leaves a month unfinished while another transaction locks its %s turns, and the next run finishes it",
   async (_, createTurns) => {
     await createTurns();
     await db.admin.query("DELETE FROM conversation.outbox");

@@ -132,8 +132,8 @@ class SessionWalk {
   }
 
   /**
-   * Reads a session's messages after `afterMessageId` in pages. Used for a session that the page contains without its messages, because they are
-   * many or its message_count is not up to date, and for the session that the previous call exported in part.
+   * Reads a session's messages after `afterMessageId`, in pages of messages. Used if readSessions returned a matching session without its
+   * messages, or if the previous call exported the session in part.
    */
   openTranscript(sessionId: string, afterMessageId: number) {
     return openTranscript(this.#deps.database, this.#request.workspaceId, sessionId, {

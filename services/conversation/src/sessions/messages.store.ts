@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 
 // Locks the session before the message, as an erasure does, to avoid a deadlock. After a wait for a lock, PostgreSQL reads the row again, so
-// `target` has the rating that this statement replaces.
+// the CTE `target` has the rating that this statement replaces.
 const RATE_MESSAGE = `
   WITH session AS (
     SELECT workspace_id, session_id FROM conversation.sessions

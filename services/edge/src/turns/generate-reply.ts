@@ -65,7 +65,7 @@ export async function generateReply(
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
-        // Moves the time of the round's tool calls to `tools`: from `provider` before the first text, from `tokens` after it.
+        // Moves the time of the round's tool calls from the phase `provider` (after the first text, from `tokens`) to the phase `tools`.
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {

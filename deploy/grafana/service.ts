@@ -174,7 +174,7 @@ export const SERVICE: Dashboard = {
         {
           title: "Streams refused and cut",
           shows:
-            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many messages wait, because one workspace starts too many turns. `overload`: too many messages wait, because all workspaces together start too many turns. `draining`: the edge is stopping.",
+            "Streams refused, by reason, and streams cut because the client stopped reading. `client`: the address, the user or the session has too many streams, or the reply has too many readers. `process`: the edge has too many streams. `workspace`: too many turns wait to start, or wait too long, because one workspace starts too many. `overload`: too many turns wait to start, or wait too long, because all workspaces together start too many. `draining`: the edge is stopping.",
           normal: "None, except `draining` during a rollout.",
           action:
             "`process` or `overload`: see ParleyStreamsRefused. `client`: if many visitors share an address, raise `edge.maxStreamsPerClient`.",

@@ -87,7 +87,7 @@ function nameProblems(certificate: PeerCertificate, host: string): Problem[] {
 
 const UNKNOWN_AUTHORITY: Problem = {
   problem: "issued by an authority that this machine does not trust",
-  fix: "use a public authority, or set NODE_EXTRA_CA_CERTS to the certificate of your own authority",
+  fix: "use a public authority, or set NODE_EXTRA_CA_CERTS to the file with your own authority's certificate",
 };
 
 const INCOMPLETE_CHAIN: Problem = {

@@ -3,7 +3,7 @@ import { SearchSessionsRequestSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { messageToJson } from "./json.ts";
 
-test("messageToJson converts int64 fields to numbers and omits unset optional ones", () => {
+test("messageToJson converts int64 fields to numbers and omits unset optional fields", () => {
   const json = messageToJson(
     SearchSessionsRequestSchema,
     create(SearchSessionsRequestSchema, { sinceMicroseconds: 1_700_000_000_000_000n }),

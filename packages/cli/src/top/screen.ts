@@ -62,7 +62,7 @@ export async function pause(ms: number, ended?: AbortSignal): Promise<void> {
 }
 
 /** Returns the work's result, or undefined as soon as `ended` aborts. */
-export async function awaitUnlessEnded<T>(work: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
+export async function awaitUnlessAborted<T>(work: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
   const { promise: end, resolve } = Promise.withResolvers<undefined>();
   const stop = () => resolve(undefined);
   if (ended.aborted) stop();

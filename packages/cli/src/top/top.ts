@@ -6,7 +6,7 @@ import type { Result } from "../output/result.ts";
 import { type Activity, computeActivity, dropOldSamples, type WorkspaceUsage } from "./activity.ts";
 import { drawActivity } from "./draw.ts";
 import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
-import { awaitUnlessEnded, openScreen, pause } from "./screen.ts";
+import { awaitUnlessAborted, openScreen, pause } from "./screen.ts";
 
 export type TopDeps = {
   callAdmin: CallAdmin;
@@ -61,7 +61,7 @@ export async function showLive(
       const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
       if (isDue) lastQuotaReadMs = startedAt;
       const work = Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]);
-      const result = await awaitUnlessEnded(work, screen.ended);
+      const result = await awaitUnlessAborted(work, screen.ended);
       if (result === undefined) break;
       const [sample, latestQuota] = result;
       quota = latestQuota;

@@ -149,7 +149,7 @@ test("listCallsOfMonth lists each filled row once across its pages, even if the 
   expect(listed).toEqual(turns.map(({ turnId }) => turnId).reverse());
 });
 
-test("adds no row that the retention would delete; a retention of 0 days has no limit", async () => {
+test("adds no row that the retention would delete; with a retention of 0 days, adds old rows too", async () => {
   const old = new Date(Date.now() - 3 * 86_400_000).toISOString();
   expect(await fill([{ turnId: randomUUID(), closedAt: old }], 2)).toBe(0);
   expect(await fill([{ turnId: randomUUID(), closedAt: old }], 0)).toBe(1);

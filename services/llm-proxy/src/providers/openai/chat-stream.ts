@@ -128,7 +128,7 @@ const isPresent = (value: unknown): boolean => value !== undefined && value !== 
 const isString = (value: unknown): value is string => typeof value === "string";
 const isStringOrArray = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
 
-/** Returns undefined if the field is missing or null. Throws if it is of another kind. */
+/** Returns undefined if the field is missing or null. Throws if `isKind` rejects its value. */
 function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
   const value = object[name];
   if (value === undefined || value === null) return undefined;

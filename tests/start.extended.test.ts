@@ -264,7 +264,7 @@ describe("a start that fails", () => {
 
   it.each([
     ["mysql://localhost/x", /^parley: DATABASE_URL must be a URL \(postgres, postgresql\)$/],
-    ["postgres://u:hush@127.0.0.1:1/x", /^parley: cannot use DATABASE_URL: nothing listens there: /],
+    ["postgres://u:hush@127.0.0.1:1/x", /^parley: cannot use DATABASE_URL: nothing listens at its address: /],
     ["postgres://u:hush@host.invalid/x", /^parley: cannot use DATABASE_URL: its host name does not resolve: /],
   ])("reports the problem with DATABASE_URL=%s", async (url, expected) => {
     const failed = await startInstance(empty, { DATABASE_URL: url });

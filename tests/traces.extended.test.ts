@@ -30,7 +30,7 @@ describeWith("redis", "tracing", () => {
   const { createTenantWithFilledCaches, traceTurn } = createTraceHelpers(() => ({ system, collector }));
 
   describeWith("prometheus", "with Prometheus", () => {
-    test("stores the trace id of a turn in the exemplars of llm-proxy's metrics", async () => {
+    test("Prometheus stores llm-proxy's counters, and exemplars with a turn's trace id for llm-proxy's histograms", async () => {
       const prometheus = await startPrometheus({ targets: [{ service: "llm-proxy", opsPort: system.llm.opsPort }] });
       try {
         const { spans } = await traceTurn(await createTenantWithFilledCaches());

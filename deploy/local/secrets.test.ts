@@ -11,32 +11,32 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe("ensureSecrets", () => {
-  const none = { adminToken: undefined, internalToken: undefined };
+  const noTokens = { adminToken: undefined, internalToken: undefined };
 
   it("creates the secrets once, in a file that only its owner can read", async () => {
-    const secrets = await ensureSecrets(dir, none);
+    const secrets = await ensureSecrets(dir, noTokens);
     expect(new Set(Object.values(secrets)).size).toBe(7);
-    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+    expect(await ensureSecrets(dir, noTokens)).toEqual(secrets);
     expect((await stat(join(dir, "secrets.json"))).mode & 0o077).toBe(0);
   });
 
   it("uses tokens from the environment without storing them", async () => {
-    const secrets = await ensureSecrets(dir, none);
-    expect(await ensureSecrets(dir, { ...none, adminToken: "given" })).toEqual({ ...secrets, adminToken: "given" });
-    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+    const secrets = await ensureSecrets(dir, noTokens);
+    expect(await ensureSecrets(dir, { ...noTokens, adminToken: "given" })).toEqual({ ...secrets, adminToken: "given" });
+    expect(await ensureSecrets(dir, noTokens)).toEqual(secrets);
   });
 
   it("adds missing secrets and keeps the stored ones", async () => {
     await writeFile(join(dir, "secrets.json"), JSON.stringify({ databasePassword: "kept" }));
-    const secrets = await ensureSecrets(dir, none);
+    const secrets = await ensureSecrets(dir, noTokens);
     expect(secrets.databasePassword).toBe("kept");
     expect(new Set(Object.values(secrets)).size).toBe(7);
-    expect(await ensureSecrets(dir, none)).toEqual(secrets);
+    expect(await ensureSecrets(dir, noTokens)).toEqual(secrets);
   });
 
   it.each(["{", "null", "[]", "5"])("does not overwrite a file that contains %s", async (damaged) => {
     await writeFile(join(dir, "secrets.json"), damaged);
-    await expect(ensureSecrets(dir, none)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
+    await expect(ensureSecrets(dir, noTokens)).rejects.toThrow(/cannot read .*secrets\.json \(damaged file\)/);
     expect(await readFile(join(dir, "secrets.json"), "utf8")).toBe(damaged);
   });
 });

@@ -216,7 +216,7 @@ describeInBrowser("accessibility", (fixture) => {
 
   it("runs no animation if the visitor prefers reduced motion", async () => {
     const widget = await fixture.visit({ context: { reducedMotion: "reduce" } });
-    await STATES.writing(widget);
+    await STATES["waiting for an answer"](widget);
     const animations = await widget.host.evaluate(
       (host) =>
         (host.shadowRoot as unknown as DocumentOrShadowRoot & { getAnimations(): Animation[] }).getAnimations().length,

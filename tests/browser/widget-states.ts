@@ -19,7 +19,7 @@ async function startConversation(widget: WidgetPage): Promise<void> {
 export const STATES = {
   closed: (widget) => widget.launcher.waitFor(),
   "just opened": startConversation,
-  writing: async (widget) => {
+  "waiting for an answer": async (widget) => {
     await startConversation(widget);
     await widget.ask("never answered");
     await widget.log.locator(".dots").waitFor();

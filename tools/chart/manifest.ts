@@ -126,7 +126,7 @@ export function secretsOf({ secret, projected }: Volume): { name: string; items?
   return [...(mounted ? [mounted] : []), ...(projected?.sources ?? []).flatMap((source) => source.secret ?? [])];
 }
 
-export function configMapsOf({ configMap, projected }: Volume): string[] {
+export function configMapNamesOf({ configMap, projected }: Volume): string[] {
   return [configMap, ...(projected?.sources ?? []).map((source) => source.configMap)].flatMap(
     (each) => each?.name ?? [],
   );

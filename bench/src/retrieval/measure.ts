@@ -38,8 +38,8 @@ export async function measureRelevance(system: System): Promise<RelevanceScores>
 }
 
 /**
- * Creates a bot with `copies` copies of the relevance set's documents, and searches for each question of the set, `rounds` times. Returns the
- * milliseconds of each search.
+ * Creates a bot with `copies` copies of the relevance set's documents. Searches for each question of the set once to warm up, and then `rounds`
+ * times. Returns the milliseconds of each search after the warm-up.
  */
 export async function measureSearches(system: System, copies: number, rounds: number): Promise<number[]> {
   const { documents, questions } = readRelevanceSet();

@@ -20,7 +20,7 @@ export type Database = {
  */
 const TIMEOUT_MS = 30_000;
 
-/** Connects once to the database of DATABASE_URL to check it. Throws StartError, without the password, if the connection fails. */
+/** Connects once to the database of DATABASE_URL to check it. If the connection fails, throws a StartError whose message omits the password. */
 export async function openExternalDatabase(url: string): Promise<Database> {
   const noCleanup = { stop: () => Promise.resolve(), stopNow: () => undefined };
   try {
@@ -83,11 +83,11 @@ function describeFailure(error: unknown): string {
   }
   switch (systemCode(error)) {
     case "ECONNREFUSED":
-      return "nothing listens there: start that server, or unset DATABASE_URL for the embedded one";
+      return "nothing listens at its address: start the server, or unset DATABASE_URL for the embedded database";
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "its host name does not resolve: correct it, or unset DATABASE_URL for the embedded database";
     default:
-      return `no PostgreSQL server responds there (${error instanceof Error && error.message ? error.message : "unknown reason"})`;
+      return `no PostgreSQL server responds at its address (${error instanceof Error && error.message ? error.message : "unknown reason"})`;
   }
 }

@@ -1,4 +1,4 @@
-import { allContainers, configMapsOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
+import { allContainers, configMapNamesOf, type Manifest, nameOf, ofKind, secretsOf, workloads } from "../manifest.ts";
 
 /** The Secret keys that the chart's README documents. The values file must name every other key that a pod uses. */
 export const SECRET_KEYS = [
@@ -51,7 +51,7 @@ export function referenceProblems(manifests: readonly Manifest[], values: unknow
       ...variables.map(({ key }) => key),
       ...mounts.flatMap(({ items = [] }) => items.map(({ key }) => key).filter((key) => key !== "ca.crt")),
     ]);
-    const usedConfigMaps = new Set(volumes.flatMap(configMapsOf));
+    const usedConfigMaps = new Set(volumes.flatMap(configMapNamesOf));
     const missing = <T>(used: Iterable<T>, known: ReadonlySet<T>) => [...used].filter((each) => !known.has(each));
     return [
       ...missing(usedSecrets, secrets).map((name) =>

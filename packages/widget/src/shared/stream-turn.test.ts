@@ -48,7 +48,7 @@ async function start(signal = new AbortController().signal) {
   return { outcome, response: await waitForResponse(1) };
 }
 
-/** Waits for the response to the request with this number, counted from 1. Advances the timers past the delays between requests. */
+/** Waits until the server has received `number` requests, and returns its last response. Advances the timers past the delays between requests. */
 async function waitForResponse(number: number): Promise<ServerResponse> {
   await vi.waitFor(async () => {
     await vi.advanceTimersByTimeAsync(number === 1 ? 0 : 4_000);

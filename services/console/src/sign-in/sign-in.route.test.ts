@@ -21,8 +21,8 @@ const tokensFor = (audience: string, expiresIn = "1 minute"): Tokens => ({
 });
 
 /**
- * Starts the routes with a provider that accepts every code. Each call of its `begin` or `complete` throws the next error of `failures`, if
- * there is one.
+ * Starts the routes with a provider that accepts every authorization code. Each call of its `begin` or `complete` throws the next error of
+ * `failures`, if there is one.
  */
 async function startRoutes(refresh: ProviderClient["refresh"] = async () => undefined) {
   let started = 0;
@@ -75,9 +75,9 @@ async function startRoutes(refresh: ProviderClient["refresh"] = async () => unde
 
 test("two tabs can sign in at the same time, and each returns to its screen", async () => {
   const { begin, send, results, jar } = await startRoutes();
-  const [keys, usage] = [await begin("/keys"), await begin("/usage")];
-  expect((await send("GET", keys)).headers.location).toBe("/keys");
-  expect((await send("GET", usage)).headers.location).toBe("/usage");
+  const [keysCallback, usageCallback] = [await begin("/keys"), await begin("/usage")];
+  expect((await send("GET", keysCallback)).headers.location).toBe("/keys");
+  expect((await send("GET", usageCallback)).headers.location).toBe("/usage");
   expect(results).toEqual(["signed_in", "signed_in"]);
   expect([...jar.keys()]).toEqual(["__Host-parley-session.0"]);
 });

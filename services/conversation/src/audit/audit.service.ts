@@ -16,6 +16,7 @@ export type WorkspaceAudit = {
   id: string;
   doneMessages: number;
   used: number;
+  /** The number of messages in the usage ledger, adjustments included. */
   ledger: number;
   held: number;
   /** The part of `used` and of `ledger` that the operator added or, if negative, removed. */
@@ -32,9 +33,9 @@ const QUOTA_CALL_OPTIONS = { timeoutMs: 30_000, waitForReady: true };
 export const WORKSPACES_PER_PAGE = 20;
 
 /**
- * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts and digests. If these differ, or if messages are
- * held, compares turn by turn unless rows were pruned. If the workspace id is empty, compares all workspaces, page by page, and throws if the
- * signal is aborted. The month is "YYYY-MM", or empty for the current month.
+ * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts, and digests of the turn ids. If these differ, or
+ * if messages are held, compares turn by turn unless rows of turns or of the usage ledger were pruned. If the workspace id is empty, compares all
+ * workspaces page by page, and throws between two pages if the signal is aborted. The month is "YYYY-MM", or empty for the current month.
  */
 export async function audit(
   database: Database,

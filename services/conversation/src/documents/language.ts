@@ -43,8 +43,8 @@ export function parseLanguage(text: string): LanguageName | undefined {
   if (NAMES.includes(lower)) return lower as LanguageName;
   const [code = ""] = lower.split(/[-_]/);
   // Bokmål (nb) is the usual written form of Norwegian (no).
-  const listed = code === "nb" ? "no" : code;
-  return Object.hasOwn(LANGUAGES, listed) ? LANGUAGES[listed as keyof typeof LANGUAGES] : undefined;
+  const key = code === "nb" ? "no" : code;
+  return Object.hasOwn(LANGUAGES, key) ? LANGUAGES[key as keyof typeof LANGUAGES] : undefined;
 }
 
 /** Languages that are detected by their stop words, which PostgreSQL lists. */

@@ -71,7 +71,7 @@ test("the service keeps the last 20 runs of a bot, and GetEvaluation returns the
   expect(stored.map(({ id }) => BigInt(id))).toEqual(ids.slice(0, 20));
 });
 
-test("the service refuses a second case with the same question, an unknown document, an invalid question, and a run without cases", async () => {
+test("the service refuses a case with an existing question, an unknown document or an invalid question, and a run without cases", async () => {
   const bot = await createBotWithDocuments();
   expect(await adminFailure(evaluations().runEvaluation(botFields(bot)))).toMatchObject({ parleyCode: "no_cases" });
   await addCase(bot, "When do you deliver?", "delivery.txt");
@@ -189,8 +189,8 @@ test("a run that waited for another one leaves out the cases that were removed m
   await addCase(bot, "Prices?", "prices.txt");
   const gate = Promise.withResolvers<void>();
   const { counts, search } = createCountingSearch(() => gate.promise);
-  const limit = vi.spyOn(WorkspaceConcurrencyLimiter.prototype, "run");
-  onTestFinished(() => limit.mockRestore());
+  const limiterRun = vi.spyOn(WorkspaceConcurrencyLimiter.prototype, "run");
+  onTestFinished(() => limiterRun.mockRestore());
   const admin = createEvaluationAdmin(system.database, { ...search, requireSearchTimeLeft: () => undefined });
   const run = async () =>
     admin.runEvaluation(create(RunEvaluationRequestSchema, botFields(bot)), {
@@ -200,7 +200,7 @@ test("a run that waited for another one leaves out the cases that were removed m
   await vi.waitFor(() => expect(counts.started).toBe(2));
   const second = run();
   // When the second run has called the limiter, it waits for the first run.
-  await vi.waitFor(() => expect(limit).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(limiterRun).toHaveBeenCalledTimes(2));
   await evaluations().removeCase({ ...botFields(bot), id: removed?.id ?? 0n });
   gate.resolve();
   expect((await first).run?.cases).toBe(2);

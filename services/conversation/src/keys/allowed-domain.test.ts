@@ -32,7 +32,7 @@ describe("normaliseAllowedDomain returns [scheme://][*.]host[:port]", () => {
     ["*.shop.github.io", "*.shop.github.io"],
     ["shop.github.io", "shop.github.io"],
     ["*.intranet.corp", "*.intranet.corp"],
-  ])("%s becomes %s", (entry, stored) => {
+  ])("%s becomes %s, which normalises to itself", (entry, stored) => {
     expect(normaliseAllowedDomain(entry)).toBe(stored);
     expect(normaliseAllowedDomain(stored)).toBe(stored);
   });

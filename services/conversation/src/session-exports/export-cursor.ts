@@ -5,7 +5,7 @@ import { formatPosition, parsePosition, type SessionPosition } from "../sessions
 export type ExportCursor = {
   /** The export contains the sessions that started before this time, in microseconds since 1970. A continued export keeps this time. */
   untilMicroseconds: number;
-  /** The last exported session. If the position has a message id, the session's later messages are not exported yet. */
+  /** The last exported session. If the position has a message id, the session's messages after that message are not exported yet. */
   position: SessionPosition;
 };
 

@@ -31,5 +31,5 @@ export const MESSAGE_FIELDS = `
   m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
   m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;
 
-/** MESSAGE_FIELDS and the owner's review. `export.json` contains no reviews. */
+/** MESSAGE_FIELDS and the owner's review, which the transcript `export.json` does not contain. */
 export const REVIEWED_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.review`;

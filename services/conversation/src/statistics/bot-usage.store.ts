@@ -1,7 +1,7 @@
 import type { Database } from "@parley/service-kit";
 
 // Always counts whole hours, so that repeated and concurrent runs store the same counts.
-const COUNT_BOT_HOURS = `
+const COUNT_BOT_REPLIES_BY_HOUR = `
   INSERT INTO conversation.bot_reply_counts (workspace_id, hour, bot_id, month, replies)
   SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, t.bot_id, t.month, count(*)
   FROM conversation.turns t
@@ -13,7 +13,7 @@ const COUNT_BOT_HOURS = `
 
 /** `from` and `to` are full hours; `to` is not included. */
 export async function countBotRepliesByHour(database: Database, from: Date, to: Date): Promise<void> {
-  await database.query({ name: "count_bot_hours", text: COUNT_BOT_HOURS, values: [from, to] });
+  await database.query({ name: "count_bot_replies_by_hour", text: COUNT_BOT_REPLIES_BY_HOUR, values: [from, to] });
 }
 
 export async function deleteBotCountsBefore(database: Database, time: Date): Promise<void> {
@@ -39,7 +39,7 @@ const READ_BOT_USAGE = `
   GROUP BY c.month, b.slug
   ORDER BY c.month DESC, messages DESC, b.slug`;
 
-/** Counts the replies of each bot by UTC month, newest first, for the last `months` months including this one. */
+/** Counts the replies of each bot by UTC month, newest first, for the last `months` months including the current month. */
 export async function readBotUsage(database: Database, workspaceId: string, months: number): Promise<BotUsage[]> {
   const { rows } = await database.query<BotUsage>(READ_BOT_USAGE, [workspaceId, months]);
   return rows;

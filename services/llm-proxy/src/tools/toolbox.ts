@@ -13,7 +13,7 @@ export type ToolboxDeps = {
   limits: ToolLimits;
   /** A monotonic clock, in milliseconds. */
   now: () => number;
-  /** Called after each tool call. `detail` is a failure's cause, for the log. */
+  /** Called after each tool call, unless `Toolbox.call` throws. `detail` is a failure's cause for the log; empty if there is none. */
   onCall: (kind: ToolKind, use: ToolUse, detail: string) => void;
   /** Closes the tools' connections. */
   close: () => Promise<void>;

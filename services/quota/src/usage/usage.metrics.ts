@@ -46,7 +46,7 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
   }
   new Gauge({
     name: "parley_quota_workspace_used_ratio",
-    help: `Share of the monthly cap that a workspace has used, for the ${MAX_NAMED_WORKSPACES} highest shares from 0.8 on.`,
+    help: `Share of the monthly cap that a workspace has used. Reports only workspaces at 0.8 or more, and at most the ${MAX_NAMED_WORKSPACES} highest shares.`,
     labelNames: ["workspace", "plan"],
     registers,
     async collect() {

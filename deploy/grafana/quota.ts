@@ -14,7 +14,7 @@ export const QUOTA: Dashboard = {
         {
           title: "Workspaces near their cap",
           shows: "Workspaces that have used 80 % of their cap or more this month, including those at the cap.",
-          normal: "0, or the workspaces that you expect.",
+          normal: "0, or the number that you expect.",
           action: "Above 0: see ParleyWorkspaceNearCap.",
           unit: "short",
           stat: true,
@@ -33,7 +33,7 @@ export const QUOTA: Dashboard = {
         },
         {
           title: "Unreconciled workspaces",
-          shows: "Workspaces whose turns and usage differ.",
+          shows: "Pairs of a workspace and a month whose turns and usage differ.",
           normal: "0.",
           action: "Above 0: see ParleyUsageUnreconciled. No value: see ParleyAccountingUnknown.",
           unit: "short",

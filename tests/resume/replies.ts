@@ -32,10 +32,10 @@ export type Message = { fields: { session_id: string }; key: string };
 export const urlOf = (edge: ServiceProcess) => `http://127.0.0.1:${edge.port}`;
 
 /** Returns functions that send messages to an edge, and that read and stop their replies. */
-export function createReplyClient(get: () => TwoEdges) {
+export function createReplyClient(getTwoEdges: () => TwoEdges) {
   const newMessage = (): Message => ({ fields: { session_id: randomUUID() }, key: randomUUID() });
   const edgeAt = (index: number): ServiceProcess => {
-    const edge = get().system.edges[index];
+    const edge = getTwoEdges().system.edges[index];
     if (edge === undefined) throw new Error(`there is no edge ${index}`);
     return edge;
   };
@@ -43,14 +43,14 @@ export function createReplyClient(get: () => TwoEdges) {
   /** Sends a message. If the message was sent before, the response contains the existing reply. */
   function send(edge: ServiceProcess, { fields, key }: Message, lastEventId?: string): Promise<Response> {
     const headers = { "idempotency-key": key, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) };
-    return postChat(urlOf(edge), get().tenant, fields, { headers });
+    return postChat(urlOf(edge), getTwoEdges().tenant, fields, { headers });
   }
 
   const read = async (...args: Parameters<typeof send>): Promise<ChatResult> => readChat(await send(...args));
 
   /** Sends a message and waits until the provider has sent the first words of its reply. `end` resolves with the whole reply. */
   async function open(edge: ServiceProcess, message: Message): Promise<{ end: Promise<ChatResult> }> {
-    const { provider } = get().system;
+    const { provider } = getTwoEdges().system;
     const index = provider.requests.length;
     const end = read(edge, message);
     await expect.poll(() => provider.requests[index]?.tokensSent ?? 0, { timeout: WAIT_MS }).toBeGreaterThanOrEqual(3);
@@ -88,13 +88,13 @@ export function createReplyClient(get: () => TwoEdges) {
   const stop = (edge: ServiceProcess, { fields, key }: Message) =>
     fetch(`${urlOf(edge)}/api/chat/stop/`, {
       method: "POST",
-      headers: { origin: get().tenant.origin },
-      body: JSON.stringify({ public_key: get().tenant.publicKey, ...fields, idempotency_key: key }),
+      headers: { origin: getTwoEdges().tenant.origin },
+      body: JSON.stringify({ public_key: getTwoEdges().tenant.publicKey, ...fields, idempotency_key: key }),
     });
 
   async function statusOf({ fields }: Message): Promise<string> {
     const { status } = await queryFirstRow<{ status: string }>(
-      get().system.database,
+      getTwoEdges().system.database,
       "SELECT status FROM conversation.turns WHERE session_id = $1",
       [fields.session_id],
     );

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { nodeFlags, queryRows, type RunningProcess, startProcess } from "@parley/test-support";
 import { requestOwnersToken } from "../../../tests/system/console.ts";
 import { visit } from "../../../tests/system/visitors.ts";
-import { familyCpuMs } from "../support/cpu.ts";
+import { cpuMsWithChildren } from "../support/cpu.ts";
 import type { OwnersTestbed } from "../support/owners-testbed.ts";
 import { median, percentile } from "../support/statistics.ts";
 import { readPostmasterPid } from "../support/testbed.ts";
@@ -57,7 +57,7 @@ export async function measureExportNeighbour(
 async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTimes> {
   const { system, tenant } = bench.testbed;
   const pids = await findPids(bench);
-  const before = Object.values(pids).map(familyCpuMs);
+  const before = Object.values(pids).map(cpuMsWithChildren);
   const times: number[] = [];
   while (times.length < chats) {
     const started = performance.now();
@@ -67,7 +67,7 @@ async function measureChats(bench: OwnersTestbed, chats: number): Promise<ChatTi
   }
   const cpuMsPerChat = Object.entries(pids).map(([name, pid], index) => [
     name,
-    (familyCpuMs(pid) - (before[index] ?? 0)) / chats,
+    (cpuMsWithChildren(pid) - (before[index] ?? 0)) / chats,
   ]);
   return { p50: percentile(times, 50), p99: percentile(times, 99), cpuMsPerChat: Object.fromEntries(cpuMsPerChat) };
 }

@@ -1,6 +1,6 @@
 import { queryRows } from "@parley/test-support";
 import { POD_HEAPS } from "../../../tests/system/pods.ts";
-import { familyCpuMs, residentBytes } from "../support/cpu.ts";
+import { cpuMsWithChildren, residentBytes } from "../support/cpu.ts";
 import { type LoadShape, measureLoad, parleyLoad } from "../support/load.ts";
 import { readRedisInfo } from "../support/redis.ts";
 import { median, sum } from "../support/statistics.ts";
@@ -131,7 +131,7 @@ async function readCounters(url: string, postmasterPid: number, redisUrl: string
   );
   const redis = await readRedisInfo(redisUrl);
   return {
-    databaseCpuMs: familyCpuMs(postmasterPid),
+    databaseCpuMs: cpuMsWithChildren(postmasterPid),
     walBytes: wal?.bytes ?? Number.NaN,
     redisCpuMs: (redis("used_cpu_user") + redis("used_cpu_sys")) * 1_000,
     redisBytes: redis("used_memory"),

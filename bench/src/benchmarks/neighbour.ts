@@ -5,7 +5,7 @@ import { sendBaselineMessages, sendSlowMessages, storeSlowPatterns } from "../..
 import { POD_HEAPS, POD_MEMORY_MIB } from "../../../tests/system/pods.ts";
 import { createTenant } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
-import { familyResidentBytes, measurePeak } from "../support/cpu.ts";
+import { measurePeak, residentBytesWithChildren } from "../support/cpu.ts";
 import { median, percentile } from "../support/statistics.ts";
 import { startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmark.ts";
@@ -16,7 +16,7 @@ const WARM_UP_CHATS = 100;
 const ATTACKERS = 4;
 /** Goal for a ratio: the neighbour's chat p99 during the attack, divided by the p99 without the attack. */
 const MAX_RATIO = 1.2;
-/** Goal for the p99 of health checks while another client sends bodies that are costly to parse. */
+/** Goal for the p99 of health checks while an attacker sends bodies that are costly to parse. */
 const MAX_HEALTH_MS = 50;
 /** Goals for the peak memory: 80 % of the pods' memory limits in the chart. */
 const MAX_EDGE_MIB = (POD_MEMORY_MIB.edge * 8) / 10;
@@ -34,7 +34,7 @@ type Latencies = { chatMs: number; healthMs: number };
 type AttackKind = {
   name: string;
   prepare: (testbed: Testbed) => Promise<Attack>;
-  latency: (attack: string, quiet: Latencies, attacked: Latencies) => Figure;
+  latency: (attackName: string, quiet: Latencies, attacked: Latencies) => Figure;
   /** Returns the id of the process whose memory the attack may exhaust. `maxMiB` is the goal for this memory. */
   pidOf: (testbed: Testbed) => number;
   maxMiB: number;
@@ -43,20 +43,20 @@ type AttackKind = {
 const edgePid = ({ system }: Testbed) => system.edges[0]?.process().pid ?? 0;
 const conversationPid = ({ system }: Testbed) => system.conversation.process().pid;
 
-export function healthFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+export function healthFigure(attackName: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("health check", quiet.healthMs, attacked.healthMs);
   return atMost(MAX_HEALTH_MS, {
-    what: `${attack}: another client's health check p99`,
+    what: `${attackName}: another client's health check p99`,
     value: attacked.healthMs,
     unit: "ms",
     detail,
   });
 }
 
-export function chatFigure(attack: string, quiet: Latencies, attacked: Latencies): Figure {
+export function chatFigure(attackName: string, quiet: Latencies, attacked: Latencies): Figure {
   const detail = compareMs("chat", quiet.chatMs, attacked.chatMs);
   const value = attacked.chatMs / quiet.chatMs;
-  return atMost(MAX_RATIO, { what: `${attack}: neighbour's chat p99`, value, unit: "×", detail });
+  return atMost(MAX_RATIO, { what: `${attackName}: neighbour's chat p99`, value, unit: "×", detail });
 }
 
 function compareMs(request: string, quietMs: number, attackedMs: number): string {
@@ -107,7 +107,7 @@ async function measureAttack(
       }
       const traffic = await attack.begin();
       const { result, peak } = await measurePeak(
-        () => familyResidentBytes(pid) / 2 ** 20,
+        () => residentBytesWithChildren(pid) / 2 ** 20,
         SAMPLE_INTERVAL_MS,
         () => measureNeighbour(testbed, chats).finally(() => traffic.stop()),
       );
@@ -119,8 +119,8 @@ async function measureAttack(
     }
     const { name, maxMiB } = kind;
     const latency = kind.latency(name, medianOf(quiet), medianOf(attacked));
-    const peak = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
-    return [latency, atMost(maxMiB, peak)];
+    const memory = { what: `${name}: memory`, value: peakMiB, unit: "MiB", detail: "including child processes" };
+    return [latency, atMost(maxMiB, memory)];
   } finally {
     await testbed.stop();
   }
@@ -133,7 +133,10 @@ function medianOf(rounds: readonly Latencies[]): Latencies {
   };
 }
 
-/** Sends chats one after the other and health checks beside them. Returns the p99 of each. */
+/**
+ * Sends `count` chats in sequence and, at the same time, `count` health checks in sequence. Returns the p99 of the chats and of the health
+ * checks.
+ */
 async function measureNeighbour(testbed: Testbed, count: number): Promise<Latencies> {
   const [chats, checks] = await Promise.all([chatTimesMs(testbed, count), healthTimesMs(testbed, count)]);
   return { chatMs: percentile(chats, 99), healthMs: percentile(checks, 99) };
@@ -175,10 +178,10 @@ async function prepareCostlyBodies({ system }: Testbed): Promise<Attack> {
 async function prepareSlowPatterns({ system }: Testbed): Promise<Attack> {
   const attacker = await createTenant(system.admin, { plan: "scale" });
   await storeSlowPatterns(system, attacker);
-  const ordinary = await createTenant(system.admin, { plan: "scale" });
+  const ordinaryTenant = await createTenant(system.admin, { plan: "scale" });
   return {
     begin: async () => sendSlowMessages(system.url(), attacker),
-    beginHarmless: async () => sendBaselineMessages(system.url(), ordinary),
+    beginHarmless: async () => sendBaselineMessages(system.url(), ordinaryTenant),
   };
 }
 
@@ -190,7 +193,7 @@ async function preparePdfBombs({ system }: Testbed): Promise<Attack> {
     begin: async () =>
       sendRepeatedly(async () => {
         const [name, content] = bombs[next++ % bombs.length] ?? ["", new Uint8Array()];
-        // The service refuses a bomb.
+        // Ignores the error with which the service refuses the PDF.
         await system.admin.knowledge
           .addSource({ workspaceId, botSlug, name, format: "pdf", content })
           .catch(() => undefined);

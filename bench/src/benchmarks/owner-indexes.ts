@@ -1,5 +1,5 @@
 import { queryRows } from "@parley/test-support";
-import { familyCpuMs } from "../support/cpu.ts";
+import { cpuMsWithChildren } from "../support/cpu.ts";
 import { measureLoad, parleyLoad } from "../support/load.ts";
 import { storeTurns, vacuumDatabase } from "../support/messages.ts";
 import { median, medianInterval } from "../support/statistics.ts";
@@ -85,7 +85,7 @@ async function measureCost(testbed: Testbed, turns: number): Promise<number> {
   const load = parleyLoad(testbed, { callers: 16, turns, warmUpTurns: 0 });
   const body = JSON.stringify({ ...(JSON.parse(load.body) as object), visitor_id: "$uuid" });
   const postmasterPid = await readPostmasterPid(testbed.system.database.url);
-  const before = familyCpuMs(postmasterPid);
+  const before = cpuMsWithChildren(postmasterPid);
   const { cpuMsPerTurn } = await measureLoad({ ...load, body }, testbed.servicePids());
-  return cpuMsPerTurn + (familyCpuMs(postmasterPid) - before) / turns;
+  return cpuMsPerTurn + (cpuMsWithChildren(postmasterPid) - before) / turns;
 }

@@ -10,8 +10,9 @@ export type QuotaLoadOptions = {
   /** Maximum database connections with `sql`: the size of the service's pool. */
   databasePoolSize: number;
   workspaceIds: string[];
+  /** Number of concurrent callers. Each runs one turn at a time. */
   callers: number;
-  /** Number of turns to reserve and settle. */
+  /** Number of measured turns, in total over all callers. */
   turns: number;
 };
 

@@ -11,7 +11,7 @@ export function cpuMs(pid: number): number {
 }
 
 /** Returns the CPU time of a process and its children so far. Includes children that have ended, if the process has waited for them. */
-export function familyCpuMs(pid: number): number {
+export function cpuMsWithChildren(pid: number): number {
   const { utime, stime, endedChildrenUtime, endedChildrenStime } = readStat(pid);
   return (
     (utime + stime + endedChildrenUtime + endedChildrenStime) * TICK_MS +
@@ -52,7 +52,7 @@ export function residentBytes(pid: number): number {
 }
 
 /** Returns the resident memory of a process and its children. Shared memory counts once for each process. */
-export function familyResidentBytes(pid: number): number {
+export function residentBytesWithChildren(pid: number): number {
   return sum([pid, ...childrenOf(pid).map((child) => child.pid)].map(residentOrZero));
 }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** Reads a Redis server's INFO. The returned function looks up a numeric field, such as `used_memory` or `keys`; 0 if the field is missing. */
+/** Reads a Redis server's INFO. Returns a function that looks up a numeric field, such as `used_memory`, and returns 0 if it is missing. */
 export async function readRedisInfo(url: string): Promise<(name: string) => number> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -9,8 +9,8 @@ const STOP_ORDER: readonly ServiceName[] = ["console", "edge", "conversation", "
 export type StartContext = { notify: (notice: Notice) => void; cleanups: CleanupStack; stopSignal: AbortSignal };
 
 /**
- * Starts the services concurrently, and waits until all are ready. If a service fails, throws StartError and drops all notices: the other
- * services' notices only report that the failed service is missing.
+ * Starts the services concurrently, and waits until all are ready. If a service does not start, throws StartError and drops all notices:
+ * the other services' notices only report that the failed service cannot be reached.
  */
 export async function startServices(
   specs: Record<ServiceName, ProcessSpec>,

@@ -3,6 +3,7 @@ import type { RE2JS } from "re2js";
 /** See re2js's class Inst. */
 export type Instruction = { op: number; out: number; arg: number; runes: ArrayLike<number> };
 
+/** The instructions to which re2js compiles a pattern. `start` is the index of the first one to run. */
 export type Program = { inst: readonly Instruction[]; start: number };
 
 /**

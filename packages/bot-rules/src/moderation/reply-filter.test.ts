@@ -75,7 +75,7 @@ describe("ReplyFilter", () => {
     ],
     ["one character normalises to several", ["\\.\\.\\."], ["wait", "…", " what"], "wait", "\\.\\.\\."],
     [
-      "the pattern with the longest possible match determines how much text is held back",
+      "the patterns' longest possible matches differ in length",
       ["x", "a{1,30}b"],
       ["aaaaaaaaaaaaaaaaaaaa", "b"],
       "",
@@ -84,12 +84,12 @@ describe("ReplyFilter", () => {
     ["characters outside the basic plane match", ["👋{3}"], ["hi 👋", "👋", "👋!"], "hi ", "👋{3}"],
   ])(
     "never releases a match, and releases a reply without a match completely, when %s",
-    async (_, sources, parts, expected, pattern) => {
-      const { released, matched } = await filterReply(sources, parts);
-      expect(matched).toBe(pattern);
-      if (pattern === undefined) expect(released).toBe(expected);
+    async (_, patterns, parts, expectedText, expectedPattern) => {
+      const { released, matched } = await filterReply(patterns, parts);
+      expect(matched).toBe(expectedPattern);
+      if (expectedPattern === undefined) expect(released).toBe(expectedText);
       // Before a match, the filter may hold back more than necessary, never less.
-      else expect(expected.startsWith(released), released).toBe(true);
+      else expect(expectedText.startsWith(released), released).toBe(true);
     },
   );
 
@@ -180,8 +180,8 @@ test("ReplyFilter never releases a match, and releases a reply without a match c
     fc.asyncProperty(fc.array(expression, { minLength: 1, maxLength: 3 }), textParts, async (expressions, parts) => {
       const patterns = expressions.filter(isReplyPattern);
       const reply = parts.join("");
-      const normal = normalise(reply);
-      const starts = patterns.flatMap((pattern) => compilePattern(pattern).find(normal, 0)?.start ?? []);
+      const normalisedReply = normalise(reply);
+      const starts = patterns.flatMap((pattern) => compilePattern(pattern).find(normalisedReply, 0)?.start ?? []);
       const { released, matched } = await filterReply(patterns, parts);
       expect(reply.startsWith(released)).toBe(true);
       if (starts.length === 0) {

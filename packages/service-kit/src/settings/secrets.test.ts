@@ -101,17 +101,17 @@ describe("a secret in a file", () => {
 
   it("has priority over the variable", async () => {
     await write("sk-file");
-    const both = { API_KEY: "sk-variable", API_KEY_FILE: path() };
-    const found = new Environment(both).requiredSecret("API_KEY", parseKey, "the key");
-    expect(readSecret(found)).toBe("sk-file");
+    const variables = { API_KEY: "sk-variable", API_KEY_FILE: path() };
+    const keySource = new Environment(variables).requiredSecret("API_KEY", parseKey, "the key");
+    expect(readSecret(keySource)).toBe("sk-file");
   });
 });
 
 describe("a secret in a variable", () => {
   it("is parsed, and errors name the variable but do not contain its value", () => {
     const environment = new Environment({ API_KEY: "sk-1", OTHER_KEY: "marker" });
-    const found = environment.requiredSecret("API_KEY", parseKey, "the key");
-    expect(openSecret(found, { log: createLogger("test", "silent"), lifecycle }).current()).toBe("sk-1");
+    const keySource = environment.requiredSecret("API_KEY", parseKey, "the key");
+    expect(openSecret(keySource, { log: createLogger("test", "silent"), lifecycle }).current()).toBe("sk-1");
     expect(environment.optionalSecret("NO_KEY", parseKey)).toBeUndefined();
     environment.requiredSecret("NO_KEY", parseKey, "another key");
     environment.optionalSecret("OTHER_KEY", parseKey);

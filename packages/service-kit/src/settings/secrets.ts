@@ -9,8 +9,8 @@ import { runPeriodically } from "../process/periodic.ts";
 export type SecretSource<T> = ({ text: string } | { file: string }) & {
   name: string;
   /**
-   * Throws an error if the text is invalid. The error's message, such as "is empty", follows the variable's name or the file's path. It must not
-   * contain the secret.
+   * Throws an error if the text is invalid. The caller puts the variable's name or the file's path before the error's message, such as
+   * "is empty". The message must not contain the secret.
    */
   parse: (text: string) => T;
 };

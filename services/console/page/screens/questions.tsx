@@ -98,7 +98,7 @@ function describeScope({ questions, groups, partial, repliesRead }: ListUnanswer
   const parts = [
     "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out unless visitors rated them bad.",
   ];
-  if (questions.length < groups) parts.push(`The ${questions.length} most frequent are listed.`);
+  if (questions.length < groups) parts.push(`Only the ${questions.length} most frequent questions are listed.`);
   if (partial)
     parts.push(
       `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including other bots' answers that were rated bad.`,

@@ -31,38 +31,38 @@ async function searchAll(filters: Filters = {}) {
 }
 
 test("SearchSessions returns every field of a session, and does not count the messages of a streaming turn", async () => {
-  const own = await createBot(system.database);
+  const ownBot = await createBot(system.database);
   const visitor = {
     visitorId: "v1",
     visitorMetadata: '{"plan":"pro"}',
     referrer: "https://a.example/",
     userAgent: "UA",
   };
-  const turn = newTurn(own, visitor);
+  const turn = newTurn(ownBot, visitor);
   const messageId = await runTurn(system.database, turn);
-  await openTurn(system.database, newTurn(own, { sessionId: turn.sessionId }));
+  await openTurn(system.database, newTurn(ownBot, { sessionId: turn.sessionId }));
   await system.conversation.rateMessage(
     {
-      workspaceId: own.workspaceId,
-      botId: own.id,
+      workspaceId: ownBot.workspaceId,
+      botId: ownBot.id,
       sessionId: turn.sessionId,
       messageId: BigInt(messageId),
       rating: "down",
     },
     { timeoutMs: 5_000 },
   );
-  const { sessions, nextPageToken } = await search({ workspaceId: own.workspaceId });
-  const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
+  const { sessions, nextPageToken } = await search({ workspaceId: ownBot.workspaceId });
+  const anyTimestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
   expect(nextPageToken).toBe("");
   expect(sessions).toMatchObject([
     {
       id: turn.sessionId,
-      botSlug: own.slug,
+      botSlug: ownBot.slug,
       source: "widget",
       ...visitor,
       visitorMetadata: '{"plan": "pro"}',
-      startedAt: at,
-      lastActivityAt: at,
+      startedAt: anyTimestamp,
+      lastActivityAt: anyTimestamp,
       messageCount: 2,
       rating: "down",
     },
@@ -70,8 +70,8 @@ test("SearchSessions returns every field of a session, and does not count the me
 });
 
 test("sessions without stored counts are listed with their message count and rating", async () => {
-  const own = await createBot(system.database);
-  const [sessionId = ""] = await insertSessions(system.admin, own, { sessions: 1, turns: 3 });
+  const ownBot = await createBot(system.database);
+  const [sessionId = ""] = await insertSessions(system.admin, ownBot, { sessions: 1, turns: 3 });
   await system.admin.query(
     "UPDATE conversation.messages SET rating = 'up' WHERE session_id = $1 AND role = 'assistant'",
     [sessionId],
@@ -80,18 +80,18 @@ test("sessions without stored counts are listed with their message count and rat
     "UPDATE conversation.sessions SET message_count = NULL, ratings_up = NULL, ratings_down = NULL, counted_at = NULL WHERE session_id = $1",
     [sessionId],
   );
-  const { sessions } = await search({ workspaceId: own.workspaceId });
+  const { sessions } = await search({ workspaceId: ownBot.workspaceId });
   expect(sessions).toMatchObject([{ id: sessionId, messageCount: 6, rating: "up" }]);
 });
 
 test("SearchSessions pages through all sessions, newest activity first, even if many have the same time", async () => {
-  const own = await createBot(system.database);
-  const ids = await insertSessions(system.admin, own, { sessions: 60 });
+  const ownBot = await createBot(system.database);
+  const ids = await insertSessions(system.admin, ownBot, { sessions: 60 });
   await system.admin.query(
     "UPDATE conversation.sessions SET last_activity_at = '2026-11-01Z', counted_at = '2026-11-01Z' WHERE session_id = ANY ($1)",
     [ids.slice(30)],
   );
-  const { ids: listed, pages } = await searchAll({ workspaceId: own.workspaceId, limit: 7 });
+  const { ids: listed, pages } = await searchAll({ workspaceId: ownBot.workspaceId, limit: 7 });
   expect(listed).toHaveLength(60);
   expect(new Set(listed)).toEqual(new Set(ids));
   expect(listed.slice(0, 30)).toEqual(ids.slice(0, 30));
@@ -99,11 +99,11 @@ test("SearchSessions pages through all sessions, newest activity first, even if 
 });
 
 test("SearchSessions applies every filter, alone and together", async () => {
-  const own = await createBot(system.database);
-  const { workspaceId } = own;
-  const other = await createBot(system.database, { workspaceId, slug: "other-bot" });
-  const ids = await insertSessions(system.admin, own, { sessions: 8 });
-  const [otherSessionId = ""] = await insertSessions(system.admin, other, { sessions: 1 });
+  const ownBot = await createBot(system.database);
+  const { workspaceId } = ownBot;
+  const otherBot = await createBot(system.database, { workspaceId, slug: "other-bot" });
+  const ids = await insertSessions(system.admin, ownBot, { sessions: 8 });
+  const [otherSessionId = ""] = await insertSessions(system.admin, otherBot, { sessions: 1 });
   const set = (columns: string, ...indexes: number[]) =>
     system.admin.query(`UPDATE conversation.sessions SET ${columns} WHERE session_id = ANY ($1)`, [
       indexes.map((index) => ids[index]),
@@ -114,30 +114,32 @@ test("SearchSessions applies every filter, alone and together", async () => {
   await set("visitor_id = 'v'", 3, 5, 6);
   await set(`visitor_id = '${"ü".repeat(1_024)}'`, 7);
   await set("deleted_at = now()", 6);
-  const found = async (filters: Filters) => (await searchAll({ workspaceId, ...filters })).ids;
+  const findIds = async (filters: Filters) => (await searchAll({ workspaceId, ...filters })).ids;
   const idsAt = (...indexes: number[]) => indexes.map((index) => ids[index]);
-  expect(await found({ source: "playground" })).toEqual(idsAt(1, 3));
-  expect(await found({ source: "widget", botSlug: own.slug })).toEqual(idsAt(0, 2, 4, 5, 7));
-  expect(await found({ rating: "up" })).toEqual(idsAt(2, 3));
-  expect(await found({ rating: "down" })).toEqual(idsAt(4));
-  expect(await found({ visitorId: "v" })).toEqual(idsAt(3, 5));
-  expect(await found({ visitorId: "ü".repeat(1_024) })).toEqual(idsAt(7));
-  expect(await found({ visitorId: "V" })).toEqual([]);
-  expect(await found({ visitorId: "v", source: "playground", rating: "up", botSlug: own.slug })).toEqual(idsAt(3));
-  expect(await found({ botSlug: "other-bot" })).toEqual([otherSessionId]);
-  expect(await found({ botSlug: "no-such-bot" })).toEqual([]);
+  expect(await findIds({ source: "playground" })).toEqual(idsAt(1, 3));
+  expect(await findIds({ source: "widget", botSlug: ownBot.slug })).toEqual(idsAt(0, 2, 4, 5, 7));
+  expect(await findIds({ rating: "up" })).toEqual(idsAt(2, 3));
+  expect(await findIds({ rating: "down" })).toEqual(idsAt(4));
+  expect(await findIds({ visitorId: "v" })).toEqual(idsAt(3, 5));
+  expect(await findIds({ visitorId: "ü".repeat(1_024) })).toEqual(idsAt(7));
+  expect(await findIds({ visitorId: "V" })).toEqual([]);
+  expect(await findIds({ visitorId: "v", source: "playground", rating: "up", botSlug: ownBot.slug })).toEqual(idsAt(3));
+  expect(await findIds({ botSlug: "other-bot" })).toEqual([otherSessionId]);
+  expect(await findIds({ botSlug: "no-such-bot" })).toEqual([]);
   const { rows } = await system.admin.query(
     "SELECT (extract(epoch FROM last_activity_at) * 1000000)::bigint AS at FROM conversation.sessions WHERE session_id = ANY ($1) ORDER BY 1 DESC",
     [idsAt(2, 4)],
   );
   const [until, since] = rows.map((row) => BigInt(row.at));
-  expect(await found({ botSlug: own.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(idsAt(3, 4));
+  expect(await findIds({ botSlug: ownBot.slug, sinceMicroseconds: since, untilMicroseconds: until })).toEqual(
+    idsAt(3, 4),
+  );
 });
 
 test("a search reads at most 2,000 of a visitor's sessions per page, even if few of these sessions match the other filter", async () => {
-  const own = await createBot(system.database);
-  const { workspaceId } = own;
-  const ids = await insertSessions(system.admin, own, { sessions: 4_500 });
+  const ownBot = await createBot(system.database);
+  const { workspaceId } = ownBot;
+  const ids = await insertSessions(system.admin, ownBot, { sessions: 4_500 });
   await system.admin.query(
     "UPDATE conversation.sessions SET visitor_id = 'v', source = 'playground' WHERE session_id = ANY ($1)",
     [[ids[10], ids[3_999], ids[4_499]]],
@@ -155,13 +157,13 @@ test("a search reads at most 2,000 of a visitor's sessions per page, even if few
 });
 
 test("a text search reads at most 2,000 messages per page, and the next page continues within a long session", async () => {
-  const own = await createBot(system.database);
-  const { workspaceId } = own;
-  const long = await insertSessions(system.admin, own, { sessions: 1, turns: 2_600 });
-  const short = await insertSessions(system.admin, own, { sessions: 700, turns: 2 });
+  const ownBot = await createBot(system.database);
+  const { workspaceId } = ownBot;
+  const longSessionIds = await insertSessions(system.admin, ownBot, { sessions: 1, turns: 2_600 });
+  const shortSessionIds = await insertSessions(system.admin, ownBot, { sessions: 700, turns: 2 });
   await system.admin.query(
     "UPDATE conversation.sessions SET last_activity_at = now(), counted_at = now() WHERE session_id = $1",
-    [long[0]],
+    [longSessionIds[0]],
   );
   const setContent = (sessionId: string | undefined, offset: number) =>
     system.admin.query(
@@ -169,17 +171,24 @@ test("a text search reads at most 2,000 messages per page, and the next page con
          SELECT message_id FROM conversation.messages WHERE workspace_id = $1 AND session_id = $2 ORDER BY message_id OFFSET $3 LIMIT 1)`,
       [workspaceId, sessionId, offset],
     );
-  await setContent(long[0], 5_150);
-  await setContent(short[3], 0);
-  await setContent(short[699], 3);
+  await setContent(longSessionIds[0], 5_150);
+  await setContent(shortSessionIds[3], 0);
+  await setContent(shortSessionIds[699], 3);
   const text = "refünd_50%";
   const first = await search({ workspaceId, text });
   expect(first.sessions).toEqual([]);
   expect(first.nextPageToken).not.toBe("");
   // A page reads 2,000 messages. The long session's 5,200 messages take three pages, and the short sessions' 2,800 take two more: the third page
   // reads no short session, because a page that continues a session reads only that session.
-  expect(await searchAll({ workspaceId, text })).toEqual({ ids: [long[0], short[3], short[699]], pages: 5 });
-  expect((await searchAll({ workspaceId, text, limit: 1 })).ids).toEqual([long[0], short[3], short[699]]);
+  expect(await searchAll({ workspaceId, text })).toEqual({
+    ids: [longSessionIds[0], shortSessionIds[3], shortSessionIds[699]],
+    pages: 5,
+  });
+  expect((await searchAll({ workspaceId, text, limit: 1 })).ids).toEqual([
+    longSessionIds[0],
+    shortSessionIds[3],
+    shortSessionIds[699],
+  ]);
   expect((await searchAll({ workspaceId, text: "refund" })).ids).toEqual([]);
 });
 

@@ -48,11 +48,11 @@ describe("a turn", () => {
   });
 
   test("whose message is blocked counts once as closed, however often it is opened and closed", async () => {
-    const blocking = await createBot(system.database);
-    const key = { workspaceId: blocking.workspaceId, botId: blocking.id };
+    const blockingBot = await createBot(system.database);
+    const key = { workspaceId: blockingBot.workspaceId, botId: blockingBot.id };
     await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, []);
     const before = await countClosedTurns(system, "blocked");
-    const turn = openRequest(blocking, { message: "spam" });
+    const turn = openRequest(blockingBot, { message: "spam" });
     for (let attempt = 0; attempt < 2; attempt++) {
       expect((await open(turn)).blocked).toBeDefined();
       await close(turn, TurnOutcome.BLOCKED);
@@ -72,7 +72,7 @@ describe("a turn", () => {
     expect(rows).toHaveLength(2);
   });
 
-  test("keeps its first outcome when it is closed again with another one", async () => {
+  test("keeps its first outcome when it is closed again with another outcome", async () => {
     const turn = openRequest(bot);
     await open(turn);
     const first = await close(turn, TurnOutcome.ERROR, "");
@@ -182,8 +182,8 @@ describe("tools and reply patterns", () => {
   const parameters = JSON.stringify({ type: "object", properties: { id: { type: "string" } }, required: ["id"] });
 
   test("OpenTurn returns the tools and reply patterns in the prompt, and does not block a message that matches only a reply pattern", async () => {
-    const equipped = await createBot(system.database);
-    const fields = botFields(equipped);
+    const equippedBot = await createBot(system.database);
+    const fields = botFields(equippedBot);
     const moderation = system.createAdminClient(ModerationAdminService);
     await moderation.addPattern({ ...fields, pattern: "secret", reason: "leak", appliesTo: "reply" });
     await moderation.addPattern({ ...fields, pattern: "rude", fallback: "No.", appliesTo: "both" });
@@ -192,16 +192,16 @@ describe("tools and reply patterns", () => {
     await system
       .createAdminClient(ToolAdminService)
       .putTool({ ...fields, tool: { name: "order", secret: "orders", kind } });
-    const opened = await open(openRequest(equipped, { message: "Is it secret?" }));
+    const opened = await open(openRequest(equippedBot, { message: "Is it secret?" }));
     expect(opened.blocked).toBeUndefined();
     const prompt = promptOf(opened.prompt);
     expect(prompt.tools).toMatchObject([{ name: "order", secret: "orders", kind }]);
     expect(prompt.replyPatterns).toMatchObject([
-      { pattern: "secret", verdict: { reason: "leak", fallback: equipped.fallback } },
+      { pattern: "secret", verdict: { reason: "leak", fallback: equippedBot.fallback } },
       { pattern: "rude", verdict: { reason: "blocked_pattern", fallback: "No." } },
     ]);
     for (const message of ["rude", "spam"])
-      expect((await open(openRequest(equipped, { message }))).blocked).toBeDefined();
+      expect((await open(openRequest(equippedBot, { message }))).blocked).toBeDefined();
   });
 
   test("CloseTurn stores the tool calls and the reason why the reply was blocked", async () => {

@@ -3,6 +3,7 @@ import type { Candidate, GenerationCancelled, ProviderFailure, Usage } from "../
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 
 export type AttemptRequest = {
+  /** The model to call, with its provider. */
   candidate: Candidate;
   workspaceId: string;
   turnId: string;

@@ -9,5 +9,5 @@ export function parseModelName(text: string): ModelName | undefined {
   return provider === undefined || name === undefined ? undefined : { provider, name };
 }
 
-/** Precedes the colon in the name of a route (a list of models), such as `route:fast`. No provider can be named `route`. */
+/** The `provider` that parseModelName returns for a route (a list of models), such as `route:fast`. No provider can be named `route`. */
 export const ROUTE_PREFIX = "route";

@@ -14,16 +14,21 @@ afterAll(() => quota.drop());
 test("returns the times of a turn's hold, settlement and ledger entry, and nothing for another workspace", async () => {
   const workspaceId = await createWorkspace(quota, 2);
   const turnId = randomUUID();
-  const entry = () => readTurnEntry(quota.database, workspaceId, turnId);
-  expect(await entry()).toBeUndefined();
+  const readEntry = () => readTurnEntry(quota.database, workspaceId, turnId);
+  expect(await readEntry()).toBeUndefined();
   await reserve(quota.database, workspaceId, turnId);
-  expect(await entry()).toMatchObject({ state: "held", heldAt: expect.any(Date), settledAt: null, countedAt: null });
+  expect(await readEntry()).toMatchObject({
+    state: "held",
+    heldAt: expect.any(Date),
+    settledAt: null,
+    countedAt: null,
+  });
   await settle(quota.database, [{ workspaceId, turnId, outcome: "done", month: undefined }]);
-  const settled = await entry();
+  const settled = await readEntry();
   expect(settled).toMatchObject({ state: "done", settledAt: expect.any(Date), countedAt: expect.any(Date) });
   // A second settlement changes neither the outcome nor the time.
   await settle(quota.database, [{ workspaceId, turnId, outcome: "void", month: undefined }]);
-  expect(await entry()).toEqual(settled);
+  expect(await readEntry()).toEqual(settled);
   expect(await readTurnEntry(quota.database, await createWorkspace(quota, 2), turnId)).toBeUndefined();
 });
 

@@ -176,7 +176,7 @@ describe("a supervising process", () => {
   const startSupervisorProcess = async (code = serverScript(port), shell = 'exec "$@"') => {
     const node = [process.execPath, ...nodeFlags, "--input-type=module", "-e", supervisorScript(code)];
     const args = ["-c", shell, "sh", ...node];
-    const parent = await startProcess({ name: "supervisor", command: "sh", args, ready: /up/ });
+    const parent = await startProcess({ name: "supervisor", command: "sh", args, ready: /^up$/m });
     await parent.waitReady();
     return parent;
   };

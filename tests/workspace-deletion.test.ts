@@ -114,8 +114,9 @@ test("a deleted workspace responds like a missing one within 5 s, a reply in pro
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // Four replies: to the first message, to one message of callMainEndpoints, to the open message and to the last one. callMainEndpoints sends
-  // two messages to one session. A session belongs either to the widget or to the playground, so one of the two is refused.
+  // Four replies: to the first message, to one message of callMainEndpoints before the deletion, to "Still open", and to the message after the
+  // restore. callMainEndpoints sends two messages to one session. A session belongs either to the widget or to the playground, so one of the
+  // two is refused.
   await vi.waitFor(
     async () =>
       expect(await readBalance(system.database, workspaceId)).toMatchObject({

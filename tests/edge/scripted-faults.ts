@@ -26,7 +26,7 @@ export type Damage = { at: number; characters: string };
 /** Number of events in the reply, including `[DONE]`. */
 export const EVENT_COUNT = EVENTS.length;
 
-/** Together the tokens of the model `flood` exceed all buffers between the provider and a reader. Each character takes six bytes as JSON. */
+/** The tokens of the model `flood` together exceed all buffers between the provider and the visitor. Each character takes six bytes as JSON. */
 export const FLOOD_TOKENS = quickOrFull(1_300, 3_000);
 export const FLOOD_TOKEN_CHARACTERS = 3_000;
 
@@ -43,7 +43,7 @@ const GARBAGE = [
 /**
  * Models in addition to those of the fake provider:
  * - `corrupt-N-G` sends invalid event number G instead of its event number N, both counted from 0;
- * - `flood` writes as fast as its reader reads;
+ * - `flood` writes as fast as the llm-proxy reads;
  * - `damaged` overwrites part of its reply with the `Damage` in the visitor's message;
  * - `parrot-error` repeats the request in an error;
  * - `late-usage` sends its token counts 0.7 s after its finish reason.

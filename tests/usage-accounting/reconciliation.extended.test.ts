@@ -17,13 +17,13 @@ const { backUp, completeTurns, expectBalance, expectConsistentTurns, countRepair
 }));
 
 /** Creates the test's tenant and completes some of its turns. */
-async function startTenant(turns: number): Promise<void> {
+async function createTenantWithTurns(turns: number): Promise<void> {
   tenant = await createTenant(system.admin);
   await completeTurns(turns);
 }
 
 test("the reconciler counts the lost replies again after a restore of quota loses 5 turns", async () => {
-  await startTenant(2);
+  await createTenantWithTurns(2);
   const restore = await backUp("quota");
   await completeTurns(5);
   await restore();
@@ -32,7 +32,7 @@ test("the reconciler counts the lost replies again after a restore of quota lose
 }, 60_000);
 
 test("the reconciler subtracts the lost replies after a restore of conversation loses 5 turns", async () => {
-  await startTenant(2);
+  await createTenantWithTurns(2);
   const restoreOld = await backUp("conversation");
   await completeTurns(5);
   const restoreNew = await backUp("conversation");
@@ -51,7 +51,7 @@ test("the reconciler subtracts the lost replies after a restore of conversation 
 }, 60_000);
 
 test("the reconciler settles the hold of a closed turn whose settlement was lost after its outbox row was deleted", async () => {
-  await startTenant(1);
+  await createTenantWithTurns(1);
   // The reply takes 4 s, in which the backup is made.
   system.provider.script([{ everyMs: 400 }]);
   const streaming = chat(system.url(), tenant);

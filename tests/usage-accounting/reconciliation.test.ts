@@ -25,7 +25,7 @@ const { auditExitCode, backUp, completeTurns, expectBalance, expectConsistentTur
 );
 
 /** Creates the test's tenant and completes `turns` turns. */
-async function startTenant(turns: number): Promise<void> {
+async function createTenantWithTurns(turns: number): Promise<void> {
   tenant = await createTenant(system.admin);
   await completeTurns(turns);
 }
@@ -48,7 +48,7 @@ async function holdUnknownTurn(age: string): Promise<string> {
 }
 
 test("the reconciler releases a hold older than 10 minutes whose turn was never opened, and keeps a younger one", async () => {
-  await startTenant(1);
+  await createTenantWithTurns(1);
   await holdUnknownTurn("9 minutes");
   await holdUnknownTurn("11 minutes");
   await expectBalance({ done: 1, used: 1, held: 1 });
@@ -63,7 +63,7 @@ test("the reconciler releases a hold older than 10 minutes whose turn was never 
 }, 60_000);
 
 test("the reconciler repairs nothing while turns run without a fault", async () => {
-  await startTenant(1);
+  await createTenantWithTurns(1);
   const before = await countRepairs();
   let turns = 1;
   const startedAt = performance.now();
@@ -86,25 +86,25 @@ test("the reconciler repairs nothing while turns run without a fault", async () 
   await expect.poll(() => readGauge("lag_seconds"), { timeout: REPAIR_TIMEOUT_MS }).toBeLessThan(60);
 }, 60_000);
 
-test("the reconciler restores the call log's rows that llm-proxy lost with its process or its database", async () => {
-  await startTenant(3);
+test("the reconciler restores rows that the call log has lost", async () => {
+  await createTenantWithTurns(3);
   const values = [tenant.workspaceId];
   await system.llm.kill9();
   await queryFirstRow(system.database, "DELETE FROM llm.calls WHERE workspace_id = $1", values);
   await system.llm.start();
   const countRows = () =>
-    queryFirstRow<{ rows: number; turns: number; tokens: number }>(
+    queryFirstRow<{ rows: number; turns: number; sameTokens: number }>(
       system.database,
       `SELECT count(*)::integer AS rows, count(DISTINCT c.turn_id)::integer AS turns,
-              count(*) FILTER (WHERE c.tokens_in = t.tokens_in AND c.tokens_out = t.tokens_out)::integer AS tokens
+              count(*) FILTER (WHERE c.tokens_in = t.tokens_in AND c.tokens_out = t.tokens_out)::integer AS "sameTokens"
        FROM llm.calls c JOIN conversation.turns t USING (workspace_id, turn_id) WHERE workspace_id = $1 AND t.status = 'done'`,
       values,
     );
-  await expect.poll(countRows, { timeout: REPAIR_TIMEOUT_MS }).toEqual({ rows: 3, turns: 3, tokens: 3 });
+  await expect.poll(countRows, { timeout: REPAIR_TIMEOUT_MS }).toEqual({ rows: 3, turns: 3, sameTokens: 3 });
   // The edge may still be connecting to the llm-proxy.
   const finishReason = async () => (await chat(system.url(), tenant)).done?.finish_reason;
   await expect.poll(finishReason, { timeout: REPAIR_TIMEOUT_MS }).toBe("stop");
-  await expect.poll(countRows, { timeout: REPAIR_TIMEOUT_MS }).toEqual({ rows: 4, turns: 4, tokens: 4 });
+  await expect.poll(countRows, { timeout: REPAIR_TIMEOUT_MS }).toEqual({ rows: 4, turns: 4, sameTokens: 4 });
   await expectConsistentTurns(4);
 }, 60_000);
 
@@ -113,7 +113,7 @@ test("parley audit --repair repairs differences and prints each repair; audit re
   await system.conversation.start({ RECONCILE_EVERY_SECONDS: "3600" });
   // Waits until the edge has connected again.
   await expect.poll(async () => (await postChat(system.url(), tenant)).status, { timeout: 20_000 }).toBe(200);
-  await startTenant(1);
+  await createTenantWithTurns(1);
   const restore = await backUp("quota");
   await completeTurns(1);
   await restore();

@@ -50,7 +50,7 @@ export function summarizeChart(manifests: readonly Manifest[]) {
   };
 }
 
-/** `otherObjects` omits these kinds: `referenceProblems` checks ServiceAccounts, and the rest of the summary lists the other kinds. */
+/** `otherObjects` omits these kinds: the rest of the summary lists them, except ServiceAccounts, which `referenceProblems` checks. */
 const OMITTED_KINDS: ReadonlySet<string> = new Set([
   ...["Deployment", "Job", "Pod", "Service", "Ingress", "HTTPRoute"],
   ...["NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"],

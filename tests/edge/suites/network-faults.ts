@@ -41,7 +41,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
     await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
   });
 
-  const visitHere = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
+  const visitEdge = () => visit(`http://127.0.0.1:${edge.port}`, tenant);
 
   function expectStreamOr503(result: VisitResult, label: string, checksText = true): void {
     if (result.kind === "plain") expect(result.status, label).toBe(503);
@@ -56,7 +56,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
     await expect
       .poll(
         async () => {
-          const result = await visitHere();
+          const result = await visitEdge();
           return result.kind === "stream" && result.finishReason;
         },
         { timeout: 20_000 },
@@ -70,7 +70,7 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
       for (const fault of ["cutAfterBytes", "corruptAfterBytes"] as const) {
         for (let bytes = 0; bytes < 1_400; bytes += 140) {
           proxies[name][fault](bytes);
-          const results = await mapConcurrently(3, 3, visitHere);
+          const results = await mapConcurrently(3, 3, visitEdge);
           await proxies[name].resume();
           proxies[name].resetAll();
           // A corrupted byte may change the text, because the services call each other without TLS here.
@@ -83,12 +83,12 @@ export function networkFaultsSuite(shared: () => EdgeFixture): void {
 
   test("no visit hangs when connections are reset during streams and then refused", async () => {
     for (const name of NAMES) {
-      const visits = mapConcurrently(8, 8, visitHere);
+      const visits = mapConcurrently(8, 8, visitEdge);
       await sleep(80);
       proxies[name].resetAll();
       for (const each of await visits) expectStreamOr503(each, `${name} reset`);
       await proxies[name].drop();
-      for (const each of await mapConcurrently(3, 3, visitHere)) expectStreamOr503(each, `${name} refused`);
+      for (const each of await mapConcurrently(3, 3, visitEdge)) expectStreamOr503(each, `${name} refused`);
       await proxies[name].resume();
     }
     await waitUntilHealthy();

@@ -69,7 +69,7 @@ function useProxy(getContext: GetContext) {
   };
 }
 
-/** Tests that run docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
+/** Tests of docs/retries.md's examples with the client that Hey API generates, through a network that fails. */
 export function generatedClientSuite(getContext: GetContext): void {
   describe(SUITE_NAME, () => {
     const { url, newBody, countTurns, disconnectOnce, countConnections, disconnectAll } = useProxy(getContext);

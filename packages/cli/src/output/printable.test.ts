@@ -25,7 +25,7 @@ describe("printable", () => {
 });
 
 describe("printableLines", () => {
-  it("keeps line breaks and escapes other control characters", () => {
+  it("writes CRLF as LF, and escapes a lone CR and other control characters", () => {
     expect(printableLines("one\r\ntwo\u0007\rthree")).toBe("one\ntwo\\u{7}\\rthree");
   });
 });

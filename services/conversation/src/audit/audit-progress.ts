@@ -59,7 +59,7 @@ export function advanceAudit(
     workspaces.filter(({ differences }) => differences.length > 0).map(({ id }) => `${month} ${id}`),
     listDifferingPairs(progress).filter((each) => !audited.has(each)),
   ];
-  // This page's differences come first, so that the limit drops entries of earlier pages.
+  // This page's differences come first, so that the limit drops older entries.
   const ofMonth = [...found, ...kept.filter((each) => each.startsWith(month))].slice(0, MAX_DIFFERING);
   const differing = [...kept.filter((each) => !each.startsWith(month)), ...ofMonth];
   const changed: AuditProgress = { ...progress, differing: JSON.stringify(differing) };

@@ -35,7 +35,7 @@ export type OpenedTurn = {
   databaseTimeMicroseconds: number;
 };
 
-/** How many turns with an idempotency key may run in a session at the same time. Concurrent OpenTurn calls may exceed this number. */
+/** How many turns with an idempotency key may run in a session at the same time. Concurrent OpenTurn calls can open more. */
 export const MAX_RUNNING_KEYED_TURNS = 2;
 
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
@@ -159,8 +159,8 @@ export async function openTurn(
   } catch (error) {
     const state = sqlState(error);
     if (state === UNIQUE_VIOLATION) {
-      // If the id is taken, another session of the workspace has it by chance: choose another id. If another unique index is violated, a
-      // concurrent call has opened the turn, or another turn with its key.
+      // If the message id is taken, another session of the workspace has it by chance: choose another id. If another unique index is
+      // violated, a concurrent call has opened the turn, or another turn with its key.
       const isIdTaken = (error as { constraint?: string }).constraint === MESSAGE_ID_INDEX;
       return isIdTaken ? openTurn(database, turn, chooseId) : undefined;
     }

@@ -138,14 +138,14 @@ export async function completeTurn(
     if (keyed === undefined) {
       sink.end(ending);
       deps.turnCloser.recordTimings(closing);
-      return { report: { ...turn, firstTokenMs: 0, ...createReportEnd(ending) }, ending };
+      return { report: { ...turn, firstTokenMs: 0, ...createReportFields(ending) }, ending };
     }
     keyed.onClosing();
     const stored = await deps.turnCloser.close(closing, undefined, { isKeyed: true });
     const storedEnding =
       stored && mergeStored(createReplyResult({ outcome: "blocked", blocked: { reason, fallback } }), stored);
     if (storedEnding !== undefined) sink.end(storedEnding);
-    return { report: { ...turn, firstTokenMs: 0, ...createReportEnd(ending) }, ending: storedEnding };
+    return { report: { ...turn, firstTokenMs: 0, ...createReportFields(ending) }, ending: storedEnding };
   }
 
   const result = await reserveAndGenerate(deps, { ...turn, opened }, context);
@@ -174,7 +174,7 @@ export async function completeTurn(
   const ending = storedEnding ?? { ...result, outcome: "error" as const, latencyMs: time.latencyMs };
   if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
   return {
-    report: { ...turn, firstTokenMs: result.firstTokenMs, cause, ...createReportEnd(ending) },
+    report: { ...turn, firstTokenMs: result.firstTokenMs, cause, ...createReportFields(ending) },
     ending: storedEnding,
   };
 }
@@ -200,7 +200,7 @@ function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding
   };
 }
 
-function createReportEnd(ending: TurnEnding): Pick<TurnReport, "errorCode" | "done"> {
+function createReportFields(ending: TurnEnding): Pick<TurnReport, "errorCode" | "done"> {
   const { errorCode, done } = createTerminalEvents(ending);
   return { errorCode, done };
 }

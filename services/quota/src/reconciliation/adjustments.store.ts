@@ -5,8 +5,7 @@ import type { ReservationKey } from "./reservations.store.ts";
 
 // Locks months, then usage rows, then reservations, each in a fixed order, as Settle does. If a concurrent call has changed a reservation,
 // PostgreSQL checks `state <> $3` again on the changed row, so concurrent calls store one adjustment per turn. A correction by the operator may
-// have made `used` smaller than the number of done turns. Then the number of the month's turns that become void is at most `used`, because
-// `used` must not fall below 0.
+// have made `used` smaller than the number of done turns. So that `used` does not fall below 0, at most `used` turns of the month become void.
 const ADJUST = `
   WITH input AS MATERIALIZED (
     SELECT r.workspace_id, r.turn_id, r.month

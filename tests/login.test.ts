@@ -34,7 +34,7 @@ const readLogin = async () => JSON.parse(await readFile(path, "utf8")) as Record
 
 const signIn = (lifetimeS?: number) => device.signIn(lifetimeS);
 
-test("parley login waits for the person, keeps the token in a file that only the file's owner can read, and other commands use the token", async () => {
+test("parley login waits until the person approves, keeps the token in a file that only the file's owner can read, and other commands use the token", async () => {
   const login = runCliInProcess(["login", "--audience", "parley", "--json"], env);
   await vi.waitFor(() => expect(sso.tokenRequests.length).toBeGreaterThan(0), { timeout: 20_000 });
   sso.decision = "approve";
@@ -141,7 +141,7 @@ test("parley login names PARLEY_LOGIN_FILE if it cannot store the login", async 
   ]);
 });
 
-test("parley logout deletes the file and reports that the refresh token was not revoked if the identity provider cannot revoke it", async () => {
+test("if the identity provider cannot revoke the refresh token, parley logout deletes the file and reports that the token was not revoked", async () => {
   sso.hasRevocationEndpoint = false;
   await signIn();
   const { code, stdout, stderr } = await runCliInProcess(["logout", "--json"], env);

@@ -174,7 +174,7 @@ describeInBrowser("window.Parley", (fixture) => {
     await widget.ratingControls.waitFor();
     expect((await widget.texts())[1]).toMatch(/^word1 .* word60$/);
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
+    expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "done"]);
     expect(widget.problems).toEqual([]);
   });
 });

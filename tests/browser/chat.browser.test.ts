@@ -81,7 +81,7 @@ describeInBrowser("chat", (fixture) => {
     const text = (await widget.texts())[1];
     expect(text).toMatch(/^word1 /);
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "cancelled"]);
+    await eventually(() => fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "cancelled"]);
     await widget.page.waitForTimeout(200);
     expect((await widget.texts())[1]).toBe(text);
     await widget.askAndWait("quick");
@@ -112,7 +112,7 @@ describeInBrowser("chat", (fixture) => {
       [down, ""],
     ] as const) {
       await thumb.click();
-      await eventually(() => fixture.service.transcript(session_id, "rating")).toEqual(["", rating]);
+      await eventually(() => fixture.service.readTranscriptField(session_id, "rating")).toEqual(["", rating]);
       expect(await up.getAttribute("aria-pressed")).toBe(String(rating === "up"));
       expect(await down.getAttribute("aria-pressed")).toBe(String(rating === "down"));
     }
@@ -139,7 +139,7 @@ describeInBrowser("chat", (fixture) => {
     await down.click();
     await eventually(() => ended.filter((request) => request.url().endsWith("/rating/"))).toHaveLength(2);
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    expect(await fixture.service.transcript(session_id, "rating")).toEqual(["", "down"]);
+    expect(await fixture.service.readTranscriptField(session_id, "rating")).toEqual(["", "down"]);
     expect(await up.getAttribute("aria-pressed")).toBe("false");
     expect(await down.getAttribute("aria-pressed")).toBe("true");
   });

@@ -30,7 +30,7 @@ describeInBrowser("chat", (fixture) => {
     await eventually(() => up.getAttribute("aria-pressed"), 20_000).toBe("false");
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     await widget.panel.getByRole("button", { name: "Bad answer" }).click();
-    await eventually(() => fixture.service.transcript(session_id, "rating")).toEqual(["", "down"]);
+    await eventually(() => fixture.service.readTranscriptField(session_id, "rating")).toEqual(["", "down"]);
   });
 
   it("asks the model again when Try again is pressed after a stop", async () => {
@@ -42,7 +42,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.ratingControls.waitFor();
     expect((await widget.texts())[1]).toMatch(/word100$/);
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    const statuses = await fixture.service.transcript(session_id, "status");
+    const statuses = await fixture.service.readTranscriptField(session_id, "status");
     expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
   });
 

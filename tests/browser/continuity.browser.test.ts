@@ -37,7 +37,7 @@ describeInBrowser("continuity", (fixture) => {
     const url = widget.page.url();
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
     await widget.page.goto("about:blank");
-    await eventually(() => fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
+    await eventually(() => fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "done"]);
     await widget.page.goto(url);
     await widget.open();
     await widget.ratingControls.waitFor();

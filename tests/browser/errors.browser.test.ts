@@ -195,7 +195,7 @@ describeInBrowser("errors", (fixture) => {
     const sent = widget.postedBodies("/api/chat/").slice(3);
     expect(sent.map(({ message }) => message)).toEqual(["quick 1", "quick 2", "quick 3"]);
     const [{ session_id } = {}] = sent;
-    expect(await fixture.service.transcript(session_id, "status")).toEqual(Array(6).fill("done"));
+    expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(Array(6).fill("done"));
   });
 
   it("opens one turn for a message that was entered offline while two tabs were open", async () => {
@@ -211,7 +211,7 @@ describeInBrowser("errors", (fixture) => {
     await Promise.all([other.ratingControls.waitFor(), widget.ratingControls.waitFor()]);
     // Both tabs send the message. Their requests have the same idempotency key, so the service opens one turn.
     const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
-    expect(await fixture.service.transcript(session_id, "status")).toEqual(["done", "done"]);
+    expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "done"]);
   });
 
   it("treats a proxy's error page as an unavailable service", async () => {

@@ -112,7 +112,7 @@ export class BrowserFixture {
     expect(chats.length).toBeGreaterThan(1);
     expect(new Set(chats.map((request) => request.headers()["idempotency-key"])).size).toBe(1);
     const sessionId = chats[0]?.postDataJSON().session_id;
-    expect(await this.service.transcript(sessionId, "status")).toEqual(["done", "done"]);
+    expect(await this.service.readTranscriptField(sessionId, "status")).toEqual(["done", "done"]);
   }
 }
 

@@ -57,7 +57,7 @@ export class Service {
   }
 
   /** Returns one field of each message in a session's transcript. A transcript does not contain open turns. */
-  async transcript(sessionId: unknown, field: "status" | "rating" | "content"): Promise<unknown[]> {
+  async readTranscriptField(sessionId: unknown, field: "status" | "rating" | "content"): Promise<unknown[]> {
     const { workspaceId } = this.system;
     const chunks: Uint8Array[] = [];
     const responses = this.admin.sessions.getTranscript({ workspaceId, sessionId: String(sessionId) });

@@ -8,7 +8,7 @@ import { type ConsoleSystem, startConsoleSystem } from "./console-system.ts";
 
 /**
  * A user name that makes the session about as large as its three cookies permit. The services refuse such a long name, so the upload and
- * playground tests use tokens of requestOwnersToken, which have a short name.
+ * playground tests use access tokens from requestOwnersToken, which contain a short name.
  */
 const LONG_OWNER = "o".repeat(4_500);
 const ADD_SOURCE = "/api/rpc/parley.conversation.v1.KnowledgeAdminService/AddSource";

@@ -47,8 +47,8 @@ async function startDebianServer(): Promise<Server> {
   return { ...server, log: () => Promise.resolve(server.log()) };
 }
 
-describe("PostgreSQL from npm", () => defineTests(startNpmPostgres));
-describeWith("debian-postgres", "Debian's PostgreSQL", () => defineTests(startDebianServer));
+describe("migrate.ts on PostgreSQL from npm", () => defineTests(startNpmPostgres));
+describeWith("debian-postgres", "migrate.ts on Debian's PostgreSQL", () => defineTests(startDebianServer));
 
 function defineTests(start: () => Promise<Server>): void {
   const password = `${randomBytes(8).toString("hex")} of 'the\\tests'`;

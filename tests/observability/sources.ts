@@ -51,8 +51,8 @@ export function withoutThreshold(expr: string): string {
 const BACKGROUND_DELAY = "30m";
 
 /**
- * Returns a copy of the cause alerts with the real thresholds, but with windows and delays of seconds. Alerts about background work keep their
- * delay of 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
+ * Returns a copy of the rule group parley-causes with the real thresholds, but with windows and delays of seconds. Alerts about background work
+ * keep their delay of 30 minutes, so they never fire in a test. The label `fast` identifies the copy.
  */
 export function createFastAlertRules(): string {
   const causes = readRuleGroups().filter(({ name }) => name === "parley-causes");

@@ -61,7 +61,7 @@ export async function createService(name: ServiceName, env: Record<string, strin
           ...env,
           ...extra,
         },
-        // An edge is ready only after the conversation service, which a test may have killed too.
+        // An edge becomes ready only when the conversation service is ready. A test may have killed both.
         readyTimeoutMs: 90_000,
         ready: () => returnsOk(`http://127.0.0.1:${opsPort}/healthz/ready`),
       });

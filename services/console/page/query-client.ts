@@ -8,7 +8,7 @@ const STALE_MS = 15_000;
 /** Whether the same request may succeed when it is repeated. */
 function canRetry(error: unknown): boolean {
   if (isSignedOut(error)) return false;
-  // Connect wraps the error of a broken connection in a ConnectError with the code Unknown.
+  // isNoResponse is checked before the code, because Connect wraps the error of a broken connection in a ConnectError with the code Unknown.
   if (isNoResponse(error) || !(error instanceof ConnectError)) return true;
   return [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
 }

@@ -33,7 +33,7 @@ describe("the console's configuration", () => {
     for (const name of Object.keys(VALUES)) expect(problemsOf({ [name]: "" }).join()).toContain(name);
   });
 
-  it("refuses plain HTTP except on this machine", () => {
+  it("refuses an http URL unless its host is this machine", () => {
     expect(problemsOf({ CONSOLE_URL: "http://console.example" }).join()).toContain("CONSOLE_URL must be an https URL");
     expect(problemsOf({ JWT_ISSUER: "http://sso.example" }).join()).toContain("JWT_ISSUER must be an https URL");
     expect(problemsOf({ CONSOLE_URL: "http://localhost:8090", JWT_ISSUER: "http://sso.localhost:8094" })).toEqual([]);

@@ -95,7 +95,7 @@ export function frozenPeersSuite(frozenPeers: FrozenPeers): void {
     expect(hasRecovered).toBe(true);
   });
 
-  test("when conversation freezes, an open stream ends with error once its outcome cannot be stored, and new requests get 503 within 15 s", async () => {
+  test("when conversation freezes, an open stream ends with error because its outcome cannot be stored, and new requests get 503 within 15 s", async () => {
     const { openStream, newRequest, hasRecovered } = await frozenPeers.conversation();
     expect(openStream.events.slice(-2)).toEqual(["error", "done"]);
     // The edge tries for 4 s to store the reply as done. Then it waits 10 s, because the database may still commit the last attempt.

@@ -18,7 +18,7 @@ export function addLoginCommands(program: CommandUnknownOpts, context: Context):
     .description("Sign in as a workspace's member.")
     .option("--issuer <url>", "Set the identity provider (default: PARLEY_LOGIN_ISSUER).")
     .option("--client-id <id>", "Set the public client (default: PARLEY_LOGIN_CLIENT_ID).")
-    .option("--scope <scopes>", `Set the scopes (default: "${DEFAULT_SCOPE}").`)
+    .option("--scope <scopes>", `Set the scopes (default: PARLEY_LOGIN_SCOPE or "${DEFAULT_SCOPE}").`)
     .option("--audience <audience>", "Set the audience to request, for Auth0.")
     .option("--resource <uri>", "Set the resource to request (RFC 8707).")
     .action((options) => context.report(login(context, options)));

@@ -6,7 +6,7 @@ export type Phase = { name: string; ms: number };
 export type TurnTimes = {
   /** From the request until the edge sent CloseTurn. If the edge reported no phases, see computeTurnTimes. */
   wallMs: number;
-  /** Sorted by when each phase first began. They do not overlap, and add up to `wallMs`. */
+  /** In the order in which the turn first entered the phases. The phases do not overlap, and add up to `wallMs`. */
   phases: readonly Phase[];
   /** From sending CloseTurn until the conversation service stored the outcome; undefined when unknown or not stored yet. */
   closeMs: number | undefined;

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 export type AuditAdminDeps = RepairDeps & {
   quota: AuditedQuota;
-  /** How many days back a repair starts if the caller sets no start. */
+  /** The default of a repair's `since`, in days before now. */
   days: number;
   /** A repair skips younger turns and holds, because they are probably being settled. */
   minAgeSeconds: number;

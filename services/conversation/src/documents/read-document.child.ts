@@ -55,6 +55,6 @@ function* lines(blocks: readonly Block[]): Generator<string> {
 
 function* messages(blocks: readonly Block[]): Generator<ReaderMessage> {
   const firstWords = yield* indexChunks(toChunks(blocks));
-  // Marks the end: without this line, the parent refuses the document.
+  // These words are for detecting the document's language. Without this last line, the parent refuses the document.
   yield { firstWords };
 }

@@ -22,8 +22,8 @@ export function normaliseAllowedDomains(entries: readonly string[]): string[] {
 
 /**
  * Normalises an allowed domain to the stored form `[scheme://]host[:port]`. The host is lower-case ASCII, optionally with the prefix `*.`.
- * Removes the scheme's default port, or port 443 if there is no scheme. Keeps it for localhost and 127.0.0.1: without a port, these allow any
- * port. Throws invalid_argument with the reason if the entry is not valid.
+ * Removes the scheme's default port, or port 443 if there is no scheme. Keeps the port of localhost and 127.0.0.1, because these hosts
+ * without a port allow any port. Throws invalid_argument with the reason if the entry is not valid.
  */
 export function normaliseAllowedDomain(entry: string): string {
   const refuse = (reason: string) =>

@@ -29,12 +29,12 @@ test("the span of a turn ends with not_settled if quota's response does not cont
   installTracer({ openChild, runOutsideTrace: (work) => work() } as Tracer);
   onTestFinished(() => installTracer(undefined));
   const turns = await runTurns(2);
-  const [settled, left] = turns.map(({ turnId }) => turnId);
-  system.quota.unacknowledged = new Set([left ?? ""]);
+  const [settled, unsettled] = turns.map(({ turnId }) => turnId);
+  system.quota.unacknowledged = new Set([unsettled ?? ""]);
   newSettler().push(turns);
   await expect.poll(() => ends.size).toBe(2);
   expect(ends.get(settled)).toBeUndefined();
-  expect(ends.get(left)).toBe("not_settled");
+  expect(ends.get(unsettled)).toBe("not_settled");
 });
 
 test("a replica without the outbox lease settles pushed turns immediately once its pause after a failed call is over", async () => {

@@ -8,7 +8,7 @@ export type Edge = {
   token: string;
 };
 
-/** Three renewal intervals (100 s each) of the longest lease, so that an edge receives each closed turn even if a response is lost. */
+/** Three times the longest renewal interval (100 s), so that an edge receives each closed turn even if a response is lost. */
 const CLOSED_TURNS_SECONDS = 5 * 60;
 
 const RENEW_EDGE = `
@@ -37,7 +37,10 @@ export async function renewEdge(
   return rows;
 }
 
-/** Deletes leases that lapsed, and records of turns that were closed, more than an hour ago. A sweep treats a missing lease as lapsed. */
+/**
+ * Deletes leases that lapsed more than an hour ago, and records of turns that were closed more than an hour ago. A sweep treats a missing lease
+ * as lapsed.
+ */
 export async function deleteOldEdgeRows(database: Database): Promise<void> {
   await database.query("DELETE FROM conversation.edges WHERE expires_at < now() - interval '1 hour'");
   await database.query("DELETE FROM conversation.closed_turns WHERE closed_at < now() - interval '1 hour'");

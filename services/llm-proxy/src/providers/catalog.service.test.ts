@@ -12,7 +12,7 @@ const catalogOf = (text: string) => new ProviderCatalog(settings(text), () => 0)
 const models = (catalog: ProviderCatalog, requested: string) =>
   catalog.findCandidates(requested)?.map(({ model, name }) => [model, name]);
 
-test("findCandidates returns a model itself, a route's models in order, and the candidates of default_model for an empty name", () => {
+test("findCandidates returns the named model, the models of the named route in order, or for an empty name the candidates of default_model", () => {
   const catalog = catalogOf(FILE);
   const route = [
     ["one:a", "a"],

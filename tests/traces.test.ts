@@ -95,7 +95,7 @@ describeWith("redis", "tracing", () => {
     for (const { spans } of traced) {
       expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
       expect(spans).toHaveLength(TURN_SPANS.length + 1);
-      // Each span has the id of this turn or none.
+      // Each span has the id of this turn or no turn id.
       expect(new Set(spans.map(({ attributes }) => attributes["parley.turn_id"] ?? "")).size).toBe(2);
     }
     const roots = collector.spans.filter(({ parentId }) => parentId === "");

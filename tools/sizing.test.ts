@@ -71,7 +71,7 @@ test.each<[string, number]>([
   ["write-ahead log", findFigure("footprint", /log/).value],
   ["CPU of Redis", findFigure("footprint", /CPU of Redis/).value],
   ["memory of Redis", findFigure("footprint", /memory (of Redis per|an) address/).value],
-])("the page states at least the measured %s", (what, value) => {
+])("the page's value of '%s' is at least the measured value", (what, value) => {
   expect(value).toBeGreaterThan(0);
   expect(readDocumented(what)).toBeGreaterThan(value / NOISE);
 });

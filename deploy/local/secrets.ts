@@ -20,7 +20,7 @@ export type Secrets = {
 const SECRETS_FILE = "secrets.json";
 const SECRET_BYTES = 24;
 
-/** Tokens from the environment, which replace the stored tokens. */
+/** Tokens from the environment, which are used instead of the stored tokens. */
 export type TokenOverrides = { adminToken: string | undefined; internalToken: string | undefined };
 
 /** Reads the secrets and creates missing ones. Throws StartError when the file is damaged or cannot be read. */

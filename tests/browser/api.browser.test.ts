@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("window.Parley", (fixture) => {
-  it("opens, closes and toggles", async () => {
+  it("opens, closes and toggles the panel", async () => {
     const widget = await fixture.visit();
     await widget.launcher.waitFor();
     const call = (name: "open" | "close" | "toggle") =>
@@ -156,7 +156,7 @@ describeInBrowser("window.Parley", (fixture) => {
     expect(await closed.launcher.getAttribute("aria-expanded")).toBe("false");
   });
 
-  it("removes everything on destroy, and continues the reply when the widget is started again", async () => {
+  it("removes the widget and the global on destroy, and continues the reply when the widget is started again", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("slow 60");
     await eventually(() => widget.answers.innerText()).toContain("word2");

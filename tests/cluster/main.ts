@@ -18,17 +18,17 @@ const isFull = process.env.PARLEY_TEST_FULL === "1";
 const startedAt = performance.now();
 const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 
-/** Returns vitest's exit code. `enter` is a command prefix that enters the node's network namespace; `binaries` are folders for the PATH. */
+/** Returns vitest's exit code. `enter` is a command prefix that enters the node's network namespace. `pathFolders` are added to the PATH. */
 async function runTests(
   enter: readonly string[],
-  binaries: readonly string[],
+  pathFolders: readonly string[],
   env: Record<string, string>,
 ): Promise<number> {
   const selection = isFull ? [] : ["--exclude", "**/*.full.cluster.test.ts"];
   const options = ["run", "--config", "tests/cluster/vitest.config.ts", ...selection, ...process.argv.slice(2)];
   const vitest = [join(ROOT, "node_modules/.bin/vitest"), ...options];
   const [command = "", ...args] = [...enter, ...vitest];
-  const path = [dirname(await findHelm()), ...binaries, process.env.PATH].join(":");
+  const path = [dirname(await findHelm()), ...pathFolders, process.env.PATH].join(":");
   const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env, PATH: path }, stdio: "inherit" });
   const stop = () => child.kill("SIGTERM");
   interruption.signal.addEventListener("abort", stop);
@@ -49,14 +49,14 @@ async function buildCrdsEnv(): Promise<Record<string, string>> {
 async function testOwnCluster(crdsEnv: Record<string, string>): Promise<number> {
   await ensurePrerequisites();
   // Not concurrently, because each build uses all cores.
-  const binaries = await ensureBinaries();
+  const binariesFolder = await ensureBinaries();
   const images = await ensureImages();
   console.log(`binaries and images: ${seconds()} s`);
-  const node: Node = await startNode(binaries, images);
+  const node: Node = await startNode(binariesFolder, images);
   try {
     interruption.signal.throwIfAborted();
     console.log(`the node is ready: ${seconds()} s`);
-    return await runTests(node.enter, [binaries], { ...crdsEnv, KUBECONFIG: node.kubeconfig });
+    return await runTests(node.enter, [binariesFolder], { ...crdsEnv, KUBECONFIG: node.kubeconfig });
   } finally {
     await node.stop();
   }

@@ -316,7 +316,7 @@ const decisions: Section[] = [
       2: "Errors have the same headers.",
       3: "Credentials are never allowed, and neither is a missing or `null` Origin.",
       4: "A preflight gets 204.",
-      5: "Any other method gives 405 with `Allow`.",
+      5: "A method that the path does not have gives 405 with `Allow`.",
     },
   },
   {
@@ -408,7 +408,7 @@ const decisions: Section[] = [
       5: "A claim that is missing, empty or not a workspace id: 401 `no_workspace`.",
       6: "The user is `sub`; without it 401 `authentication_required`.",
       7: "An unknown workspace owns nothing: 404.",
-      8: 'An unknown key while the key set is unreachable: 503 `{"detail":"auth_unavailable"}`; cached keys still work.',
+      8: 'A token signed with an unknown key while the key set is unreachable: 503 `{"detail":"auth_unavailable"}`. Tokens signed with cached keys are accepted.',
     },
   },
   {
@@ -416,7 +416,7 @@ const decisions: Section[] = [
     title: "429",
     sentences: {
       1: "`Retry-After` in whole seconds, `RateLimit` and `RateLimit-Policy`.",
-      2: "All replicas together accept at most 60 requests in 60 seconds, as long as Redis answers.",
+      2: "All replicas together accept at most 60 chat requests of a client IP in 60 seconds, as long as Redis answers.",
       3: "Without Redis each replica limits alone.",
       4: "Rating has its own bucket of 60 a minute.",
       5: "Above 300 malformed requests a minute from one address: 429 for each of its requests with a body or an access token, before the body or the token is read. Its other requests are answered.",
@@ -440,7 +440,7 @@ const decisions: Section[] = [
       2: "Sessions carry source `playground` and are never shared with the widget's: 404 `session_not_found`.",
       3: "Replies count against the quota.",
       4: "Errors are `{detail}`.",
-      5: "404 `bot_not_found`.",
+      5: "A bot that the workspace does not have: 404 `bot_not_found`.",
     },
   },
   {
@@ -448,7 +448,7 @@ const decisions: Section[] = [
     title: "Rating",
     sentences: {
       1: "`up`, `down` or empty: 204, and the export shows it.",
-      2: "404 `message_not_found`.",
+      2: "A message that is not a reply of the session: 404 `message_not_found`.",
     },
   },
   {
@@ -545,10 +545,10 @@ const decisions: Section[] = [
     id: "D40",
     title: "Conversations of a workspace",
     sentences: {
-      1: "`GET /api/conversations/` lists the session's fields, `message_count`, `rating` and `review`, newest activity first.",
+      1: "`GET /api/conversations/` lists each session's fields, `message_count`, `rating` and `review`, newest activity first.",
       2: "Pages by `cursor` and `next_cursor`, 20 conversations by default, at most 100.",
       3: "Filters: `bot_slug`, `source`, `since`, `until`, `visitor_id`, `rating`, `review` and the text `q`.",
-      4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`; erase's body 400 `invalid_json` or `invalid_message`.",
+      4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`. A malformed erasure request gets 400 `invalid_json` or `invalid_message`.",
       5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `review` and a cursor that continues the export.",
       6: "`GET /api/conversations/export.csv`: a row for each message (RFC 4180), and no cell that a spreadsheet would run as a formula.",
       7: "Both exports are compressed if the client accepts gzip.",
@@ -573,7 +573,7 @@ const hostile: Section[] = [
       3: "A forged X-Forwarded-For of a direct peer is ignored.",
       4: "4,000 emoji are accepted, 4,001 refused.",
       5: "Empty, blank, NUL, lone surrogates, metadata 5,000 levels deep: 400; a metadata key `__proto__` is stored like any other.",
-      6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16: 400; 10 MiB, chunked or compressed: 413 or 400.",
+      6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16 or compressed: 400. Bodies above the limit, chunked or not: 413.",
       7: "A body of one byte a second: closed at the request timeout.",
       8: "Text that looks like an event stays inside the JSON of one `token` event.",
       9: "Forged tokens (no signature, HS256 with the public key, wrong issuer or audience, no or past expiry, a key set that the token names): 401.",

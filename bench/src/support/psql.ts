@@ -3,7 +3,7 @@ import { once } from "node:events";
 
 export type Transfer = { bytes: number; seconds: number };
 
-/** Reads a query's rows with psql's `\copy`. Throws if psql fails. */
+/** Reads a query's rows with psql's `\copy`. Returns the size of the rows and the duration. Throws if psql fails. */
 export async function copyWithPsql(url: string, query: string): Promise<Transfer> {
   const started = performance.now();
   const psql = spawn("psql", ["-X", "-q", "-c", `\\copy (${query}) TO STDOUT`, url], {

@@ -15,8 +15,9 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
 {{- end -}}
 
 {{/*
-The variable NODE_EXTRA_CA_CERTS. Node reads only one file of additional certificate authorities. The cli pod and the console call the ops ports.
-So if `caBundle` and `mtls.opsPorts` are set, the bundle must also contain the authority of the ops ports' certificates.
+The variable NODE_EXTRA_CA_CERTS. Node.js reads only one file of additional certificate authorities. The cli pod and the console call the ops ports.
+If `caBundle` and `mtls.opsPorts` are set, the bundle must therefore also contain the authority of the ops ports' certificates. If `mtls.opsPorts` is
+set without `caBundle`, _console.tpl sets the console's variable.
 */}}
 {{- define "parley.extraCaEnv" -}}
 {{- if .root.Values.caBundle.existingConfigMap }}

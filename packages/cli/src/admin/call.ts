@@ -70,7 +70,7 @@ function toAdminError(error: unknown, name: ServiceWithAdmin, url: string, targe
   }
   switch (error.code) {
     case Code.Unauthenticated:
-      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedTokenHint}`, error);
+      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedTokenDescription}`, error);
     case Code.Unimplemented:
     case Code.NotFound:
       return new AdminError(

@@ -10,7 +10,7 @@ export type AdminTarget = {
   /** Returns the admin token. Without one, returns a member's access token, refreshed if it expires soon. */
   readToken: () => Promise<string>;
   /** Ends the error `quota at <url> refused …`: the token's origin and the next step, without the token's value. */
-  refusedTokenHint: string;
+  refusedTokenDescription: string;
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
@@ -54,7 +54,7 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   return {
     readToken: async () => instance.adminToken,
-    refusedTokenHint: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
+    refusedTokenDescription: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
     opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     suggestNextStep: (service) =>
@@ -72,7 +72,7 @@ async function remoteTarget(
   if (adminToken === undefined && (await readLogin(login.path)) === undefined) failWithoutToken();
   return {
     readToken,
-    refusedTokenHint: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
+    refusedTokenDescription: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
     findUrl: (service) => {
       const url = adminUrls[service];
       if (url === undefined)

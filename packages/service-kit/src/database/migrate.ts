@@ -204,8 +204,7 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
 
 /**
  * Returns the newest applied migration that this version does not know, if there is one. Throws if this version does not run on the schema.
- * Runs before knex's latest(), which refuses every unknown migration. Without that check, latest() would apply missing migrations on top
- * of the newer schema.
+ * Must run before knex's latest(), which refuses every unknown migration.
  */
 async function findNewerMigration(
   client: pg.Client,

@@ -41,7 +41,7 @@ export type DescribedChange = {
   details: string[];
 };
 
-/** Describes a change for an owner. An unknown method is shown by its name. */
+/** If the change's method is unknown, `action` is the method's name. */
 export function describeChange({ method, target, changedFields }: Change): DescribedChange {
   const nameField = NAME_FIELDS.find((each) => target[each] !== undefined);
   const bot = "bot_slug" in target && nameField !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;

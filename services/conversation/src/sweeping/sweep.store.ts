@@ -10,8 +10,9 @@ import {
 /** Longer than any turn can run: a generation, and a minute to open and close the turn. */
 const MAX_TURN_SECONDS = MAX_GENERATION_MS / 1_000 + 60;
 
-// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN. Because of its ORDER BY, `lapsed` reads the
-// index turns_streaming_opened within the bounds on opened_at, even while PostgreSQL's statistics say that no turn is streaming.
+// `closed` finds its turns by their ids instead of their status, for the reason given at CLOSE_TURN in close-turn.store.ts. Because of its
+// ORDER BY, `lapsed` reads the index turns_streaming_opened within the bounds on opened_at, even while PostgreSQL's statistics say that no turn is
+// streaming.
 const SWEEP = `
   WITH lapsed AS (
     SELECT t.workspace_id, t.turn_id

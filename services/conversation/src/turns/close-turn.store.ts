@@ -45,7 +45,7 @@ export type Closing = TurnResult & {
 /** Longer than the 10 s for which a statement may run. A statement that began to open or close a turn this long ago has committed or failed. */
 export const LONGEST_TRANSACTION_SECONDS = 15;
 
-/** The usage of a workspace at its cap, as the column `ending` stores it. */
+/** The usage of a workspace at its cap. Stored in the column `ending` under the key `quota`. */
 export type QuotaUsage = { plan: string; used: number; cap: number };
 
 /**

@@ -17,10 +17,10 @@ export async function requireWorkspace(
 ): Promise<MessageInitShape<typeof WorkspaceSchema>> {
   const workspace = isWorkspaceId(workspaceId) ? await findWorkspace(database, workspaceId) : undefined;
   if (workspace === undefined) throw notFound("workspace_not_found", "no such workspace");
-  return toMessage(workspace);
+  return toWorkspaceMessage(workspace);
 }
 
-export function toMessage(workspace: Workspace): MessageInitShape<typeof WorkspaceSchema> {
+export function toWorkspaceMessage(workspace: Workspace): MessageInitShape<typeof WorkspaceSchema> {
   const { createdAt, deletedAt } = workspace;
   return { ...workspace, createdAt: createdAt.toISOString(), deletedAt: deletedAt?.toISOString() ?? "" };
 }

@@ -3,7 +3,7 @@ import type { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Database, invalidArgument, isLongerThan, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
-import { requireWorkspace, toMessage } from "./get-workspace.rpc.ts";
+import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
 import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
 
 const MAX_NAME_CHARACTERS = 200;
@@ -37,7 +37,7 @@ export function createWorkspaceAdmin(
       return { workspace: await requireWorkspace(database, id) };
     },
     async listWorkspaces() {
-      return { workspaces: (await listWorkspaces(database)).map(toMessage) };
+      return { workspaces: (await listWorkspaces(database)).map(toWorkspaceMessage) };
     },
     async setPlan(request) {
       await requirePlan(request.plan);

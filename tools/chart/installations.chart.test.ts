@@ -85,7 +85,7 @@ describe("several installations", () => {
 
   it("select only their own series in expressions with gen_ai_ metrics, and leave labels with that prefix unchanged", async () => {
     const expr = "sum by (gen_ai_provider_name, le) (rate(gen_ai_client_operation_duration_seconds_bucket[5m]))";
-    const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.installationSeries" (dict "root" $ "expr" "${expr}") }}' }`;
+    const object = `kind: ConfigMap\ndata: { expr: '{{ include "parley.installationExpr" (dict "root" $ "expr" "${expr}") }}' }`;
     const { code, output } = await runHelm(
       ...["template", "parley", CHART, "--namespace", "chat", "--values", valuesFile("minimal")],
       ...["--set-json", `extraObjects=${JSON.stringify([object])}`],

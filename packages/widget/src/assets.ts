@@ -5,13 +5,13 @@ import type { HashedFile } from "./shared/hashed-file.ts";
 
 export interface ManifestFile {
   readonly contentType: string;
-  /** The hash of the bytes for the integrity attribute, `sha384-…`. */
+  /** The value of the HTML attribute `integrity`, `sha384-…`. */
   readonly integrity: string;
   readonly bytes: number;
   readonly gzipBytes: number;
 }
 
-/** The files of a build. Launchers of earlier builds read here which panel to load. */
+/** The files of a build. If the launcher of an earlier build can no longer load its own panel, it loads `panel`. */
 export interface Manifest {
   readonly panel: HashedFile;
   readonly files: Readonly<Record<string, ManifestFile>>;

@@ -222,7 +222,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       expect((await countedChat(`${client}, ${newClientAddress()}`)).status).toBe(401);
     });
 
-    test("an IPv6 client counts by its /64, and an IPv4-mapped one as IPv4 [D25/3] [H/3]", async () => {
+    test("the limits count an IPv6 address by its /64 prefix, and an IPv4-mapped address as its IPv4 address [D25/3] [H/3]", async () => {
       const addressInOne64 = (index: number) => `2001:db8:1:2:${index.toString(16)}::${index.toString(16)}`;
       expect(countStatus(await callConcurrently(60, (index) => countedChat(addressInOne64(index))), 401)).toBe(60);
       expect((await countedChat(addressInOne64(61))).status).toBe(429);
@@ -280,7 +280,7 @@ export function limitsSuite(shared: () => ContractSystem): void {
       for (const answer of later) expectLimited(answer, "chat", 60, formatError(429, "rate_limited"));
     });
 
-    test("edges share the count of malformed requests, and an edge refuses the address after it has itself received a malformed request above the limit [D24/6]", async () => {
+    test("edges share the count of malformed requests, but an edge refuses an address only after that edge has received a malformed request above the limit [D24/6]", async () => {
       const { answers, later } = await retryIfRedisIsTooSlow(processes, async () => {
         const address = newClientAddress();
         const sendMalformed = (edge: Api) => edge.refusedChat(tenant, { message: "" }, { address });

@@ -27,8 +27,8 @@ export function killLeftoversAndExit(): void {
 }
 
 /**
- * Exits on Ctrl-C or SIGTERM, for scripts that run outside of Vitest and start processes. Without a handler, these signals end a process
- * without its exit handlers, and everything that it started keeps running.
+ * Exits on Ctrl-C or SIGTERM, for scripts that run outside of Vitest and start processes. By default, these signals end a process
+ * without running its exit handlers, so the processes that it started keep running.
  */
 export function exitOnSignals(): void {
   process.once("SIGINT", () => process.exit(130)).once("SIGTERM", () => process.exit(143));

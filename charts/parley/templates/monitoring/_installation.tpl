@@ -9,7 +9,7 @@ up, and OpenTelemetry's histograms gen_ai_…. Some labels are named gen_ai_… 
 The platform's series (kube_…, container_…) have no label `release`. In their expressions, this template replaces `namespace=~".+"` with a
 matcher of the release's namespace, and the prefix `parley-` of object names with the installation's full name and a hyphen.
 */}}
-{{- define "parley.installationSeries" -}}
+{{- define "parley.installationExpr" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
 {{- $name := include "parley.fullname" .root | replace "." "[.]" -}}
 {{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}

@@ -3,7 +3,7 @@ import { startLocalPostgres, startServer } from "./start.ts";
 
 /**
  * The JSON argument of this script, which starts a PostgreSQL server for the tests. Without `uid` and `gid`, the server keeps running. With
- * them, the script stops the server again and does not delete the data directory.
+ * them, the script stops the server after the start and keeps the data directory.
  */
 interface StarterArguments {
   dataDir: string;

@@ -1,10 +1,10 @@
 import { type Finding, fail } from "./finding.ts";
 import { type EndpointResponse, readHeader } from "./http-request.ts";
 
-type Refused = Pick<EndpointResponse, "status" | "headers"> & { bodyStart: string };
+type RefusedResponse = Pick<EndpointResponse, "status" | "headers"> & { bodyStart: string };
 
 /** Explains why the doctor's request for a test stream was refused. Parley refuses with a JSON error code; any other body comes from a proxy. */
-export function explainRefusal(refused: Refused, origin: string): Finding {
+export function explainRefusal(refused: RefusedResponse, origin: string): Finding {
   const { status } = refused;
   const code = errorCode(refused.bodyStart);
   const explain = (message: string, fix: string) => fail("access", message, { fix });
@@ -36,7 +36,7 @@ export function explainRefusal(refused: Refused, origin: string): Finding {
   }
 }
 
-function proxyRefusal(refused: Refused): [message: string, advice: { fix: string }] {
+function proxyRefusal(refused: RefusedResponse): [message: string, advice: { fix: string }] {
   const { status } = refused;
   if (status >= 300 && status < 400) {
     const to = readHeader(refused, "location");

@@ -17,6 +17,6 @@ test("drawWaterfall draws bars to scale at their start time, with a mark for ver
   );
 });
 
-test("drawWaterfall marks a phase of 0 ms, and keeps 20 columns for bars on a narrower terminal", () => {
+test("drawWaterfall marks a phase of 0 ms, and keeps 20 columns for bars even if the terminal is too narrow", () => {
   expect(drawWaterfall([{ name: "unrecorded", ms: 0 }], 1)).toBe(`unrecorded  ▏${" ".repeat(19)}        0.0 ms\n`);
 });

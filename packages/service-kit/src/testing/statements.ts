@@ -41,7 +41,7 @@ export async function recordStatements(
 }
 
 /**
- * Returns the tables that a statement scans sequentially: in its plan for these values and, unless the statement declares a cursor, in its
+ * Returns the tables that a statement scans sequentially: in its plan for `values` and, unless the statement declares a cursor, in its
  * generic plan. A table occurs once per scan.
  */
 export async function findSequentialScans(admin: Database, { text, values }: Statement): Promise<string[]> {
@@ -63,7 +63,7 @@ export type PlanNode = {
 };
 
 /**
- * Runs a statement and returns its plan for these values. For a prepared statement, also returns the generic plan, which PostgreSQL may use
+ * Runs a statement and returns the plan for its `values`. For a prepared statement, also returns the generic plan, which PostgreSQL may use
  * after some runs.
  */
 export async function explainAnalyze(admin: Database, statement: Statement): Promise<PlanNode[]> {

@@ -16,10 +16,10 @@ export type CaseResult = { caseId: number; rank: number };
 
 export type NewRun = {
   cases: number;
-  /** Number of cases whose search began before the time limit. */
+  /** Number of cases whose search began before the run's time limit. */
   searched: number;
   found: number;
-  /** Number of cases whose semantic search failed, so that only words were compared. */
+  /** Number of cases whose semantic search failed. Their passages come from the word search only. */
   semanticFailures: number;
   results: readonly CaseResult[];
 };

@@ -17,6 +17,7 @@ export type FoundPassage = Passage & {
 export type HybridMatches = {
   /** Best first. */
   passages: readonly FoundPassage[];
+  /** The words that the word search looked for, with their weights. */
   terms: readonly PromptTerm[];
   /** Whether the semantic search succeeded, or why not. Undefined if it was skipped. */
   semanticResult: SemanticSearchResult | undefined;

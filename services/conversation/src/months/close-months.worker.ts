@@ -13,7 +13,7 @@ const DAY_SECONDS = 86_400;
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
 
-export type ClosingQuota = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "listMonths" | "closeMonth">;
+export type QuotaClient = AuditedQuota & Pick<RpcClient<typeof QuotaService>, "listMonths" | "closeMonth">;
 
 export type CloseMonthsOptions = {
   everySeconds: number;
@@ -23,7 +23,7 @@ export type CloseMonthsOptions = {
   turnsPerRun?: number;
 };
 
-export type CloseMonthsDeps = { database: Database; quota: ClosingQuota; log: Logger };
+export type CloseMonthsDeps = { database: Database; quota: QuotaClient; log: Logger };
 
 /** The progress in a month: the last compared workspace (`after`), and the total usage of the compared workspaces. */
 type MonthComparison = { month: string; after: string; used: number };

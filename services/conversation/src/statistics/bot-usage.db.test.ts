@@ -15,6 +15,7 @@ async function countReplies() {
   await system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_bot_replies'");
   await createBotReplyCountTask(system.database)(signal);
 }
+/** Lists the usage of the latest `months` months, including this month. 0 means 6. */
 const usage = async (workspaceId: string, months = 0) =>
   (await system.createAdminClient(TurnAdminService).listUsageByBot({ workspaceId, months })).usage.map(
     ({ month, botSlug, messages }) => [month, botSlug, messages],

@@ -19,11 +19,12 @@ function setUp({ silenceMs = 20, totalMs = 300 } = {}) {
     if (!aborted) return "";
     return reason instanceof ProviderFailure ? reason.reason : "cancelled";
   };
-  const passText = () => {
+  /** Text arrives, and its reader takes it at once. */
+  const deliverText = () => {
     attemptTimer.pause();
     attemptTimer.resume();
   };
-  return { caller, attemptTimer, reasonAfter, passText };
+  return { caller, attemptTimer, reasonAfter, deliverText };
 }
 
 test("the first text has its own timeout", () => {
@@ -33,15 +34,15 @@ test("the first text has its own timeout", () => {
 });
 
 test("each text restarts the silence timeout", () => {
-  const { reasonAfter, passText } = setUp();
+  const { reasonAfter, deliverText } = setUp();
   for (let piece = 0; piece < 10; piece++) {
-    passText();
+    deliverText();
     expect(reasonAfter(19)).toBe("");
   }
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
-test("the time that text waits for its reader is not silence", () => {
+test("the silence timeout does not apply while text waits for its reader", () => {
   const { attemptTimer, reasonAfter } = setUp();
   attemptTimer.pause();
   expect(reasonAfter(100)).toBe("");
@@ -67,8 +68,8 @@ test("finish() starts the silence timeout even if no text has arrived", () => {
 });
 
 test("after the completion has finished, token counts must arrive within 2 s, even if the silence timeout is longer", () => {
-  const { attemptTimer, reasonAfter, passText } = setUp({ silenceMs: 10_000, totalMs: 60_000 });
-  passText();
+  const { attemptTimer, reasonAfter, deliverText } = setUp({ silenceMs: 10_000, totalMs: 60_000 });
+  deliverText();
   attemptTimer.finish();
   expect(reasonAfter(1_999)).toBe("");
   expect(reasonAfter(1)).toBe("silence_timeout");

@@ -45,7 +45,7 @@ async function startProvider(tlsDir?: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function embedThrough(proxyUrl: string, baseUrl: string): Promise<void> {
+async function requestEmbedding(proxyUrl: string, baseUrl: string): Promise<void> {
   const settings = { name: "test", kind: "openai", baseUrl, headers: {}, timeouts: TIMEOUTS };
   const provider = createOpenAiProvider(settings as unknown as OpenAiSettings, proxyUrl);
   onTestFinished(() => provider.close());
@@ -65,13 +65,13 @@ test("a provider with an https URL is reached through the proxy, which sees only
   // Only the proxy can resolve this name.
   const port = await startProvider(await createCertificates(folder, certificateAuthority, "provider.example"));
   const proxy = await startProxy();
-  await embedThrough(proxy.url, `https://provider.example:${port}/v1`);
+  await requestEmbedding(proxy.url, `https://provider.example:${port}/v1`);
   expect(proxy.authorities).toEqual([`provider.example:${port}`]);
 });
 
 test("a provider with an http URL is reached directly", async () => {
   const port = await startProvider();
   const proxy = await startProxy();
-  await embedThrough(proxy.url, `http://127.0.0.1:${port}/v1`);
+  await requestEmbedding(proxy.url, `http://127.0.0.1:${port}/v1`);
   expect(proxy.authorities).toEqual([]);
 });

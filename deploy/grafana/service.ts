@@ -57,7 +57,7 @@ export const SERVICE: Dashboard = {
         },
         {
           title: "Streams open",
-          shows: "Replies being streamed now, over all edges.",
+          shows: "Replies and exports being streamed now, over all edges.",
           normal: "Well below `edge.maxStreams` times the number of edges.",
           action: "Near that limit: add edges, or turn autoscaling on.",
           unit: "short",
@@ -163,7 +163,7 @@ export const SERVICE: Dashboard = {
       panels: [
         {
           title: "Streams open by edge",
-          shows: "Replies being streamed now, by edge.",
+          shows: "Replies and exports being streamed now, by edge.",
           normal: "About the same on each edge.",
           action:
             "One edge far from the others: the load balancer does not balance. Configure it for least connections.",

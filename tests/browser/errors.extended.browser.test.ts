@@ -21,7 +21,7 @@ async function untilNotice(widget: WidgetPage, text: string): Promise<void> {
 describeInBrowser("errors", (fixture) => {
   it("keeps the received part of an answer if every attempt is cut off, and replaces it when the visitor tries again", async () => {
     const widget = await fixture.visitAndOpen({ prepare: (page) => page.clock.install() });
-    // Playwright uses the mock that was added last, so the partial answer comes first.
+    // Playwright uses the mock that was added last, so one partial answer comes first, then up to 20 answers without text.
     await widget.streamChat([META], 20);
     await widget.streamChat([META, ["token", { text: "The first ha" }]]);
     await widget.ask("quick");

@@ -120,7 +120,7 @@ describeInBrowser("recipes of docs/embed.md", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
-  it("the documented Content Security Policies allow the widget without violations", async () => {
+  it("the documented Content Security Policies, with and without 'strict-dynamic', allow the widget without violations", async () => {
     const [line = ""] = await readRecipe("Plain HTML", service());
     const [policy = ""] = await readRecipe("Strict Content-Security-Policy", service());
     const [nonceLine = "", noncePolicy = ""] = await readRecipe("With nonces", service());

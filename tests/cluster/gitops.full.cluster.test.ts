@@ -100,7 +100,7 @@ describe("GitOps tools on a real cluster", () => {
 
   it.each([ARGO_CD, ARGO_CD_SERVER_SIDE])("$name: a second sync changes nothing and cuts no stream", async (tool) => {
     const { resources } = await render(installation);
-    // This sync takes over the fields that the previous test's tool owned.
+    // If another tool synced before, this sync takes over that tool's fields.
     await sync(installation, tool);
     const before = await readLiveObjects(installation, resources);
     const podsBefore = await installation.pods();

@@ -13,7 +13,7 @@ export type SoakOptions = { minutes: number; visitors: number; progress: (line: 
 export type SoakResult = {
   /** Number of visits by outcome, without those in `disconnected`. The key `undefined` counts streams without a finish reason. */
   outcomes: Record<string, number>;
-  /** Number of visits that disconnected on purpose, after at most four events of the reply. */
+  /** Number of visits that were to disconnect after four events of the reply, including those that ended earlier. */
   disconnected: number;
   /** Number of visits that took longer than two minutes. */
   hangs: number;

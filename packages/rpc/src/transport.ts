@@ -11,7 +11,7 @@ export type Call = {
   deadlineMs: number;
   /** Cancels the call. */
   signal: AbortSignal | undefined;
-  /** Whether a unary call waits for an unreachable peer until the deadline, instead of failing immediately. Streams ignore this option. */
+  /** Whether a unary call waits for an unreachable peer until the deadline, instead of failing immediately. Ignored by `serverStream`. */
   waitForReady: boolean;
 };
 
@@ -22,5 +22,5 @@ export type CallTransport = {
   serverStream(call: Call): AsyncIterable<Message>;
 };
 
-/** Adds credentials to the metadata of a call or stream. */
+/** Adds credentials to the metadata of a call, or of a stream that multiplexes calls. */
 export type MetadataWriter = (metadata: Metadata) => void;

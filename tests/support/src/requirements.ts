@@ -9,7 +9,10 @@ export type Requirement = keyof typeof requirements;
 const requirements = {
   /** A Redis server that the test starts, or the one at PARLEY_TEST_REDIS_URL. */
   redis: { isMet: isRedisAvailable, remedy: "install redis-server or valkey-server, or set PARLEY_TEST_REDIS_URL" },
-  /** A Redis process that the test can pause and kill. With PARLEY_TEST_REDIS_URL, startRedis may return the server at that URL instead. */
+  /**
+   * A Redis process that the test can pause and kill. If PARLEY_TEST_REDIS_URL is set, startRedis may return a server that the test cannot
+   * pause or kill.
+   */
   "redis-server": {
     isMet: () => !process.env.PARLEY_TEST_REDIS_URL && hasRedisServer(),
     remedy: "install redis-server or valkey-server, and unset PARLEY_TEST_REDIS_URL",

@@ -10,9 +10,9 @@ const KEY_BYTES = 32;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
 /**
- * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores instead of the password. If the client sends the verifier, the password reaches
- * neither the server nor its log. Throws for a password that is not printable ASCII, because PostgreSQL would normalize it with SASLprep
- * before hashing.
+ * Returns the SCRAM-SHA-256 verifier that PostgreSQL stores instead of the password. If CREATE ROLE or ALTER ROLE contains the verifier, the
+ * password reaches neither the server nor its log. Throws for a password that is not printable ASCII, because PostgreSQL would normalize it
+ * with SASLprep before hashing.
  */
 export function createScramVerifier(password: string): string {
   if (!PRINTABLE_ASCII.test(password)) {

@@ -40,7 +40,7 @@ export function createRpcServerHistogram(registry: Registry): Histogram<"method"
 export function createReloadRefusalCounter(registry: Registry): Counter<"file"> {
   return new Counter({
     name: "parley_reloads_refused_total",
-    help: "Failed reloads of changed files, by file, such as INTERNAL_TOKEN, OPENAI_API_KEY, tls.crt or LLM_CONFIG. The previous contents stay in use.",
+    help: "Failed reloads of changed files, by file name, such as tls.crt, or by variable, such as INTERNAL_TOKEN, OPENAI_API_KEY or LLM_CONFIG. The previous contents stay in use.",
     labelNames: ["file"],
     registers: [registry],
   });

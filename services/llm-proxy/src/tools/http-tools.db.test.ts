@@ -169,6 +169,7 @@ describe("an HTTP tool", () => {
     expect(JSON.stringify(provider.requests)).not.toContain(SECRET);
   });
 
+  // Some servers ignore case, and PHP stores `scope[]` as scope and `x.scope` as x_scope.
   test.each([
     ["scope", "/orders/{id}?scope=own"],
     ["Scope", "/orders/{id}?scope=own"],
@@ -241,7 +242,14 @@ describe("a failed call is a result for the model, not an error for the visitor,
     ["arguments that are missing", "order", "", undefined, "invalid_arguments", "required property 'id'"],
     ["arguments that change the path", "order", '{"id":".."}', undefined, "invalid_arguments", "must not be only dots"],
     ["dots before a semicolon", "order", '{"id":"..;v=1"}', undefined, "invalid_arguments", "before a semicolon"],
-    ["three encodings", "order", '{"id":"%25252e"}', undefined, "invalid_arguments", "percent-encoded more than twice"],
+    [
+      "three percent-encodings",
+      "order",
+      '{"id":"%25252e"}',
+      undefined,
+      "invalid_arguments",
+      "percent-encoded more than twice",
+    ],
     ["a lone surrogate", "order", '{"id":"\\ud800"}', undefined, "invalid_arguments", "invalid Unicode"],
     ["a full-width slash", "order", '{"id":"a\uff0fb"}', undefined, "invalid_arguments", "in any encoding or form"],
     ["arguments that are not JSON", "order", '{"id":', undefined, "invalid_arguments", "not a JSON object"],

@@ -37,7 +37,7 @@ test("concurrent insertions of one adjustment change usage once, and every repor
   for (const result of results)
     expect(result).toEqual({ adjustment: { ...stored, adjustedAt: expect.any(Date) }, used: 2 });
   expect(await listAdjustments(quota.database, { workspaceId, month, limit: 10 })).toHaveLength(1);
-  // `ledger` includes the adjustment. `ledgerRows` of usageOf does not.
+  // `ledger` includes the adjustment.
   const totals = { used: 2, ledger: 2, held: 0, adjusted: -3 };
   expect(await readMonth(quota.database, workspaceId, month)).toMatchObject([totals]);
   const page = await readMonthPage(quota.database, month, { after: "", limit: 100 });
@@ -55,6 +55,7 @@ test("refuses concurrent adjustments that would make usage negative and stores n
   const adjustments = Array.from({ length: 12 }, () => newAdjustment(workspaceId, -1, "2026-01"));
   const results = await Promise.all(adjustments.map((each) => insertAdjustment(quota.database, each)));
   expect(results.filter((result) => result === "below_zero")).toHaveLength(9);
+  // `ledgerRows` does not include the adjustments.
   expect(await usageOf(quota, workspaceId)).toMatchObject({ usedCounter: 0, ledgerRows: 3 });
   expect(await listAdjustments(quota.database, { workspaceId, month: "2026-01", limit: 100 })).toHaveLength(3);
   // Nothing can be removed from a month without usage.

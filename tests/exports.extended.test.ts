@@ -60,14 +60,14 @@ test("`parley audit` succeeds while waiting exports occupy all export connection
 });
 
 test("several exports of a workspace share one connection, and another workspace's export uses a second connection", async () => {
-  const [own, other] = [await createSession(), await createSession()];
+  const [session, otherSession] = [await createSession(), await createSession()];
   const unlock = await lockMessages();
-  const start = ({ tenant, sessionId }: typeof own) => exportTranscript(system, tenant, sessionId);
-  const exports = [start(own), start(own), start(own)];
+  const start = ({ tenant, sessionId }: typeof session) => exportTranscript(system, tenant, sessionId);
+  const exports = [start(session), start(session), start(session)];
   await expect.poll(countWaitingReads).toBe(1);
   await sleep(500);
   expect(await countWaitingReads()).toBe(1);
-  exports.push(start(other));
+  exports.push(start(otherSession));
   await expect.poll(countWaitingReads).toBe(2);
   await unlock();
   expect((await Promise.all(exports)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);

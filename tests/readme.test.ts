@@ -15,7 +15,7 @@ import { root } from "./system/processes.ts";
 
 const readme = await readFile(join(root, "README.md"), "utf8");
 
-// The documented commands and the tests of DATABASE_URL share one start. tests/start.extended.test.ts tests a start with the embedded database.
+// The tests of this file share one running Parley, started with DATABASE_URL. tests/start.extended.test.ts tests a start with the embedded database.
 let instance: Instance;
 let server: TestPostgres;
 let database: TestDatabase;
@@ -85,9 +85,9 @@ describe("the README's commands", () => {
   }, 120_000);
 
   it("create a workspace, a bot with knowledge and a pattern, and a key", async () => {
-    const [own = ""] = readmeBlocks("Your own bot");
+    const [ownBot = ""] = readmeBlocks("Your own bot");
     const [key = ""] = readmeBlocks("Embed it");
-    const output = await run(own + key);
+    const output = await run(ownBot + key);
     expect(output).toContain("My shop");
     expect(output).toContain("README.md");
     expect(output).toMatch(/svc_pk_\w{32}/);
@@ -176,7 +176,7 @@ it("docs/retries.md's function returns the complete reply without repeated text 
   });
 }, 60_000);
 
-it("a start with DATABASE_URL uses that database and starts no embedded one; after the stop, that database still runs", async () => {
+it("Parley started with DATABASE_URL uses that database, starts no embedded one, and does not stop the database's server", async () => {
   expect(parley.stdout()).toMatch(new RegExp(`database +PostgreSQL \\S+ at 127\\.0\\.0\\.1:\\d+/${database.name} `));
   expect(await portsInUse(instance)).not.toContain(instance.databasePort);
   expect(await parley.stop("SIGINT", 30_000)).toEqual({ code: 0, signal: null });

@@ -6,7 +6,7 @@ const AUDIT_UNAVAILABLE =
 
 /**
  * Returns the known vulnerabilities of the production dependencies. Throws NotCheckedError if the machine is offline or the registry has no
- * audit endpoint. pnpm asks its configured registry, or the one in `npm_config_registry`.
+ * audit endpoint. pnpm asks the registry that is configured, for example in `npm_config_registry`.
  */
 export async function auditProblems(): Promise<Problems> {
   return readAuditProblems(await runTool("npx", ["--yes", "pnpm@12", "audit", "--prod"]));

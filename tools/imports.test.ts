@@ -16,7 +16,7 @@ test.each([
   expect(importsOf(text)).toEqual([{ specifier: "x", isTypeOnly: false, names }]);
 });
 
-test("a default import beside types is not a type-only import", () => {
+test("an import whose braces contain only types is type-only, unless it also has a default import", () => {
   expect(importsOf('import a, { type T } from "x";')).toEqual([{ specifier: "x", isTypeOnly: false, names: [] }]);
   expect(importsOf('import { type T } from "x";')).toEqual([{ specifier: "x", isTypeOnly: true, names: [] }]);
 });

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("chat", (fixture) => {
-  it("sends the fields of the contract and shows the answer as it arrives", async () => {
+  it("sends only the public key, the session id and the message, and shows the answer as it arrives", async () => {
     const widget = await fixture.visitAndOpen();
-    // The page records the lengths itself, because polling from the test could miss most of the texts.
+    // The page records the lengths of the answer's text, because polling from the test could miss most of them.
     const shownLengths = await widget.log.evaluateHandle((log) => {
       const lengths = new Set<number>();
       const record = () => lengths.add(log.querySelector(".messages > .assistant")?.textContent.length ?? 0);
@@ -118,7 +118,7 @@ describeInBrowser("chat", (fixture) => {
     }
   });
 
-  it.each(["accepted", "lost"])("keeps the last of two quick ratings when the first is slow and %s", async (first) => {
+  it.each(["accepted", "lost"])("keeps the second of two ratings when the first is slow and %s", async (first) => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.page.route(

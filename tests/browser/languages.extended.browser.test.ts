@@ -10,7 +10,7 @@ const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
 const wordsOf = (lang: string) => JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Words;
 
 describeInBrowser("languages", (fixture) => {
-  it.each(LANGUAGES)("uses the page's language %s and fetches only its words", async (lang) => {
+  it.each(LANGUAGES)("uses the page's language %s and fetches only that language's words", async (lang) => {
     const words = wordsOf(lang);
     const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${lang}-XX"` });
     expect(await widget.input.getAttribute("placeholder")).toBe(words.placeholder);

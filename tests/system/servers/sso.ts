@@ -41,7 +41,7 @@ const statelessAdapter = (): Adapter => ({
   revokeByGrantId: async () => undefined,
 });
 
-/** Starts an OAuth 2.0 identity provider on loopback that issues JWT access tokens with a workspace claim. */
+/** Starts an OAuth 2.0 identity provider on loopback. Its access tokens are JWTs. */
 export async function startSso(): Promise<Sso> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;

@@ -12,8 +12,8 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 10_000;
 const MAX_PAGE_SIZE = 500;
 
-type Page = { workspaceId: string; pageSize: number; pageToken: string };
-type ListChanges = (page: Page) => Promise<{ changes: Change[]; nextPageToken: string }>;
+type PageRequest = { workspaceId: string; pageSize: number; pageToken: string };
+type ListChanges = (request: PageRequest) => Promise<{ changes: Change[]; nextPageToken: string }>;
 
 export function addChangesCommand(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   program

@@ -31,7 +31,7 @@ export function textColorOn(background: Rgb): string {
 }
 
 /**
- * Mixes the colour with black (`target` 0) or white (255), just enough for a contrast of 4.5:1 on every background.
+ * Mixes the colour with black (`target` 0) or white (255), just enough for a contrast of 4.5:1 on each of `backgrounds`.
  * Returns the target itself if no mixture is enough.
  */
 export function ensureContrast(color: Rgb, backgrounds: readonly Rgb[], target: 0 | 255): Rgb {

@@ -14,7 +14,7 @@ export type CallDeps = {
   listConversations: ListConversations;
 };
 
-/** Fits AddSource with the largest document, 16 MiB, as application/proto. JSON would need 22 MiB, because of base64. */
+/** Large enough for AddSource with the largest document, 16 MiB, as application/proto. JSON would need 22 MiB, because of base64. */
 const MAX_CALL_BYTES = 17 * 1024 * 1024;
 const MAX_BATCH_BYTES = 256 * 1024;
 const MAX_BATCH_CALLS = 20;
@@ -28,15 +28,15 @@ type BatchCall = MethodCall | ListCall;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before the body is read. */
+    /** Set by the route's onRequest hook. */
     forwardedAuthorization: string;
   }
 }
 
 /**
  * `POST /api/rpc/<method>` forwards one Connect call of an admin method, unary or server-streaming. `POST /api/batch` forwards several unary
- * calls with JSON and returns their responses in order, so that a screen needs only one request. It also forwards requests for lists of
- * conversations, to the edge.
+ * calls with JSON and returns their responses in order, so that a screen needs only one request. A batch can also contain requests for lists
+ * of conversations: the console forwards these requests to the edge.
  */
 export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
   const { authenticate, limiter, adminCalls, listConversations } = deps;

@@ -114,7 +114,7 @@ export function createModerationAdmin(
     async checkText(request) {
       const { workspaceId, text } = request;
       if (text === "") throw invalidArgument("text must not be empty");
-      requireText("text", text, MAX_CHECKED_CHARACTERS);
+      requireValidText("text", text, MAX_CHECKED_CHARACTERS);
       const unsaved = request.unsaved && {
         ...requireScopedPattern(request.unsaved),
         replacesId: request.unsaved.replacesId,
@@ -137,14 +137,14 @@ type ScopedPattern = { pattern: string; appliesTo: AppliesTo };
 
 function requireScopedPattern({ pattern, appliesTo }: { pattern: string; appliesTo: string }): ScopedPattern {
   if (pattern === "") throw invalidArgument("pattern must not be empty");
-  requireText("pattern", pattern, 1_000);
+  requireValidText("pattern", pattern, 1_000);
   return { pattern, appliesTo: requireAppliesTo(appliesTo) };
 }
 
 function requirePattern(pattern: Omit<ModerationPattern, "appliesTo"> & { appliesTo: string }): ModerationPattern {
   const { fallback, reason } = pattern;
-  requireText("fallback", fallback, 2_000);
-  requireText("reason", reason, 100);
+  requireValidText("fallback", fallback, 2_000);
+  requireValidText("reason", reason, 100);
   return { ...requireScopedPattern(pattern), fallback, reason: reason || DEFAULT_REASON };
 }
 
@@ -176,7 +176,7 @@ function rethrowRefusal(error: unknown): never {
   throw new ServiceError(code === "patterns_too_large" ? "resource_exhausted" : "invalid_argument", code, message);
 }
 
-function requireText(name: string, text: string, limit: number): void {
+function requireValidText(name: string, text: string, limit: number): void {
   if (isLongerThan(text, limit) || text.includes("\0"))
     throw invalidArgument(`${name} must have at most ${limit} characters, and no NUL`);
 }

@@ -69,9 +69,9 @@ const clients = (tlsDir?: string, tlsServerName?: string) =>
 test("cancel connects to the edge's address and verifies the name in the edge's certificate", async () => {
   const ca = await createAuthority("Parley");
   const port = await startServer(await createCertificates(folder, ca, SERVER_NAME));
-  const own = await createCertificates(folder, ca, SERVER_NAME);
-  expect(await clients(own, SERVER_NAME).cancel("ws", turnAt(port))).toBe("cancelled");
-  await expect(clients(own, "parley-quota.parley.svc").cancel("ws", turnAt(port))).rejects.toMatchObject({
+  const clientTlsDir = await createCertificates(folder, ca, SERVER_NAME);
+  expect(await clients(clientTlsDir, SERVER_NAME).cancel("ws", turnAt(port))).toBe("cancelled");
+  await expect(clients(clientTlsDir, "parley-quota.parley.svc").cancel("ws", turnAt(port))).rejects.toMatchObject({
     code: "unavailable",
   });
 });

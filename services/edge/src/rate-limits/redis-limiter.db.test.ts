@@ -57,7 +57,7 @@ describeWith("redis", "the limiter on Redis", () => {
     const passed: { before: number; after: number }[] = [];
     const startedAt = performance.now();
     const elapsedMs = () => performance.now() - startedAt;
-    // On a stalled machine fewer requests pass, so the loop then continues.
+    // On a stalled machine, fewer than 15 requests may pass in 900 ms. The loop then continues until 15 have passed, at most 20 s.
     while (elapsedMs() < 900 || (passed.length < 15 && elapsedMs() < 20_000)) {
       const before = performance.now();
       // A late reply does not count as allowed.
@@ -76,7 +76,7 @@ describeWith("redis", "the limiter on Redis", () => {
     }
   });
 
-  test("the Redis key of a subject expires after the window", async () => {
+  test("the key that `take` writes to Redis expires after the window", async () => {
     await replicas[0]?.take({ name: "short", limit: 5, windowMs: 1_000 }, "b");
     const redis = new Redis(server.url);
     expect(await redis.exists("parley:rate:short:b")).toBe(1);

@@ -1,5 +1,5 @@
 import type { Passage, QueryTerm } from "@parley/rpc/llm";
-import { replyToGreeting } from "./greeting.ts";
+import { replyToGreetingOrThanks } from "./greeting.ts";
 import { findQuotes, type Quote } from "./quotes.ts";
 
 const NO_ANSWER =
@@ -7,10 +7,10 @@ const NO_ANSWER =
 /** A longer quote is cut. Only a quote of a single sentence can be longer: quotes.ts limits quotes of several sentences. */
 const MAX_SHOWN_CHARACTERS = 700;
 
-/** Replies to a greeting. Answers any other message with quotes of the passages, or with NO_ANSWER if no passage contains an answer. */
+/** Replies to a greeting or thanks. Answers any other message with quotes of the passages, or with NO_ANSWER if no passage contains an answer. */
 export function extractAnswer(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
-  const greeting = replyToGreeting(message);
-  if (greeting !== undefined) return greeting;
+  const reply = replyToGreetingOrThanks(message);
+  if (reply !== undefined) return reply;
   const quotes = findQuotes(message, passages, terms);
   return quotes.length === 0 ? NO_ANSWER : quotes.map(renderQuote).join("\n\n");
 }

@@ -67,7 +67,7 @@ test("30 days after its deletion a workspace's content is erased, its usage stay
   await vi.waitFor(
     async () => {
       const rows = await readWorkspaceRows(system.database, workspaceId);
-      // The end of the marker is also the moderation pattern.
+      // Finds the marker and the moderation pattern, which is the marker without its first letter.
       expect(rows).not.toContain(marker.slice(1));
       const tables = new Set(rows.split("\n").map((row) => row.split("{")[0]));
       expect(tables).toEqual(

@@ -40,7 +40,7 @@ export const HOSTILE_MARKDOWN = [
 /** One hostile text for fields of at most 200 characters and for HTTP headers. */
 export const HOSTILE_NAME = `O'Neil"></title></script><img src=//${FOREIGN_HOST}/20.png onerror=alert(30)>{{7*7}}`;
 
-/** Values of a style property that load something, or that end their declaration. */
+/** Values of a style property that load something, run a script or end their declaration. */
 export const HOSTILE_CSS = [
   `url(//${FOREIGN_HOST}/30.png)`,
   `URL("//${FOREIGN_HOST}/31.png")`,
@@ -125,7 +125,8 @@ function findHostileMarkup(frame: Frame): Promise<string[]> {
             /^on/.test(name) ||
             name === "srcdoc" ||
             /^[\0-\x20]*(?:javascript|vbscript|data:text(?!\/csv;charset=utf-8,))/i.test(value);
-          // `href` is not in this list: a link may lead to another site, because it loads nothing until it is clicked.
+          // `href` is not in this list: an `<a>` may lead to another site, because it loads nothing until it is clicked. If a `<link>` loads
+          // something, HostileTextWatch records the request.
           const isLoadedUrl =
             /^(?:src|action|formaction|background|poster|data)$/.test(name) && URL.canParse(value, location.href);
           const loadsForeignUrl = isLoadedUrl && new URL(value, location.href).hostname === foreignHost;

@@ -28,9 +28,9 @@ const result = await runChaos({
 const { visits, kills, done, used, ledger, held, lostReplies, receivedReplies, repairs, differences } = result;
 console.log("\nfault                          count  slowest recovery   limit");
 console.log(`${"process or connection killed".padEnd(30)} ${String(kills).padStart(5)}`);
-for (const { fault, count, slowestRecoverySeconds, maxRecoverySeconds } of result.faults)
+for (const { fault, count, slowestRecoverySeconds, recoveryLimitSeconds } of result.faults)
   console.log(
-    `${fault.padEnd(30)} ${String(count).padStart(5)}  ${`${slowestRecoverySeconds.toFixed(1)} s`.padStart(16)}  ${`${maxRecoverySeconds} s`.padStart(6)}`,
+    `${fault.padEnd(30)} ${String(count).padStart(5)}  ${`${slowestRecoverySeconds.toFixed(1)} s`.padStart(16)}  ${`${recoveryLimitSeconds} s`.padStart(6)}`,
   );
 console.log(`\nvisits ${visits}  done messages ${done}  used ${used}  ledger ${ledger}  held ${held}`);
 console.log(
@@ -47,8 +47,8 @@ const isBalanced =
   result.unbalanced === 0 &&
   receivedReplies <= done + lostReplies;
 console.log(isBalanced ? "usage reconciles" : "USAGE DOES NOT RECONCILE");
-const late = result.faults.filter((fault) => fault.slowestRecoverySeconds > fault.maxRecoverySeconds);
-for (const { fault, maxRecoverySeconds } of late) console.log(`NO REPLY WITHIN ${maxRecoverySeconds} S: ${fault}`);
+const late = result.faults.filter((fault) => fault.slowestRecoverySeconds > fault.recoveryLimitSeconds);
+for (const { fault, recoveryLimitSeconds } of late) console.log(`NO REPLY WITHIN ${recoveryLimitSeconds} S: ${fault}`);
 if (result.restoresAfterFewReplies > 0)
   console.log(`${result.restoresAfterFewReplies} BACKUPS WERE RESTORED AFTER FEWER THAN 50 REPLIES`);
 process.exit(isBalanced && late.length === 0 && result.restoresAfterFewReplies === 0 ? 0 : 1);

@@ -28,7 +28,7 @@ export async function watchDuring(
   return lines;
 }
 
-/** A Go template. Prints a slice's name, and each endpoint with `=true` if it is ready. */
+/** A Go template. Prints an EndpointSlice's name, and each endpoint with `=true` if it is ready. */
 const ENDPOINTS_TEMPLATE =
   "{{.metadata.name}} {{range .endpoints}}{{index .addresses 0}}={{.conditions.ready}},{{end}}";
 

@@ -30,11 +30,11 @@ export type Proxies = { url(server: ServerName): string; stop(): Promise<void> }
 
 /** Ports of the edges. */
 export type EdgePorts = {
-  /** Trusts 127.0.0.2, the source address of most servers. */
+  /** Of an edge that trusts 127.0.0.2, from which most servers connect. */
   good: number;
-  /** Trusts every address. */
+  /** Of an edge that trusts every address. */
   trustingAll: number;
-  /** Trusts 127.0.0.2. Its clock is behind. */
+  /** Of an edge that trusts 127.0.0.2 and whose clock is behind. */
   clockBehind: number;
 };
 

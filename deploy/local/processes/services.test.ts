@@ -95,7 +95,7 @@ describe("buildServiceSpecs", () => {
   );
 
   it("with LLM_CONFIG, passes only the provider keys that LLM_CONFIG names, and only to llm-proxy", async () => {
-    await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { apiKeyEnv: GROQ_API_KEY }\n");
+    await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { api_key_env: GROQ_API_KEY }\n");
     const all = await buildEnvironments({
       LLM_CONFIG: "llm.yaml",
       GROQ_API_KEY: "groq-secret",
@@ -114,7 +114,7 @@ describe("buildServiceSpecs", () => {
     expect(findServicesWith(all, "mistral-secret")).toEqual([]);
   });
 
-  it("knows the key variable of every preset of the llm-proxy", async () => {
+  it("PRESET_KEY_VARIABLES has the key variable of every preset of llm-proxy", async () => {
     const presets = await readFile(
       new URL("../../../services/llm-proxy/src/settings/presets.ts", import.meta.url),
       "utf8",

@@ -41,7 +41,8 @@ describe("a stopping service", () => {
     expect(await Promise.all(calls)).toEqual(["COMPLETE", "PROVIDER_ERROR"]);
   });
 
-  test("stops within the grace period and leaves no request to the provider open", () => {
+  test("stops within 2.5 s and leaves no request to the provider open", () => {
+    // The shorter generation takes 0.6 s. The grace period is 2 s.
     expect(stopMs).toBeGreaterThan(600);
     expect(stopMs).toBeLessThan(2_500);
     expect(
@@ -88,7 +89,7 @@ describe("a changed LLM_CONFIG", () => {
 });
 
 describe("a changed key file", () => {
-  test("applies from the next generation on, and if it is unusable, the previous key stays in use", async () => {
+  test("applies to new generations, and the previous key stays in use while the file is unusable", async () => {
     const folder = await mkdtemp(join(tmpdir(), "llm-proxy-keys-"));
     const file = join(folder, "FAKE_KEY");
     await replaceFile(file, "sk-old\n");

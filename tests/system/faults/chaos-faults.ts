@@ -20,7 +20,7 @@ export type FaultReport = {
   count: number;
   /** Infinity if a visitor got no whole reply within two minutes. */
   slowestRecoverySeconds: number;
-  maxRecoverySeconds: number;
+  recoveryLimitSeconds: number;
 };
 
 export type FaultTarget = {
@@ -112,9 +112,9 @@ export class FaultInjector {
   reports(): FaultReport[] {
     return Object.keys(this.#faults).map((fault) => {
       const recoveries = this.#recoveries.get(fault) ?? [];
-      const maxRecoverySeconds = FAILOVER_FAULTS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
+      const recoveryLimitSeconds = FAILOVER_FAULTS.has(fault) ? MAX_FAILOVER_SECONDS : RECOVERY_TIMEOUT_MS / 1_000;
       const slowestRecoverySeconds = Math.max(0, ...recoveries);
-      return { fault, count: recoveries.length, slowestRecoverySeconds, maxRecoverySeconds };
+      return { fault, count: recoveries.length, slowestRecoverySeconds, recoveryLimitSeconds };
     });
   }
 

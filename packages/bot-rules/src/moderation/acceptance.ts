@@ -41,7 +41,7 @@ function requireNormalCharacters(pattern: string): void {
     "invalid_argument",
     normal === ""
       ? `the pattern contains the invisible character ${codePoint}, which is removed from texts before matching; remove it from the pattern`
-      : `the pattern contains ${codePoint}, which is replaced with "${normal}" in texts before matching; write that instead`,
+      : `the pattern contains ${codePoint}, which is replaced with "${normal}" in texts before matching; write "${normal}" instead`,
   );
 }
 

@@ -84,7 +84,7 @@ test("a replica stores a key's use at most once an hour, and the row changes onl
   expect(await lastUses(workspaceId)).toEqual([today()]);
 });
 
-test("store stores the day of the use, not of the call, and does not replace a later day", async () => {
+test("store() writes the day of the use, not the day of the store() call, and does not replace a later day", async () => {
   const { workspaceId, publicKeys } = await createKeys(1);
   const key = { workspaceId, publicKey: publicKeys[0] ?? "" };
   let nowMs = 0;

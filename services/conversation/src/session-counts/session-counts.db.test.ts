@@ -111,7 +111,7 @@ test("concurrent turns, ratings and recounts of one session lose no count", asyn
   }
 });
 
-test("sessions and turns that a version without migration 0015 writes stay uncounted until a recount, which works in batches", async () => {
+test("sessions and turns that a version without migration 0015 writes stay uncounted until a recount, which counts several batches", async () => {
   const sessions = Array.from({ length: 210 }, () => newTurn(bot).sessionId);
   for (const sessionId of sessions) await storeUncounted(sessionId);
   const continued = newTurn(bot);

@@ -17,7 +17,7 @@ export type PacedEventsOptions = {
 
 /**
  * Streams small events at a fixed pace, like a model's tokens, then sends nothing (not even heartbeats) for `silenceMs`, then `done`. If
- * aborted, sends `done` immediately, with finish_reason `error`.
+ * aborted while the client is connected, sends `done` immediately, with finish_reason `error`.
  */
 export async function streamPacedEvents(raw: ServerResponse, options: PacedEventsOptions): Promise<void> {
   const { observed, silenceMs, signal, monotonicMs } = options;

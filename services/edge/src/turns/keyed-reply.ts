@@ -11,7 +11,7 @@ export type ReplyReader = {
   disconnect(): void;
 };
 
-/** OpenTurn's result. If `isLocal`, this process runs the turn. Otherwise the key belongs to the turn `existing`. */
+/** OpenTurn's result. If `isLocal`, this process runs the turn. Otherwise the idempotency key belongs to the turn `existing`. */
 export type Opening = { isLocal: true } | { isLocal: false; existing: StoredTurn };
 
 const MAX_READERS = 8;
@@ -62,7 +62,7 @@ export class KeyedReply implements TurnSink {
     this.opening.catch(() => undefined);
   }
 
-  /** Aborted when the reply is cancelled: by a stop request, or after `detachedMs` without readers. */
+  /** Aborted by cancel(), which is also called after `detachedMs` without readers. */
   get cancelSignal(): AbortSignal {
     return this.#cancelController.signal;
   }
@@ -94,7 +94,7 @@ export class KeyedReply implements TurnSink {
     return this.#allClientsGoneController.signal;
   }
 
-  /** Waits until the turn is open. @param clientGoneSignal aborted when the waiting request's client leaves. */
+  /** Waits for OpenTurn's result or error. @param clientGoneSignal aborted when the waiting request's client leaves. */
   async waitForOpening(clientGoneSignal: AbortSignal): Promise<Opening> {
     this.#waiting++;
     const onGone = () => {

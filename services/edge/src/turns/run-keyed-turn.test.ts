@@ -26,9 +26,17 @@ const request = {
 };
 
 test.each([
-  ["if OpenTurn is refused as overloaded after a lost response, closes the turn later", [LOST, OVERLOADED], 1],
-  ["if OpenTurn is refused as overloaded at the first attempt, does not close the turn", [OVERLOADED], 0],
-  ["if OpenTurn is refused as malformed, does not close the turn", [MALFORMED], 0],
+  [
+    "passes the turn to the TurnCloser if OpenTurn is refused as overloaded after a lost response",
+    [LOST, OVERLOADED],
+    1,
+  ],
+  [
+    "does not pass the turn to the TurnCloser if OpenTurn is refused as overloaded at the first attempt",
+    [OVERLOADED],
+    0,
+  ],
+  ["does not pass the turn to the TurnCloser if OpenTurn is refused as malformed", [MALFORMED], 0],
 ])("%s", async (_, failures, closeCalls) => {
   const attempts = [...failures];
   const closeIfOpened = vi.fn();

@@ -30,7 +30,7 @@ export type RunningGeneration = {
   /** Never rejects. */
   result: Promise<GenerationResult>;
   cancel: () => void;
-  /** Returns the waits before the first text or, if there is no text yet, the waits until now. */
+  /** Returns how long the generation waited before its first text or, if there is no text yet, until now. */
   getWaits: () => FirstTextWaits;
 };
 

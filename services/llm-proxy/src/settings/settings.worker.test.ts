@@ -46,7 +46,7 @@ function watch() {
   return { applySettings, countReloads, lifecycle };
 }
 
-test("a refused file is applied when the key that it names becomes usable, and repeated polls do not count a change again", async () => {
+test("a refused LLM_CONFIG file is applied when the key that it names becomes usable, and each change is counted once", async () => {
   write("llm.yaml", "{}");
   const { applySettings, countReloads, lifecycle } = watch();
   write("NEW_KEY", "");

@@ -13,7 +13,7 @@ export type SecretUse = {
 
 const NO_CREDENTIALS: Credentials = { headers: {}, redact: (text) => text };
 
-/** Throws ToolFailure if the secret is not declared for the tool's origin and workspace. */
+/** Throws ToolFailure unless the secret is declared for the tool's host (with its scheme and port) and for the workspace. */
 export function findCredentials(
   secrets: Readonly<Record<string, ToolSecret>>,
   { name, url, workspaceId }: SecretUse,

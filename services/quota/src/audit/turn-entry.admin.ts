@@ -4,7 +4,7 @@ import { type Database, isWorkspaceId } from "@parley/service-kit";
 import { requireTurnId } from "../usage/index.ts";
 import { readTurnEntry } from "./turn-entry.store.ts";
 
-/** Implements BooksAdminService, which reads single turns of the usage accounting. The service's name is older than that term. */
+/** Implements BooksAdminService, which reads a turn's entry in the usage accounting. The service's name is older than that term. */
 export function createTurnEntryAdmin(database: Database): ServiceImpl<typeof BooksAdminService> {
   return {
     async getTurnEntry(request) {

@@ -4,8 +4,8 @@ import { readSources } from "./repository.ts";
 import { ROOT, runTool } from "./run-tool.ts";
 
 /**
- * Vitest configurations that the root configuration does not include: image tests need a Docker daemon, cluster tests a Kubernetes cluster,
- * and the pictures configuration creates pictures for the documents.
+ * Vitest configurations that the root configuration does not include: image tests need a Docker daemon, cluster tests need a Kubernetes
+ * cluster, and the pictures configuration creates pictures for the documents.
  */
 const OTHER_CONFIGS = [
   "tests/images/vitest.config.ts",

@@ -12,8 +12,8 @@ const FAILED_OUTSIDE_TURNS_TOTAL = [
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
   `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'kind!="check"', 'result!="ok"')}`,
 ];
-// The failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if one term has no series;
-// the sum of an `or` includes the terms that have series.
+// FAILED and ALL select the failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if
+// one term has no series; the sum of an `or` includes the terms that have series.
 const FAILED = [
   rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
   ...FAILED_OUTSIDE_TURNS_TOTAL,
@@ -183,7 +183,7 @@ export const CHAT: Dashboard = {
           title: "Errors by code",
           shows:
             "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a Parley service failed.",
-          normal: "None, or single ones.",
+          normal: "None, or a few.",
           action:
             "`provider_…` persists: see ParleyProviderFailing. `internal_error` persists: see ParleyTurnsFailing.",
           unit: "suffix:/s",
@@ -242,7 +242,7 @@ export const CHAT: Dashboard = {
           title: "Failed attempts by reason",
           shows:
             "Every failed attempt at a provider, including those after which a retry or another model succeeded. `http_401`: key refused. `http_429`: rate limit. `breaker_open`: no request was sent.",
-          normal: "None, or single `http_429`.",
+          normal: "None, or a few `http_429`.",
           action:
             "One reason persists: see ParleyProviderBreakerOpen, or ParleyProviderRefusesKey for `http_401` and `http_403`.",
           unit: "suffix:/s",

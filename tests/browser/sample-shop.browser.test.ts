@@ -15,7 +15,7 @@ describeInBrowser("sample shop", (fixture) => {
     }
   };
 
-  it("runs the widget without a violation of the shop's Content Security Policy", () =>
+  it("sends a shop button's message and keeps it on the next page, without a violation of the shop's Content Security Policy", () =>
     withShop(async ({ url }, widget) => {
       await widget.page.goto(url);
       await widget.launcher.waitFor();

@@ -30,8 +30,8 @@ export type OverloadResult = {
    */
   failures: Record<string, number>;
   /**
-   * Seconds from the end of the overload until the last refused or failed chat ended. Ignores the chats sent during the overload. 0 if all
-   * chats sent after the overload were completed.
+   * Seconds from the end of the overload until the last refused or failed chat ended, among the chats sent after the overload. 0 if all of
+   * these were completed.
    */
   secondsUntilRecovered: number;
 };

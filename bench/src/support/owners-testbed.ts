@@ -20,8 +20,8 @@ export async function startOwnersTestbed(scale: number, progress: (line: string)
   const sso = await startDevelopmentSso();
   try {
     const testbed = await startTestbed("tokens-10", {
-      // measureExportNeighbour sets the reconciliations' due_at to five minutes from now. With the default interval of 60 s, no replica sets
-      // a due_at that far ahead. So a replica would conclude that the database's clock was set back, and start the reconciliations early.
+      // measureExportNeighbour sets the due_at of the tasks `reconcile` and `fill call log` five minutes ahead. With the default interval of
+      // 60 s, a replica would conclude from such a late due_at that the database's clock was set back, and start the tasks early.
       env: {
         edge: { ...sso.env, ...POD_HEAPS.edge },
         conversation: { ...sso.env, ...POD_HEAPS.conversation, RECONCILE_EVERY_SECONDS: "600" },

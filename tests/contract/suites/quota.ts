@@ -52,7 +52,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
     expect(await waitForUsedMessages(system, tenant)).toBe(2);
   });
 
-  describe("at the cap", () => {
+  describe("the cap", () => {
     let tenant: Tenant;
 
     beforeAll(async () => {
@@ -78,7 +78,7 @@ export function quotaSuite(shared: () => ContractSystem): void {
       expect(await waitForUsedMessages(system, tenant)).toBe(100);
     });
 
-    test("at the cap no provider is called, the stream carries error quota_exceeded and done, and the transcript's reply has the status quota_exceeded [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
+    test("at the cap no provider is called, the stream has the events error (quota_exceeded) and done, and the transcript's reply has the status quota_exceeded [4.1/8] [6/5-6] [6/10-11] [7.4/1] [8/12] [D8/1] [D17/1]", async () => {
       const session_id = randomUUID();
       const result = await api.chat(tenant, { session_id });
       expect(result.status).toBe(200);

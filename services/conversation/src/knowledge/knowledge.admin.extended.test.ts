@@ -18,7 +18,7 @@ describe("a knowledge source with content", () => {
       ["a", "txt", Uint8Array.of(0xff, 0xfe)],
       ["a", "txt", "x".repeat(4 * 1024 * 1024 + 1)],
     ] as const) {
-      // Each document has its own workspace, because the service limits the time that it spends on a workspace's unreadable documents.
+      // Each case has its own workspace, because the service limits the time that it spends on a workspace's unreadable documents.
       const bot = await createBot(system.database);
       const source = { ...botFields(bot), name, format, content: Buffer.from(content as string) };
       expect(

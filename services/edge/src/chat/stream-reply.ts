@@ -25,6 +25,7 @@ export async function streamReply(
     return streamKeyedTurn(deps, keyed, position, context);
   }
   if (lastEventId === undefined) return streamTurn(deps, turn, context);
-  // Without a key, there is no reply to resume. A client that reconnects automatically must not open a second turn.
+  // Sends an empty stream. Without a key, there is no reply to resume, and a client that reconnects automatically must not open a second
+  // turn.
   await context.reply.headers(STREAM_HEADERS).send("");
 }

@@ -166,7 +166,7 @@ test("when the reader stops, a source that waits under backpressure is released"
   expect(waits.map((wait) => wait !== undefined)).toEqual([false, true, true]);
 });
 
-test("the reader gets everything that the source sent before it ended", async () => {
+test("the reader gets the whole text even if the source has ended before the first read", async () => {
   const source = (sink: Sink<string>): TextSource => {
     for (const text of ["a", "b", "c"]) void sink(text);
     return { done: Promise.resolve(), cancel: () => undefined };

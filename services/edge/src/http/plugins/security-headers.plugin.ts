@@ -1,6 +1,9 @@
 import plugin from "fastify-plugin";
 
-/** Set on every response, also on those written without Fastify. The ingress terminates TLS and sets HSTS. */
+/**
+ * Every response has these headers. client-errors.plugin.ts adds them to the responses that it writes without Fastify. The ingress terminates
+ * TLS and sets HSTS.
+ */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",

@@ -19,7 +19,7 @@ type Activity = {
   problems: string[];
 };
 
-/** Defines the tests of `parley top`. Other tests may have used the system before. */
+/** Defines the tests of `parley top`. Other tests may have used the system before, but must not have exhausted a quota. */
 export function defineTopTests(shared: () => { system: System; env: Record<string, string> }): void {
   let system: System;
   let env: Record<string, string>;

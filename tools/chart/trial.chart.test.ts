@@ -49,7 +49,7 @@ it.each(["setup.mjs", "parley.md"])(
   },
 );
 
-it("gives the trial's setup Job its script and the volumes of the values", async () => {
+it("mounts the script, the CA bundle and the extra volumes into the trial's setup Job", async () => {
   const { spec } = await renderSetup(
     "caBundle.existingConfigMap=authorities",
     "caBundle.containsOpsAuthority=true",

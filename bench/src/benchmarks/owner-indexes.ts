@@ -28,7 +28,7 @@ const WORKSPACES = 1_000;
 const GOAL = 1.03;
 const WARM_UP_TURNS = 2_000;
 const TURNS = 600;
-/** A pair is one measurement with the indexes and one without. The pairs' ratios differ by several percent, so the median needs many. */
+/** A pair is one measurement with the indexes and one without. The pairs' ratios differ by several percent, so the median needs many pairs. */
 const PAIRS_PER_ROUND = 8;
 
 export const ownerIndexes: Benchmark = {
@@ -55,12 +55,12 @@ export const ownerIndexes: Benchmark = {
           cost.set(side, await measureCost(side, turns));
         const [indexedMs = Number.NaN, unindexedMs = Number.NaN] = [cost.get(indexed), cost.get(unindexed)];
         costs.push({ indexed: indexedMs, unindexed: unindexedMs });
-        progress(`pair ${pair}: ${indexedMs.toFixed(2)} ms with, ${unindexedMs.toFixed(2)} ms without`);
+        progress(`pair ${pair}: ${indexedMs.toFixed(2)} ms with the indexes, ${unindexedMs.toFixed(2)} ms without`);
       }
       const ratios = costs.map((each) => each.indexed / each.unindexed);
       const [low, high] = medianInterval(ratios);
       const value = median(ratios);
-      const detail = `${median(costs.map((each) => each.indexed)).toFixed(2)} ms with, ${median(costs.map((each) => each.unindexed)).toFixed(2)} ms without; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)} of ${ratios.length} pairs`;
+      const detail = `${median(costs.map((each) => each.indexed)).toFixed(2)} ms with the indexes, ${median(costs.map((each) => each.unindexed)).toFixed(2)} ms without; 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)} of ${ratios.length} pairs`;
       return [atMost(GOAL, { what: "CPU per turn, PostgreSQL included", value, unit: "×", detail })];
     } finally {
       for (const testbed of sides) await testbed.stop();

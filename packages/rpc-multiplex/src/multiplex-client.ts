@@ -23,10 +23,10 @@ export type MultiplexOptions = {
 };
 
 /**
- * Sends many calls on one gRPC stream per replica, because a multiplexed call costs a fraction of a gRPC call. If no stream is open, or if a
- * call cannot be multiplexed, `fallback` sends the call. If the stream of a unary call is lost or the stream's peer is unavailable, the client
- * retries the call once through `fallback`, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls,
- * except for the methods in `alwaysRetried`.
+ * Sends many calls on one gRPC stream per replica, because a multiplexed call takes a fraction of a gRPC call's CPU time. If no stream is open,
+ * or if a call cannot be multiplexed, `fallback` sends the call. If the stream of a unary call is lost or the stream's peer is unavailable, the
+ * client retries the call once through `fallback`, so every unary method must be idempotent. A budget limits these retries to 10 % of the calls.
+ * The budget does not apply to the methods in `alwaysRetried`: they are retried even if `fallback` sent the first attempt.
  */
 export class MultiplexClient implements CallTransport {
   readonly #client: Client;

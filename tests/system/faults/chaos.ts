@@ -43,7 +43,10 @@ export type ChaosResult = Reconciled & {
   providerCalls: number;
 };
 
-/** Shorter than an installation's 2 minutes, so that a run's end takes less time. Longer than the statement timeout of 10 s. */
+/**
+ * The reconciliation ignores younger turns and holds. Shorter than the default of 2 minutes, so that a run's end takes less time. Longer than the
+ * statement timeout of 10 s.
+ */
 const RECONCILE_MIN_AGE_SECONDS = 15;
 /**
  * Maximum number of services that are down at the same time. On a busy machine a restart takes longer than the pause between kills, so without

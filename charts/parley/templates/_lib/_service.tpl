@@ -22,7 +22,7 @@ spec:
     {{- end }}
 {{- end -}}
 
-{{/* A Service with one constant address. gRPC clients also connect to it, because a DNS cache may give them outdated addresses of the headless Service. */}}
+{{/* A Service with one constant address. gRPC clients also connect to it, because cached DNS answers for the headless Service may name only pods that are gone. */}}
 {{- define "parley.clusterIpService" -}}
 {{- $ports := include "parley.ports" .name | fromJson -}}
 apiVersion: v1

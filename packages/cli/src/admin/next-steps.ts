@@ -12,7 +12,7 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   patterns_too_large: "remove patterns with parley moderation remove; docs/moderation.md lists the limits",
   moderation_overloaded: "look for slow patterns with parley moderation list, and try again in a few seconds",
   source_not_found: "list documents with parley knowledge list --workspace W --bot S",
-  searches_overloaded: "try again in a few seconds; each workspace has a limited share of the time for test searches",
+  searches_overloaded: "try again in a few seconds; the workspace's time budget for test searches is used up",
   no_cases: "add questions on the console's Evaluation screen",
   session_not_found: "list sessions with parley conversation list --workspace W",
   message_not_found: "take the message ID from the meta event or the session export",

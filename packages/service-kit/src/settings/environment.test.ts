@@ -19,7 +19,7 @@ test("EGRESS_PROXY is a URL without a path, with both a user name and a password
   for (const [invalid, problem] of [
     ["proxy.internal:3128", "EGRESS_PROXY must be a URL (http, https)"],
     ["socks5://proxy.internal:1080", "EGRESS_PROXY must be a URL (http, https)"],
-    ["http://proxy.internal:3128/proxy.pac", "EGRESS_PROXY must have no path"],
+    ["http://proxy.internal:3128/proxy.pac", "EGRESS_PROXY must have no path, query or fragment"],
     ["http://user@proxy.internal:3128", "EGRESS_PROXY needs both a user name and a password"],
     [
       "http://user:50%@proxy.internal:3128",

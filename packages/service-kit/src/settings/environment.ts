@@ -85,8 +85,8 @@ export class Environment {
   }
 
   /**
-   * Finds a secret in the file that the variable `<name>_FILE` names, or else in the variable `name`. Returns undefined if neither is set.
-   * Checks the variable's text with `parse`. Does not read the file: openSecret and readSecret do.
+   * Returns where a secret is: in the file that the variable `<name>_FILE` names, or else in the variable `name`. Returns undefined if neither is
+   * set. Checks the text of the variable `name` with `parse`. Does not read the file: openSecret and readSecret do.
    */
   optionalSecret<T>(name: string, parse: (text: string) => T): SecretSource<T> | undefined {
     const file = this.optionalText(`${name}_FILE`);
@@ -121,7 +121,8 @@ export class Environment {
     const text = this.optionalUrl(name, ["http", "https"]);
     if (text === undefined || !URL.canParse(text)) return text;
     const { pathname, search, hash, username, password } = new URL(text);
-    if (pathname !== "/" || search !== "" || hash !== "") this.#problems.push(`${name} must have no path`);
+    if (pathname !== "/" || search !== "" || hash !== "")
+      this.#problems.push(`${name} must have no path, query or fragment`);
     if ((username === "") !== (password === "")) this.#problems.push(`${name} needs both a user name and a password`);
     if (!hasDecodableUrlCredentials(text)) this.#problems.push(`${name} ${UNDECODABLE_URL_CREDENTIALS}`);
     return text;

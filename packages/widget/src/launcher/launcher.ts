@@ -17,7 +17,7 @@ export interface Launcher {
 }
 
 export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
-  const [chat, loadFailed] = selectLauncherWords(options.lang);
+  const [chat, loadFailedText] = selectLauncherWords(options.lang);
   const label = bot.name ? `${chat}: ${bot.name}` : chat;
   const loadError = createElement("p", { class: "load-error", role: "alert" });
   const button = createElement(
@@ -42,7 +42,7 @@ export function createLauncher(bot: BotConfig, options: Options, onClick: () => 
     root,
     button,
     showError(isShown) {
-      loadError.textContent = isShown ? loadFailed : "";
+      loadError.textContent = isShown ? loadFailedText : "";
     },
   };
 }

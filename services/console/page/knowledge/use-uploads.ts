@@ -34,8 +34,8 @@ let nextUploadId = 1;
 let lastUpload: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs an upload when all earlier ones have ended, including those for other bots. Each server processes one large upload per workspace at a time,
- * and refuses an upload that waits too long for another one.
+ * Runs an upload when all earlier ones have ended, including those for other bots. Each replica of the console and of the conversation service
+ * processes one large upload per workspace at a time. If a large upload waits too long for another one, the replica refuses it.
  */
 function runAfterPrevious<Result>(upload: () => Promise<Result>): Promise<Result> {
   const result = lastUpload.then(upload);

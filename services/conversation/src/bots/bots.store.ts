@@ -8,6 +8,7 @@ export type Bot = {
   slug: string;
   model: string;
   systemPrompt: string;
+  /** The text to show instead of a reply if the moderation pattern that matched has no fallback of its own. */
   fallback: string;
   display: Display;
   createdAt: Date;

@@ -14,7 +14,7 @@ afterAll(() => db.drop());
 
 const MARKER = "content-of-the-turn";
 
-test("findTurnRecord finds a turn by either of its message ids, and returns its status, timings and counts, but no content", async () => {
+test("findTurnRecord finds a turn by the id of the visitor's message or of the reply, and returns its status, timings and counts, but no content", async () => {
   const bot = await createBot(db.database);
   const turn = newTurn(bot, {
     message: MARKER,

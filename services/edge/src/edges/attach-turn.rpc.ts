@@ -28,7 +28,7 @@ export async function* handleAttachTurn(
  */
 async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal): AsyncGenerator<Response> {
   let next: Response | undefined;
-  let isDisconnected: boolean = false;
+  let isOutcomeUnknown: boolean = false;
   let onSent: () => void = () => undefined;
   let wake: () => void = () => undefined;
   const put = (response: Response) => {
@@ -44,7 +44,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
     },
     end: (ending) => put({ end: toTurnEnd(ending) }),
     disconnect() {
-      isDisconnected = true;
+      isOutcomeUnknown = true;
       wake();
     },
   };
@@ -55,7 +55,7 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
     reply.attach(reader, offset, false);
     yield {};
     while (!signal.aborted) {
-      if (isDisconnected) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
+      if (isOutcomeUnknown) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
       const response: Response | undefined = next;
       if (response === undefined) {
         await new Promise<void>((resolve) => {

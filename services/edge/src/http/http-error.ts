@@ -1,6 +1,6 @@
 import { RpcError } from "@parley/rpc";
 
-/** An error response sent before a stream is open, with a code that the API documents. */
+/** An error response with a code that the API documents. */
 export class HttpError extends Error {
   readonly status: number;
   readonly code: string;

@@ -19,7 +19,10 @@ export class ReachabilityCheck {
   constructor(quota: RpcClient<typeof QuotaService>, llm: RpcClient<typeof LlmService>) {
     this.#calls = new Map<string, () => Promise<unknown>>([
       ["quota", () => expectRefusal("workspace_not_found", quota.getWorkspace({}, { timeoutMs: TIMEOUT_MS }))],
-      ["llm-proxy", () => expectRefusal("invalid_argument", waitForFirst(llm.generate({}, { timeoutMs: TIMEOUT_MS })))],
+      [
+        "llm-proxy",
+        () => expectRefusal("invalid_argument", waitForFirstResponse(llm.generate({}, { timeoutMs: TIMEOUT_MS }))),
+      ],
     ]);
   }
 
@@ -65,6 +68,6 @@ async function expectRefusal(code: string, call: Promise<unknown>): Promise<void
   }
 }
 
-async function waitForFirst(stream: AsyncIterable<unknown>): Promise<void> {
+async function waitForFirstResponse(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream) return;
 }

@@ -14,7 +14,7 @@ export type GenerationRequest = {
   prompt: Prompt;
 };
 
-/** A finished tool call. In a round's first call, `roundLatencyMs` is the duration of the whole round; in the round's other calls it is 0. */
+/** A finished tool call. In the first call of a round of tool calls, `roundLatencyMs` is the round's duration; in the round's other calls, 0. */
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The generation may still wait for token counts. */

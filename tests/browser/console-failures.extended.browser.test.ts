@@ -310,6 +310,7 @@ describeInBrowser("failures in the console", (fixture) => {
           }).observe(document.querySelector(".announcements") as Element, { childList: true });
         }),
     );
+    // Without a file, dropFiles drops a text.
     await page.dropFiles({});
     await page.dropFile("table.xlsx", "x");
     expect(await announced).toEqual([expect.stringContaining("table.xlsx: Only")]);

@@ -121,14 +121,14 @@ export function bodyRequests(path: string, workspaceId: string, authorization: s
   );
 }
 
-/** The decompressed size of LARGE_JSON and LARGE_BINARY: slightly less than the largest body that a service accepts (24 MiB). */
+/** The decompressed size of each body in LARGE_JSON and LARGE_BINARY: slightly less than the largest body that a service accepts (24 MiB). */
 const LARGE_BYTES = 23 * MIB;
 const bomb = (bytes: string, length = LARGE_BYTES) => gzipSync(Buffer.alloc(length, bytes, "latin1"));
 /** Parsing one of these bodies takes an amount of memory that is many times its decompressed size. */
 const LARGE_JSON = [bomb("["), bomb('{"a":'), bomb("[1,")];
 /** Protobuf with the same effect: unknown fields, and empty texts of a repeated field. */
 const LARGE_BINARY = [bomb("\xf8\x07\x01"), bomb("\x1a\0")];
-const LARGE_BODIES = [
+const OVERSIZED_BODIES = [
   { body: bomb("\0", 100 * MIB), encoding: "gzip" },
   { body: brotliCompressSync(Buffer.alloc(100 * MIB)), encoding: "br" },
   { body: Buffer.alloc(25 * MIB, "x"), encoding: undefined },
@@ -138,7 +138,7 @@ export function largeRequests(path: string, authorization: string | undefined): 
   const contentTypes = ["application/json", "application/proto", "application/connect+json"];
   return contentTypes.flatMap((contentType) => {
     const bombs = contentType.endsWith("json") ? LARGE_JSON : LARGE_BINARY;
-    const bodies = [...LARGE_BODIES, ...bombs.map((body) => ({ body, encoding: "gzip" }))];
+    const bodies = [...OVERSIZED_BODIES, ...bombs.map((body) => ({ body, encoding: "gzip" }))];
     return bodies.map(({ body, encoding }) => {
       const isUnary = encodingHeader(contentType) === "content-encoding";
       return {

@@ -9,13 +9,13 @@ import type { ServiceWithAdmin } from "./service.ts";
 export type AdminTarget = {
   /** Returns the admin token. Without one, returns a member's access token, refreshed if it expires soon. */
   readToken: () => Promise<string>;
-  /** Ends the error `quota at <url> refused …`: the token's origin and the next step, without the token's value. */
+  /** The `…` of the error `quota at <url> refused …`: the token's source and the next step, without the token's value. */
   refusedTokenDescription: string;
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
   opsUrls: Record<ServiceWithAdmin | "edge", readonly string[]>;
-  /** For the error when the service is unreachable. */
+  /** Returns the next step for the error that a service is unreachable. */
   suggestNextStep: (service: ServiceWithAdmin) => string;
 };
 

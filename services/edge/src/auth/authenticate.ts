@@ -15,6 +15,7 @@ export async function authenticate(deps: AuthDeps, request: FastifyRequest, repl
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const isBadToken = error.code === "authentication_required";
+    // `count` returns the 429 if the client has sent too many malformed requests.
     throw (isBadToken && (await deps.malformedRequests.count(request, reply))) || translateTokenError(error);
   }
 }

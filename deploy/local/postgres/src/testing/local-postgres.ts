@@ -47,8 +47,8 @@ export function useLocalPostgres() {
 
   /**
    * Runs starter.fixture.ts, which starts a server. The script and the server have separate process groups. `killStarter` sends a signal to the
-   * script's group, so the server survives. With `uid` and `gid`, the script runs as this user, and stops the server before this
-   * function returns.
+   * script's group, so the server survives. With `uid` and `gid`, the script switches to this user before it starts the server, and stops
+   * the server before this function returns.
    */
   async function startInChildProcess(user: { uid?: number; gid?: number } = {}) {
     const { dataDir, port } = local;

@@ -94,7 +94,7 @@ const stream = (signal = new AbortController().signal) => provider.stream(create
 const embed = (signal = new AbortController().signal) =>
   provider.embed?.({ model: "m", dimensions: undefined, texts: ["a"], signal });
 
-const connectionClosed = () => vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), 10_000);
+const waitForEarlyClose = () => vi.waitFor(() => expect(closedEarly).toHaveBeenCalled(), 10_000);
 
 /** Streams a completion. Returns the text of each call of `onText`. */
 async function readTexts(onText: CompletionRequest["onText"] = () => undefined): Promise<string[]> {
@@ -164,7 +164,7 @@ describe("a request", () => {
     const controller = new AbortController();
     respond = () => controller.abort(new Error("cancelled"));
     await expect(stream(controller.signal)).rejects.toMatchObject({ reason: "connect" });
-    await connectionClosed();
+    await waitForEarlyClose();
   });
 
   test("fails as unreachable, with Node's code as detail, if the port is closed", async () => {
@@ -230,7 +230,7 @@ describe("a refusal", () => {
       response.write("x".repeat(1024 * 1024));
     };
     await expect(stream()).rejects.toMatchObject({ reason: "http_500" });
-    await connectionClosed();
+    await waitForEarlyClose();
   });
 
   test("is mapped by its status if it is cut off", async () => {
@@ -386,7 +386,7 @@ describe("an aborted signal", () => {
     await sleep(50);
     controller.abort(new Error("cancelled"));
     await failed;
-    await connectionClosed();
+    await waitForEarlyClose();
   });
 
   test("drops the buffered rest if the sink has no room", async () => {
@@ -433,7 +433,7 @@ describe("an aborted signal", () => {
     await vi.waitFor(() => expect(onText).toHaveBeenCalled(), 10_000);
     await sleep(50);
     controller.abort(new Error("cancelled"));
-    await connectionClosed();
+    await waitForEarlyClose();
     room.resolve();
     await failed;
   });
@@ -463,6 +463,6 @@ describe("after [DONE]", () => {
       response.write(text("all") + END);
     };
     expect(await readTexts()).toEqual(["all"]);
-    await connectionClosed();
+    await waitForEarlyClose();
   });
 });

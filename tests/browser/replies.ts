@@ -43,8 +43,8 @@ const listItems = (count: number) =>
   Array.from({ length: count }, (_, at) => [`${at + 1}`, `. Item ${at + 1}\n\n`]).flat();
 
 /**
- * Returns the fake provider's reply. A message in ANSWERS gets its prepared reply, and a tool's result is repeated. Otherwise the first word of
- * the message selects the reply, and a number after that word sets the number of words or list items.
+ * Returns the fake provider's reply to the last message. The reply to a tool's result is that result. A message in ANSWERS gets its prepared
+ * reply. Otherwise the first word of the message selects the reply, and a number after that word sets the number of words or list items.
  */
 export function replyTo({ body }: ReceivedRequest): Reply {
   const { messages } = body as { messages: readonly { role: string; content: string }[] };

@@ -12,7 +12,7 @@ import { atMost, type Benchmark, type Figure, type RunOptions } from "./benchmar
 /** Two messages per turn. The tables of turns, reservations, ledger entries and logged calls have one row per turn: 5 million each. */
 const MESSAGES = 10_000_000;
 const WORKSPACES = 1_000;
-/** Goal for a turn's CPU time with the large database ÷ with the small one. */
+/** Goal for a turn's CPU time, large ÷ small database. */
 const CPU_GOAL = 1.1;
 /** Goal for the durations of audits and sweeps, large ÷ small database. It exceeds CPU_GOAL, because reading a larger index is slower. */
 const DURATION_GOAL = 1.5;
@@ -20,7 +20,7 @@ const WARM_UP_TURNS = 2_000;
 /** How many times each round measures the CPU time per turn of each testbed. */
 const ALTERNATIONS = 4;
 const AUDITED_TURNS = 5_000;
-/** Per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
+/** Measurements per round and testbed. One measurement is an audit, or SWEEPS_PER_MEASUREMENT sweeps. */
 const MEASUREMENTS = 10;
 const SWEEPS_PER_MEASUREMENT = 50;
 
@@ -132,7 +132,7 @@ async function measureAudit({ testbed, auditedWorkspaceId }: Side): Promise<numb
   return performance.now() - started;
 }
 
-/** Returns the mean milliseconds of readSweepMark plus sweep. Passes no `openedSince`, so these queries skip no old turns. */
+/** Returns the mean milliseconds of readSweepMark plus sweep. Without `openedSince`, both functions read turns of any age. */
 async function measureSweeps({ database }: Side): Promise<number> {
   const started = performance.now();
   for (let count = 0; count < SWEEPS_PER_MEASUREMENT; count++) {

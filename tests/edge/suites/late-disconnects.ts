@@ -90,6 +90,7 @@ export function lateDisconnectsSuite(shared: () => EdgeFixture): void {
     await visitAndDisconnect(system.url(), tenant, 500, (text) => text !== "");
     const [turn] = await readClosedTurns(tenant);
     expect(turn?.status).toBe("blocked");
+    // The bot's fallback text replaces the text of a blocked reply.
     expect(turn?.content).not.toContain("reply");
     expect(await readBalance(system.database, tenant.workspaceId)).toMatchObject({ done: 0, used: 0, ledger: 0 });
   });

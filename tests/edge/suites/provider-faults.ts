@@ -27,6 +27,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     const { admin } = fixture.system;
     const { workspaceId } = tenant;
     const botSlug = `bot-${model}`;
+    // The provider `hasty` is the fake provider with a timeout of one second.
     await admin.bots.createBot({ workspaceId, slug: botSlug, changes: { model: `hasty:${model}`, name: model } });
     const { key } = await admin.keys.createKey({ workspaceId, botSlug, domains: ["shop.example"] });
     return { ...tenant, botSlug, publicKey: key?.publicKey ?? "" };
@@ -82,6 +83,7 @@ export function providerFaultsSuite(shared: () => EdgeFixture): void {
     ].filter(({ at, characters }) => at < last && ![...characters].some((_, index) => isInString(at + index)));
     let errors = 0;
     await mapConcurrently(damages.length, 16, async (index) => {
+      // The fake provider reads the damage from the visitor's message.
       const message = JSON.stringify(damages[index]);
       const result = await chatWith(bot, index, message);
       expectWellFormed(result, message);

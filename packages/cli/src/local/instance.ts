@@ -23,7 +23,7 @@ export type IssuerSettings = { issuer: string; audience: string; workspaceClaim:
 
 const FILE = "instance.json";
 
-/** Only the file's owner can read it, because it holds the admin token. */
+/** Writes instance.json. Only the file's owner can read the file, because it contains the admin token. */
 export async function writeInstance(dataDir: string, instance: Instance): Promise<void> {
   const draft = join(dataDir, `${FILE}.${instance.pid}`);
   await writeFile(draft, `${JSON.stringify(instance, undefined, 2)}\n`, { mode: 0o600 });

@@ -19,7 +19,7 @@ test.each([
   await expect(send()).rejects.toThrow(NoResponseError);
 });
 
-test("throws NoResponseError if the connection breaks within a response", async () => {
+test("throws NoResponseError if the connection breaks before the response ends", async () => {
   const body = new ReadableStream({ pull: (controller) => controller.error(new TypeError("network error")) });
   await expect(readJson(new Response(body))).rejects.toThrow(NoResponseError);
 });

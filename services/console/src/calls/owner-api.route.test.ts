@@ -41,10 +41,10 @@ test("fails with 499, and counts no response, if the browser disconnects before 
   const { app, edgePaths, countedResponses, failures } = await startRoutes();
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/conversations/export.csv?slow`;
-  const leaving = new AbortController();
-  const response = fetch(url, { signal: leaving.signal });
+  const controller = new AbortController();
+  const response = fetch(url, { signal: controller.signal });
   await expect.poll(() => edgePaths).toHaveLength(1);
-  leaving.abort();
+  controller.abort();
   await expect(response).rejects.toThrow("abort");
   await expect.poll(() => failures).toMatchObject([{ status: 499, code: "client_gone" }]);
   expect(countedResponses).toEqual([]);

@@ -3,7 +3,7 @@ import { findDifferences, isReconciled } from "./reconcile.ts";
 
 const usage = { workspaceId: "a", used: 2, ledger: 2, held: 0, ledgerDigest: 7n, adjusted: 0 };
 
-test("isReconciled is true if the counts and digests are equal and nothing is held", () => {
+test("isReconciled is true only if the counts and digests are equal and nothing is held", () => {
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, usage)).toBe(true);
   expect(isReconciled({ workspaceId: "a", done: 1, digest: 7n }, usage)).toBe(false);
   expect(isReconciled({ workspaceId: "a", done: 2, digest: 7n }, { ...usage, ledger: 1 })).toBe(false);

@@ -146,6 +146,7 @@ export class Settler {
 
   /** Reads the outbox to its end, so that a turn that cannot be settled does not delay the others. Stops if a call fails. */
   async #settleOutbox(): Promise<void> {
+    /** If quota has acknowledged all older settlements, the next poll may start at this time. */
     const newMark = await readOutboxMark(this.#database);
     let after = positionBefore(this.#readStart.nextReadPosition());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */

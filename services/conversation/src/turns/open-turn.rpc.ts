@@ -59,7 +59,7 @@ export async function handleOpenTurn(
     const existing = await readExisting(database, request, bot);
     if (existing !== undefined) return existing;
     if (attempts === MAX_ATTEMPTS) throw sessionNotFound();
-    // The last attempt may have failed because too many keyed turns of the session were running. One of them may have ended since.
+    // The previous attempt may have failed because too many keyed turns of the session were running. One of them may have ended since.
     opened = await openTurn(database, turn);
   }
 

@@ -10,6 +10,7 @@ const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(() 
 
 type CloseTurn = RpcClient<typeof ConversationService>["closeTurn"];
 
+/** A time of the database's clock. If close() gets it, the outcome done has a deadline of 4 s. */
 const databaseTimeMicroseconds = 1_000_000n;
 const turn = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
 
@@ -93,10 +94,15 @@ test("gives up if the conversation service cannot even close the turn as an erro
 const { done, blocked, error } = OUTCOMES;
 test.each([
   ["if the turn is not found, does not retry", done, status.NOT_FOUND, [done.proto]],
-  ["if blocked is rejected as invalid, does not retry", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
-  ["if done is rejected as invalid, sends the outcome error", done, status.INVALID_ARGUMENT, [done.proto, error.proto]],
+  ["if the outcome blocked is rejected as invalid, does not retry", blocked, status.INVALID_ARGUMENT, [blocked.proto]],
   [
-    "if done is rejected as too late, sends the outcome error",
+    "if the outcome done is rejected as invalid, sends the outcome error",
+    done,
+    status.INVALID_ARGUMENT,
+    [done.proto, error.proto],
+  ],
+  [
+    "if the outcome done is rejected as too late, sends the outcome error",
     done,
     status.FAILED_PRECONDITION,
     [done.proto, error.proto],
@@ -127,7 +133,7 @@ test("logs that timings were not recorded, and does not send them again", async 
   expect(warn.mock.calls).toEqual([[expect.objectContaining({ turn_id: turn.turnId }), "turn timings not recorded"]]);
 });
 
-test("if done cannot be stored before its deadline, drain waits until the turn is stored as an error", async () => {
+test("if the outcome done cannot be stored before its deadline, drain waits until the turn is stored as an error", async () => {
   const reachableAtMs = performance.now() + 7_000;
   const outcomes: unknown[] = [];
   const closer = createCloser(async (request) => {

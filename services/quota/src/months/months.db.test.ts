@@ -87,7 +87,7 @@ test("closes a month only if it has ended, has no holds and has the expected usa
   });
 });
 
-test("Settle counts nothing in a closed month, returns month_closed for new turns, and keeps the outcomes of settled turns", async () => {
+test("in a closed month, Settle counts nothing, returns month_closed for new turns and keeps settled turns' outcomes, and adjustTurns adjusts nothing", async () => {
   const [counted = ""] = await settleAsDone(1);
   await close(1);
   const [late, voided, current] = [randomUUID(), randomUUID(), randomUUID()];
@@ -194,6 +194,7 @@ test("pruning replaces the rows of a closed month with totals, and the month's u
   expect(await countRows()).toEqual({ ledger: 2_005, reservations: 2_005 });
   await close(2_004);
   await ageClose();
+  // A retention of 0 keeps the rows without limit.
   await prune(0);
   expect(await countRows()).toEqual({ ledger: 2_005, reservations: 2_005 });
   await prune(13);

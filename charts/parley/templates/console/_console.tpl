@@ -76,7 +76,7 @@
 {{- fail "console.url is empty. Set it to the address that owners open, such as https://console.example.com." -}}
 {{- end -}}
 {{- if not .edgeUrl -}}
-{{- fail "console.edgeUrl is empty. Set it to the public URL of the edge, which the console writes into the HTML to embed." -}}
+{{- fail "console.edgeUrl is empty. Set it to the public URL of the edge. The console writes it into the HTML that owners embed in their sites." -}}
 {{- end -}}
 {{- if not $.Values.sso.roleClaim -}}
 {{- fail "sso.roleClaim is empty. The console needs the roles of the workspaces' members; see docs/console.md." -}}

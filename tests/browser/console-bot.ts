@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import type { Service } from "./service.ts";
 
-/** Creates a bot with a document, a key, a moderation rule and a tool. Returns its slug. */
+/** Creates a bot with a document, a key, a moderation pattern and a tool. Returns its slug. */
 export async function addBot({ admin }: Service, name = "Bakery guide"): Promise<string> {
   const [workspaceId, slug] = [CONSOLE_WORKSPACE, `bakery-${randomUUID().slice(0, 8)}`];
   const { bots, knowledge, keys, moderation, tools } = admin;
@@ -22,7 +22,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
   await knowledge.addSource({ workspaceId, botSlug: slug, name: "delivery.md", format: "md", content });
   await keys.createKey({ workspaceId, botSlug: slug, domains: ["bakery.example"] });
   await moderation.addPattern({ workspaceId, botSlug: slug, pattern: "refund", fallback: "Please call us." });
-  const order = {
+  const orderLookup = {
     description: "Returns the state of an order.",
     method: "GET",
     url: "https://bakery.example/orders",
@@ -31,7 +31,7 @@ export async function addBot({ admin }: Service, name = "Bakery guide"): Promise
   await tools.putTool({
     workspaceId,
     botSlug: slug,
-    tool: { name: "look_up_order", kind: { case: "http", value: order } },
+    tool: { name: "look_up_order", kind: { case: "http", value: orderLookup } },
   });
   return slug;
 }

@@ -6,6 +6,7 @@ import { reply } from "./widget-page.ts";
 describeInBrowser("memory", (fixture) => {
   it("leaks no memory between the 200th and the 500th message", async () => {
     const widget = await fixture.visitAndOpen();
+    // The 250 chat requests below get this reply.
     await widget.streamChat(reply("An **answer** of [some](https://x.example) length.\n\n- one\n- two"), 250);
     // Fills the panel to its limit of 200 messages.
     await askRepeatedly(widget, "message", 100);

@@ -4,8 +4,8 @@ import { TRUST_FORWARDED_FOR } from "../system/visitors.ts";
 import { scriptedFaults } from "./scripted-faults.ts";
 
 /**
- * A system with three edges, and a tenant with a fast model. The edges trust the tests as their proxy. If the requirement
- * redis-server is met, the edges share one Redis.
+ * A system with three edges, and a tenant. The edges trust the tests as their proxy. If the requirement redis-server is met, the edges share
+ * one Redis.
  */
 export type EdgeFixture = {
   system: System;

@@ -7,7 +7,7 @@ import { startLoad } from "../support/load.ts";
 
 const EVENTS = 'event: token\ndata: {"text":"a"}\n\nevent: token\ndata: {"text":"b"}\n\nevent: done\ndata: {}\n\n';
 
-test("counts the events of a response whose chunks end inside an event's name", async () => {
+test("counts the token events of a response whose chunks end inside an event's name", async () => {
   const server = createServer(async (_, response) => {
     // Each chunk except the last ends after "event: to" or "event: do".
     for (const chunk of EVENTS.split(/(?<=event: (?:to|do))/)) {

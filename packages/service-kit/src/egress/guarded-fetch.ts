@@ -18,6 +18,7 @@ export type GuardedFetchOptions = {
   body?: string;
   /** Called with the head of the last response before its body is read. May throw to refuse the response. */
   onHead?: (head: ResponseHead) => void;
+  /** Resolves host names. Default: the system's resolver. */
   resolve?: Resolve;
 };
 

@@ -68,7 +68,7 @@ test("searchByWords corrects a misspelt word even if hundreds of documents have 
   expect(await search("contanier", owner)).toMatchObject([{ source: "shipping.md" }]);
 });
 
-/** Returns paragraphs of 20 words. All of the words w0 to w4999 occur about equally often. */
+/** Returns paragraphs of 20 words. The words run through w0 to w4999 repeatedly, in a fixed mixed order. */
 function largeText(paragraphs: number): string {
   const word = (at: number) => `w${(at * 7_919) % 5_000}`;
   const words = (paragraph: number) => Array.from({ length: 20 }, (_, place) => word(paragraph * 20 + place));

@@ -13,8 +13,8 @@ const INACTIVE_SECONDS = 600;
 export type RecountDeps = { database: Database; log: Pick<Logger, "info"> };
 
 /**
- * Counts the messages and ratings of sessions whose counts are missing or out of date, until none is left or the signal is aborted. Replicas may
- * run it concurrently. Returns the number of sessions counted.
+ * Counts the messages and ratings of sessions whose counts are missing or out of date, until no such session is left or the signal is aborted.
+ * Replicas may run it concurrently. Returns the number of sessions counted.
  */
 export async function recountAllSessions(
   { database, log }: RecountDeps,

@@ -13,6 +13,7 @@ import { createBot, newClosing, newTurn } from "./turns.ts";
 type SettlerOptions = {
   database?: Database;
   registry?: Registry;
+  /** Replaces the settler's pause between two batches. */
   waitForMoreTurns?: (signal: AbortSignal) => Promise<unknown>;
 };
 

@@ -19,7 +19,7 @@ export interface ReceivedRequest {
   lastTokenAt?: number;
   /** When the client closed the connection before the reply ended. */
   closedByClientAt?: number;
-  /** When the reply ended, or when its script closed the connection. */
+  /** When the reply ended, or when the reply's fault `cut` closed the connection. */
   endedAt?: number;
 }
 

@@ -9,8 +9,8 @@ const MAX_EVENT_CHARACTERS = 8 * 1024 * 1024;
 const EVENT_AS_COMMENT = /^d?ata:|\{\s*"/;
 
 /**
- * Parses Server-Sent Events from byte chunks, which may be split anywhere. Unlike a browser, it reports unknown lines (`hasGap`): they may be
- * damaged events, whose loss leaves a gap in the text.
+ * Parses Server-Sent Events from byte chunks, which may be split anywhere. Unlike a browser, it does not ignore lines with unknown fields:
+ * they may be damaged events, whose loss leaves a gap in the text (`hasGap`).
  */
 export class EventStreamParser {
   /** Why parsing has stopped; undefined while it continues. */

@@ -113,7 +113,7 @@ describeInBrowser("hostile text", (fixture) => {
     await expectTexts(page, [HOSTILE_NAME, ...LITERAL], "the bot's texts");
     await widget.askAndWait(HOSTILE);
     await expectTexts(page, [HOSTILE], "the message and the reply");
-    expect(await missingFrom(answers.last())).toEqual([]);
+    expect(await findMissingLiterals(answers.last())).toEqual([]);
     const links = answers.last().locator("a");
     expect(new Set(await links.evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).protocol)))).toEqual(
       new Set(["https:"]),
@@ -123,10 +123,10 @@ describeInBrowser("hostile text", (fixture) => {
     );
     await widget.askAndWait("tool");
     expect(toolServer.requests.length).toBeGreaterThan(0);
-    expect(await missingFrom(answers.last())).toEqual([]);
+    expect(await findMissingLiterals(answers.last())).toEqual([]);
     await widget.ask(BLOCKED_MESSAGE);
     await eventually(() => answers.count()).toBe(3);
-    await eventually(() => missingFrom(answers.nth(2))).toEqual([]);
+    await eventually(() => findMissingLiterals(answers.nth(2))).toEqual([]);
     await page.reload();
     await widget.open();
     await expectTexts(page, [HOSTILE], "the stored conversation");
@@ -247,7 +247,7 @@ describeInBrowser("hostile text", (fixture) => {
 });
 
 /** Returns the texts of LITERAL that the element does not show unchanged. */
-async function missingFrom(element: Locator): Promise<string[]> {
+async function findMissingLiterals(element: Locator): Promise<string[]> {
   const shown = (await element.textContent()) ?? "";
   return LITERAL.filter((text) => !shown.includes(text));
 }

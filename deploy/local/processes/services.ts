@@ -26,7 +26,7 @@ export type ServiceInputs = {
   consoleDir: string;
 };
 
-/** How much longer than a service's own limit (drainMs + SERVICE_CLOSE_TIMEOUT_MS) the supervisor waits before it kills the service. */
+/** A stopping service exits within drainMs + SERVICE_CLOSE_TIMEOUT_MS. The supervisor kills a service that still runs this much later. */
 const STOP_GRACE_MS = 2_000;
 
 const HAS_ADMIN_SERVICES: Readonly<Record<ServiceName, boolean>> = {
@@ -52,7 +52,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
       ...tokenIssuer.serviceVariables,
       ...own,
-      // Variables from the environment of `start`. They override the ones above.
+      // Set in the environment of `pnpm start`. These variables override those above.
       ...config.inheritedVariables[name],
     },
     readyUrl: `http://${LOOPBACK}:${opsPort}/healthz/ready`,
@@ -102,7 +102,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   };
 }
 
-/** The variable with the API key, by the llm-proxy's preset (services/llm-proxy/src/settings/presets.ts). */
+/** The environment variable with a provider's API key, by the provider's preset (services/llm-proxy/src/settings/presets.ts). */
 export const PRESET_KEY_VARIABLES: Readonly<Record<string, string>> = {
   openai: "OPENAI_API_KEY",
   azure: "AZURE_OPENAI_API_KEY",

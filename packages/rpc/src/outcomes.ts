@@ -2,7 +2,7 @@ import { TurnOutcome } from "./conversation.ts";
 import { GenerateStatus } from "./llm.ts";
 import { ReservationState, ReserveStatus, SettleOutcome } from "./quota.ts";
 
-// Every translation between an outcome's names in SQL, protobuf, SSE, metrics and quota is in this file.
+// Every translation between an outcome's names in SQL, protobuf, SSE and metrics is in this file.
 
 /** How a turn ended, as the columns `status` of conversation.turns and conversation.messages store it. */
 export type Outcome = "done" | "error" | "blocked" | "quota_exceeded" | "cancelled" | "interrupted";

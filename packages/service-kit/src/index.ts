@@ -32,7 +32,7 @@ export {
 export type { Knex, Migration } from "./database/migrate.ts";
 export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts";
 export { createReadinessProbe } from "./database/readiness.ts";
-export { logMissingTimeouts } from "./database/service-role.ts";
+export { logMissingRoleTimeouts } from "./database/service-role.ts";
 export { workspaceTransaction } from "./database/workspace-transaction.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";

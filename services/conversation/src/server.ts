@@ -15,7 +15,7 @@ import {
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
-  logMissingTimeouts,
+  logMissingRoleTimeouts,
   openChangeLog,
   openDatabase,
   openTokens,
@@ -209,7 +209,7 @@ function openPools(config: Config, registry: Registry, log: Logger, lifecycle: L
   const observePool = createPoolMetrics(registry);
   observePool("main", database, calls);
   observePool("export", ownerDatabase);
-  void logMissingTimeouts(database, log);
+  void logMissingRoleTimeouts(database, log);
   const ownerReadPool: OwnerReadPool = {
     database: ownerDatabase,
     limiter: new WorkspaceConcurrencyLimiter(1),

@@ -8,7 +8,7 @@ import {
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
-  logMissingTimeouts,
+  logMissingRoleTimeouts,
   openDatabase,
   openTokens,
   runPeriodically,
@@ -69,7 +69,7 @@ export async function start(
   );
   lifecycle.onClose("database", () => database.end());
   createPoolMetrics(registry)("main", database);
-  void logMissingTimeouts(database, log);
+  void logMissingRoleTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
   watchSettings(

@@ -9,7 +9,7 @@ import {
   createRpcServerHistogram,
   type Lifecycle,
   type Logger,
-  logMissingTimeouts,
+  logMissingRoleTimeouts,
   openChangeLog,
   openDatabase,
   openTokens,
@@ -72,7 +72,7 @@ export async function start(
   lifecycle.onClose("database", () => database.end());
   const calls = new CallPool(database);
   createPoolMetrics(registry)("main", database, calls);
-  void logMissingTimeouts(database, log, ROLE_TIMEOUTS);
+  void logMissingRoleTimeouts(database, log, ROLE_TIMEOUTS);
   registerUsageGauges(registry, database, log);
   const reservations = createReservationCounter(registry);
   // Keeps connections free while the usage row of one workspace is locked.

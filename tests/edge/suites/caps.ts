@@ -61,9 +61,9 @@ export function capsSuite(shared: () => EdgeFixture): void {
     disconnect.abort();
     openResponses.length = 0;
     await expect.poll(() => readMetric(edge, "parley_streams_open"), { timeout: 5_000 }).toBe(0);
-    const again = new AbortController();
-    expect((await openStream(greedy, again.signal)).status).toBe(200);
-    again.abort();
+    const disconnectAgain = new AbortController();
+    expect((await openStream(greedy, disconnectAgain.signal)).status).toBe(200);
+    disconnectAgain.abort();
   });
 
   test("the default caps refuse none of the 60 streams that the rate limit lets an address open in a minute", async () => {
@@ -75,9 +75,9 @@ export function capsSuite(shared: () => EdgeFixture): void {
       try {
         const responses = await Promise.all(Array.from({ length: 60 }, open));
         expect(Map.groupBy(responses, ({ status }) => status).get(200)).toHaveLength(60);
-        const over = await open();
+        const response = await open();
         // If the edge allowed the stream, reading its text would not end.
-        return [over.status, over.status === 200 ? "" : await over.text()];
+        return [response.status, response.status === 200 ? "" : await response.text()];
       } finally {
         disconnect.abort();
       }

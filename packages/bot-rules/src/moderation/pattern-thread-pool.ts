@@ -33,7 +33,7 @@ export type PatternThreadPoolDeps = {
 
 export type PatternThreadPoolOptions = { maxJobMs?: number; maxWaitMs?: number; share?: number; threadUrl?: URL };
 
-type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; startedAtMs: number };
+type Thread = { worker: Worker; isReady: boolean; running: QueuedJob | undefined; jobStartedAtMs: number };
 
 type QueuedJob = {
   job: Job;
@@ -76,7 +76,7 @@ export class PatternThreadPool {
     const answer = await this.#enqueue(workspaceId, { kind: "match", ...job });
     if (answer.kind !== "matched") throw new Error(`a stored pattern cannot be used: ${describeAnswer(answer)}`);
     const { match, compiledSize } = answer;
-    // Undefined if the patterns were cached: their size was checked when they were compiled.
+    // If the patterns were cached, `compiledSize` is undefined: their size was checked when they were compiled.
     if (compiledSize !== undefined && compiledSize > MAX_TOTAL_PATTERN_SIZE)
       this.#log.warn(
         { workspace_id: workspaceId, size: compiledSize, limit: MAX_TOTAL_PATTERN_SIZE },
@@ -165,7 +165,7 @@ export class PatternThreadPool {
   #startThread(): void {
     const worker = new Worker(this.#options.threadUrl, { resourceLimits: RESOURCE_LIMITS });
     worker.unref();
-    const thread: Thread = { worker, isReady: false, running: undefined, startedAtMs: 0 };
+    const thread: Thread = { worker, isReady: false, running: undefined, jobStartedAtMs: 0 };
     this.#threads.add(thread);
     worker.on("message", (message: ThreadMessage) => {
       if (message.kind === "ready") thread.isReady = true;
@@ -185,7 +185,7 @@ export class PatternThreadPool {
     clearTimeout(queuedJob.timer);
     queuedJob.timer = setTimeout(() => this.#endThread(thread, "match_timeout"), this.#options.maxJobMs);
     thread.running = queuedJob;
-    thread.startedAtMs = performance.now();
+    thread.jobStartedAtMs = performance.now();
     thread.worker.postMessage(queuedJob.job);
   }
 
@@ -202,12 +202,12 @@ export class PatternThreadPool {
   #endThread(thread: Thread, outcome: JobOutcome): void {
     if (!this.#threads.delete(thread)) return;
     void thread.worker.terminate();
-    const { running: queuedJob, startedAtMs } = thread;
+    const { running: queuedJob, jobStartedAtMs } = thread;
     // A result that the thread has already sent still arrives. Without a running job, #finish ignores it.
     thread.running = undefined;
     if (queuedJob !== undefined) {
       const now = performance.now();
-      this.#timeLimiter.charge(queuedJob.workspaceId, now - startedAtMs, now);
+      this.#timeLimiter.charge(queuedJob.workspaceId, now - jobStartedAtMs, now);
       this.#refuse(queuedJob, outcome);
     }
     this.#dispatch();
@@ -225,13 +225,13 @@ export class PatternThreadPool {
     this.#observe(queuedJob, outcome);
     const { job, workspaceId, reject } = queuedJob;
     this.#log.warn({ workspace_id: workspaceId, result: outcome }, "pattern job refused");
-    // The owner's pattern is too slow to compile. That is not an overload.
+    // A check job times out if the owner's pattern is too slow to compile. Such a timeout is not an overload.
     if (job.kind === "check" && outcome === "match_timeout") reject(slowToCompileError());
     else reject(new ServiceError("resource_exhausted", "moderation_overloaded", OVERLOADED));
   }
 
   #observe({ job, enqueuedAtMs }: QueuedJob, outcome: JobOutcome): void {
-    // The metric's kind `check` includes matchAll jobs, because an owner enters their text.
+    // The metric's kind `check` includes matchAll jobs: they match an owner's test text.
     const kind = job.kind === "match" ? "match" : "check";
     this.#durations.observe({ kind, result: outcome }, (performance.now() - enqueuedAtMs) / 1_000);
   }

@@ -3,11 +3,11 @@ import { Client } from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { createLogger } from "../process/logger.ts";
 import { openDatabase } from "./database.ts";
-import { logMissingTimeouts } from "./service-role.ts";
+import { logMissingRoleTimeouts } from "./service-role.ts";
 
 const silent = createLogger("test", "silent");
 
-test("logMissingTimeouts logs each missing timeout with the statement to run", async () => {
+test("logMissingRoleTimeouts logs each missing timeout with the statement to run", async () => {
   const role = `parley_test_${randomBytes(4).toString("hex")}`;
   const admin = new Client({ connectionString: inject("postgresUrl") });
   await admin.connect();
@@ -24,16 +24,16 @@ test("logMissingTimeouts logs each missing timeout with the statement to run", a
   expect(await loggedErrors(role)).toEqual([]);
 });
 
-test("logMissingTimeouts does not throw when the database is unavailable", async () => {
+test("logMissingRoleTimeouts does not throw when the database is unavailable", async () => {
   const database = openDatabase(
     { url: "postgres://nobody@127.0.0.1:1/none", applicationName: "test", maxConnections: 1 },
     silent,
   );
-  await logMissingTimeouts(database, silent);
+  await logMissingRoleTimeouts(database, silent);
   await database.end();
 });
 
-/** Returns what logMissingTimeouts logs as errors if it connects as the role. */
+/** Returns what logMissingRoleTimeouts logs as errors if it connects as the role. */
 async function loggedErrors(role: string): Promise<unknown[]> {
   const url = new URL(inject("postgresUrl"));
   [url.username, url.password] = [role, "test"];
@@ -41,7 +41,7 @@ async function loggedErrors(role: string): Promise<unknown[]> {
   const lines: unknown[] = [];
   const log = createLogger("test", "silent");
   log.error = (...line: unknown[]) => void lines.push(line);
-  await logMissingTimeouts(database, log);
+  await logMissingRoleTimeouts(database, log);
   await database.end();
   return lines;
 }

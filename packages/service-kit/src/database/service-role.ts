@@ -15,7 +15,7 @@ const MAX_ROLE_RETRY_DELAY_MS = 200;
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
  * instead of the password. Without `scramVerifier`, changes nothing, and throws if the role is missing or lacks one of TIMEOUTS;
- * logMissingTimeouts also checks `timeouts`. If the administrator lacks a privilege, throws an error with the statement to run.
+ * logMissingRoleTimeouts also checks `timeouts`. If the administrator lacks a privilege, throws an error with the statement to run.
  */
 export async function prepareRole(
   client: pg.Client,
@@ -242,7 +242,11 @@ function isRoleConflict(error: unknown): boolean {
  * Logs an error for each timeout that a service's sessions lack, for example because an administrator created the role by hand. Never
  * throws: readiness reports an unavailable database.
  */
-export async function logMissingTimeouts(database: Queryable, log: Logger, timeouts: RoleTimeouts = {}): Promise<void> {
+export async function logMissingRoleTimeouts(
+  database: Queryable,
+  log: Logger,
+  timeouts: RoleTimeouts = {},
+): Promise<void> {
   const expected = { ...TIMEOUTS, ...timeouts };
   try {
     const { rows } = await database.query<{ role: string; name: string }>(

@@ -14,8 +14,8 @@ export function createAuthority(name: string): Promise<GenerateResult> {
 }
 
 /**
- * Writes a certificate for `hosts`, its key and the CA's certificate to a new directory in `folder`. The files have the names of a cert-manager
- * Secret. Returns the directory's path.
+ * Writes a certificate for `hosts`, its key and the CA's certificate to a new directory in `folder`. The file names are the keys of a
+ * cert-manager Secret. Returns the directory's path.
  */
 export async function createCertificates(folder: string, ca: GenerateResult, ...hosts: string[]): Promise<string> {
   const certificate = await generate([{ name: "commonName", value: String(hosts[0]) }], {

@@ -1,6 +1,6 @@
 // The interface between launcher and panel. After an upgrade, a page that was already open runs an old launcher with a
 // new panel. Therefore members are only added here, never changed or removed, and the panel must work without the
-// members of PanelContext and BotConfig that were added later.
+// members of PanelContext and BotConfig that are newer than the launcher.
 
 export type { HashedFile } from "./hashed-file.ts";
 
@@ -31,6 +31,7 @@ export interface WidgetEvents {
   close: Record<string, never>;
   message: { role: "user" | "assistant"; text: string };
   error: { code: string };
+  /** The visitor has started a new session. */
   new: Record<string, never>;
 }
 

@@ -40,7 +40,7 @@ export const READER_FLAGS = [
 ];
 const READER_SCRIPT = path("./read-document.child.ts");
 
-/** A document as sent or fetched. Text is UTF-8. */
+/** The unparsed content of a document. Text is UTF-8. */
 export type RawDocument = { format: Format; content: Uint8Array };
 
 /** A document with its first words, from which its language is detected. */
@@ -108,6 +108,7 @@ async function collectPieces(output: Readable): Promise<ParsedDocument | undefin
     const message = parseMessage(line);
     if ("firstWords" in message) return { ...message, chunkCount, characters, pieces: parsePieces(lines) };
     lines.push(line);
+    // This piece has words and no chunks.
     if ("words" in message) continue;
     chunkCount += message.chunks.length;
     characters += message.chunks.reduce((sum, { text }) => sum + text.length, 0);

@@ -72,7 +72,10 @@ const PAGE_STATEMENTS = {
 export type ExportPage = {
   workspaceId: string;
   filters: SessionFilters;
-  /** The position from which the page is read: a session's start time and id. If `isInclusive`, the page includes that session. */
+  /**
+   * The position from which the page is read: a session's start (a timestamp that PostgreSQL parses) and id. If `isInclusive`, the page includes
+   * that session.
+   */
   startedAt: string;
   sessionId: string;
   isInclusive: boolean;
@@ -81,7 +84,10 @@ export type ExportPage = {
   limit: number;
 };
 
-/** Returns a page of a workspace's sessions in the order of their start. The page may end early; it is empty only after the last session. */
+/**
+ * Returns a page of a workspace's sessions in the order of their start. The page may have fewer than `limit` sessions. It is empty only after
+ * the last session.
+ */
 export async function readSessions(database: Database, page: ExportPage): Promise<ExportedSession[]> {
   const name = page.isInclusive ? "export_sessions_from" : "export_sessions_after";
   const { botSlug, source, visitorId, rating, review } = page.filters;

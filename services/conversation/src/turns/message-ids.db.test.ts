@@ -31,8 +31,8 @@ async function open(turn: NewTurn = newTurn(bot)): Promise<number> {
 }
 
 /** Checks that ids rise with time, that a turn's two ids are adjacent, that replies have even ids, and that all ids are safe integers. */
-function expectIds(ids: readonly number[], turns: number): void {
-  expect(ids).toHaveLength(turns * 2);
+function expectRisingIdPairs(ids: readonly number[], turnCount: number): void {
+  expect(ids).toHaveLength(turnCount * 2);
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   expect(ids.every(Number.isSafeInteger)).toBe(true);
   const replies = ids.filter((_, index) => index % 2 === 1);
@@ -87,7 +87,7 @@ describe("message ids", () => {
     const sessionId = randomUUID();
     const replies: number[] = [];
     for (let i = 0; i < 30; i++) replies.push(await runTurn(db.database, newTurn(bot, { sessionId })));
-    expectIds(await idsOf(sessionId), 30);
+    expectRisingIdPairs(await idsOf(sessionId), 30);
     const steps = replies.slice(1).map((id, index) => id - (replies[index] ?? 0));
     expect(new Set(steps).size).toBeGreaterThan(20);
     expect(Math.max(...steps)).toBeLessThanOrEqual(2 ** 20);
@@ -96,7 +96,7 @@ describe("message ids", () => {
   test("rise when a hundred turns of a session open concurrently, and each turn's two ids are adjacent", async () => {
     const sessionId = randomUUID();
     await Promise.all(Array.from({ length: 100 }, () => open(newTurn(bot, { sessionId }))));
-    expectIds(await idsOf(sessionId), 100);
+    expectRisingIdPairs(await idsOf(sessionId), 100);
   });
 
   test("are unique within a workspace: OpenTurn chooses again if the id is taken", async () => {
@@ -131,7 +131,7 @@ describe("message ids", () => {
   });
 });
 
-describe("beside the previous release, message ids", () => {
+describe("with turns of the previous release, message ids", () => {
   test("rise within a session in which both releases open turns in any order", async () => {
     // Each bit of the pattern selects the release that opens one of five turns.
     for (let pattern = 0; pattern < 2 ** 5; pattern++) {
@@ -140,7 +140,7 @@ describe("beside the previous release, message ids", () => {
         if ((pattern >> turn) % 2 === 1) await openInPreviousRelease(sessionId);
         else await open(newTurn(bot, { sessionId }));
       }
-      expectIds(await idsOf(sessionId), 5);
+      expectRisingIdPairs(await idsOf(sessionId), 5);
     }
   });
 
@@ -152,7 +152,7 @@ describe("beside the previous release, message ids", () => {
           index % 2 === 0 ? openInPreviousRelease(sessionId) : open(newTurn(bot, { sessionId })),
         ),
       );
-      expectIds(await idsOf(sessionId), 40);
+      expectRisingIdPairs(await idsOf(sessionId), 40);
     }
   });
 
@@ -169,8 +169,8 @@ describe("beside the previous release, message ids", () => {
     for (const sessionId of [oldSession, newSession]) await openInPreviousRelease(sessionId);
     await migrate(target);
     for (const sessionId of [oldSession, newSession]) await open(newTurn(bot, { sessionId }));
-    expectIds(await idsOf(oldSession), 4);
-    expectIds(await idsOf(newSession), 3);
+    expectRisingIdPairs(await idsOf(oldSession), 4);
+    expectRisingIdPairs(await idsOf(newSession), 3);
     expect(first).toBeGreaterThan(2 ** 50);
   });
 

@@ -39,7 +39,7 @@ test.each<[string, (etag: string) => string]>([
   ["the ETag", (etag) => etag],
   ["the weak form of the ETag", (etag) => `W/${etag}`],
   ["a list that contains the ETag", (etag) => `"a", W/"b,c" ,${etag}`],
-  ["a list that contains the ETag and no spaces", (etag) => `"a",${etag},"b"`],
+  ["a list without spaces that contains the ETag", (etag) => `"a",${etag},"b"`],
   ["*", () => "*"],
 ])("If-None-Match with %s gets 304 with the ETag and Vary in every encoding", async (_, header) => {
   for (const encoding of ENCODINGS) {

@@ -100,7 +100,7 @@ test("offers a server's tools to the model with the server's name as prefix, and
       },
     ]),
   });
-  // Every request had the secret, and no MCP session is left open.
+  // Every request to the MCP server had the secret, and no MCP session is left open.
   expect(new Set(server.authorizations)).toEqual(new Set([`Bearer ${SECRET}`]));
   await eventually(
     () => server.countOpenSessions(),

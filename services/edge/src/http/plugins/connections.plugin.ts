@@ -51,7 +51,7 @@ export function trackConnections(server: Server): Connections {
     async drain(timeoutMs) {
       isDraining = true;
       idleGraceMs = Math.min(MAX_IDLE_GRACE_MS, timeoutMs / 10);
-      // Limits the idle time after an open response that has not announced the close, such as a stream.
+      // Limits the idle time after the end of a response that did not announce the close, such as a stream that is now open.
       server.keepAliveTimeout = idleGraceMs;
       for (const socket of open) if (!requests.has(socket)) socket.setTimeout(idleGraceMs);
       if (open.size === 0) return;

@@ -108,7 +108,7 @@ export const CHAT: Dashboard = {
         {
           title: "First-token overhead",
           shows:
-            "Parley's part of the time to first token: rate limits, key lookup, opening the turn, reservation, retrieval and network. Excludes the provider, its queue and tool calls.",
+            "Parley's part of the time to first token: rate limits, key lookup, opening the turn, reservation, retrieval and network. Excludes the provider, llm-proxy's queue for the provider, and tool calls.",
           normal: "p99 below 100 ms.",
           action: "p99 above 100 ms: see ParleyFirstTokenLate.",
           unit: "s",

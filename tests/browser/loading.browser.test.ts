@@ -129,7 +129,7 @@ describeInBrowser("loading", (fixture) => {
     expect(widget.requestedPaths().filter((path) => path === "/api/widget/config/")).toHaveLength(1);
   });
 
-  it("requests the configuration again after Retry-After", async () => {
+  it("requests the configuration again after a 503 with Retry-After", async () => {
     const widget = await fixture.visit({
       prepare: (page) =>
         page.route(

@@ -85,7 +85,7 @@ describe("name resolution on a real cluster", () => {
 
   it("loses no stream in a restart without a DNS cache", async ({ skip }) => {
     const slice = ["--namespace", "kube-system", "endpointslice", "kube-dns"];
-    // Only the tests' own node has a slice with this name.
+    // Only the cluster that the tests create has a slice with this name.
     skip(!(await succeeds("kubectl", ["get", ...slice])), "the tests do not change this cluster's DNS");
     const useDns = (address: string) => {
       const patch = JSON.stringify({ endpoints: [{ addresses: [address] }] });

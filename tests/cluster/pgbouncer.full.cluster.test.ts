@@ -53,7 +53,7 @@ describe("PgBouncer on a real cluster", () => {
     return (await installation.query(`${sql} (${roles.join(", ")})`)).trim().split("\n");
   }
 
-  it("loses no stream in the upgrade to PgBouncer", async () => {
+  it("loses no stream in an upgrade that connects the services to PgBouncer", async () => {
     const documented = parse(await readBlock("database.md", "Poolers", "yaml")) as Values;
     const report = await timed(
       "upgrade to PgBouncer in transaction mode under load",

@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const results = process.env.PARLEY_TEST_RESULTS;
 
-// This configuration is separate from the other projects, because its tests need a Docker daemon, build every image and take minutes.
+// This configuration is separate from the root configuration, because its tests need a Docker daemon, build every image and take minutes.
 export default defineConfig({
   test: {
     name: "images",

@@ -8,7 +8,7 @@ import { type Digests, IMAGES } from "./images.ts";
 
 const CHART = "charts/parley";
 
-/** Returns a values file's text with the registry and each image's digest set. Keeps the comments. */
+/** Sets the registry and each image's digest in the text of a values file, and returns the new text. Keeps the comments. */
 export function pinImages(values: string, registry: string, digests: Digests): string {
   const document = parseDocument(values);
   document.setIn(["image", "registry"], registry);

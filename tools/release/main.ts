@@ -23,7 +23,7 @@ TAG is v1.2.3. DIGESTS is a folder with one file per image: ${IMAGES.join(", ")}
 `;
 
 async function readReleaseFiles(): Promise<ReleaseFiles> {
-  const paths = { manifest: "package.json", chart: "charts/parley/Chart.yaml", changelog: "CHANGELOG.md" };
+  const paths = { packageJson: "package.json", chart: "charts/parley/Chart.yaml", changelog: "CHANGELOG.md" };
   const entries = Object.entries(paths).map(async ([name, path]) => [name, (await readSources(path))[0]] as const);
   return Object.fromEntries(await Promise.all(entries)) as ReleaseFiles;
 }

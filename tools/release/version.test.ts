@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { changelogSection, releaseProblems } from "./version.ts";
 
-const manifest = { path: "package.json", text: '{ "version": "1.2.0" }' };
+const packageJson = { path: "package.json", text: '{ "version": "1.2.0" }' };
 const chart = { path: "charts/parley/Chart.yaml", text: "name: parley\nversion: 1.2.0\nappVersion: 1.2.0\n" };
 const changelog = {
   path: "CHANGELOG.md",
   text: "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-01-02\n\n- New.\n\n## [1.1.0]\n",
 };
-const files = { manifest, chart, changelog };
+const files = { packageJson, chart, changelog };
 
 test("releaseProblems accepts a tag if package.json, the chart and the changelog have its version", () => {
   expect(releaseProblems("v1.2.0", files)).toEqual([]);

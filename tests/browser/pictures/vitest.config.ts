@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// Not part of the test projects: it creates docs/pictures for the README and the documents.
+// This configuration is separate from the root configuration, because its tests create docs/pictures for the README and the documents.
 export default defineConfig({
   test: {
     name: "pictures",

@@ -35,7 +35,7 @@ export function labelsSuite(shared: () => Fixture): void {
     // Makes message ids large, so that the search below cannot mistake a count or a status for an id.
     await queryFirstRow(system.database, "SELECT setval('conversation.message_ids', 8000000001)");
     const tenant = tenants.main;
-    const secrets: string[] = [tenant.publicKey];
+    const forbiddenTexts: string[] = [tenant.publicKey];
     const round = async () => {
       const sessionId = randomUUID();
       const visitorId = `visitor-${randomUUID()}`;
@@ -50,7 +50,7 @@ export function labelsSuite(shared: () => Fixture): void {
         fetch(`${system.url()}/${randomUUID()}`, { method: "PURGE", headers }),
       ]);
       expect(result.meta).toMatchObject({ message_id: expect.any(Number) });
-      secrets.push(sessionId, visitorId, address, message, `"${result.meta?.message_id}"`);
+      forbiddenTexts.push(sessionId, visitorId, address, message, `"${result.meta?.message_id}"`);
     };
     for (let index = 0; index < 3; index++) await round();
     const before = seriesOf(await scrapeAll());
@@ -58,7 +58,7 @@ export function labelsSuite(shared: () => Fixture): void {
     const lines = await scrapeAll();
     expect(seriesOf(lines).filter((series) => !before.includes(series))).toEqual([]);
 
-    for (const secret of secrets) expect(lines.filter((line) => line.includes(secret))).toEqual([]);
+    for (const text of forbiddenTexts) expect(lines.filter((line) => line.includes(text))).toEqual([]);
     const labels = lines.flatMap((line) => {
       const metric = /^\S+ (\w+)/.exec(line)?.[1] ?? "";
       return labelsOf(line).filter((name) => !(metric === WORKSPACE_METRIC && name === "workspace"));
@@ -71,22 +71,22 @@ export function labelsSuite(shared: () => Fixture): void {
 
   test("the console's labels contain no input of owners, and owners add no series", async () => {
     const consoleProcess = await startConsoleFor(shared());
-    const secrets: string[] = [];
+    const inputs: string[] = [];
     const round = async () => {
-      const secret = randomUUID();
-      secrets.push(secret);
+      const input = randomUUID();
+      inputs.push(input);
       const { send, post } = await signIn(consoleProcess.url);
       const signInUrl = (await send("/auth/sign-in", { redirect: "manual" })).headers.get("location") ?? "";
       const state = new URL(signInUrl).searchParams.get("state");
-      const getBot = createCall("parley.conversation.v1.BotAdminService/GetBot", { slug: secret });
+      const getBot = createCall("parley.conversation.v1.BotAdminService/GetBot", { slug: input });
       const responses = await Promise.all([
-        send(`/${secret}?${secret}`, { method: "PURGE" }),
-        send(`/auth/callback?state=${state}&error=${secret}`, { redirect: "manual" }),
-        send(`/api/conversations/${secret}/export.json`),
-        post(`/api/rpc/${secret}/GetBot`),
-        post("/api/batch", { calls: [getBot, { conversations: `q=${secret}` }] }),
-        post("/api/batch", { calls: [createCall(secret)] }),
-        post("/api/chat/playground/", { bot_slug: secret, session_id: secret, message: secret }),
+        send(`/${input}?${input}`, { method: "PURGE" }),
+        send(`/auth/callback?state=${state}&error=${input}`, { redirect: "manual" }),
+        send(`/api/conversations/${input}/export.json`),
+        post(`/api/rpc/${input}/GetBot`),
+        post("/api/batch", { calls: [getBot, { conversations: `q=${input}` }] }),
+        post("/api/batch", { calls: [createCall(input)] }),
+        post("/api/chat/playground/", { bot_slug: input, session_id: input, message: input }),
       ]);
       for (const response of responses) await response.text();
     };
@@ -96,7 +96,7 @@ export function labelsSuite(shared: () => Fixture): void {
     const lines = await scrape(consoleProcess);
     expect(lines.filter((line) => line.includes(" parley_console_calls_total{"))).not.toEqual([]);
     expect(seriesOf(lines).filter((series) => !before.includes(series))).toEqual([]);
-    for (const secret of secrets) expect(lines.filter((line) => line.includes(secret))).toEqual([]);
+    for (const input of inputs) expect(lines.filter((line) => line.includes(input))).toEqual([]);
     expect([...new Set(lines.flatMap(labelsOf))].filter((label) => !LABELS.has(label))).toEqual([]);
   });
 }

@@ -5,7 +5,7 @@ import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "./decimal.ts";
 
-/** One workspace's usage in a month. Tokens and cost include the calls of failed and cancelled turns. */
+/** One workspace's usage in a month. Calls, tokens and cost include those of failed and cancelled turns. */
 export type Bill = {
   id: string;
   name: string;
@@ -16,6 +16,7 @@ export type Bill = {
   held: number;
   /** The sum of the operator's corrections of the month; `used` includes it. */
   adjusted: number;
+  /** Generations of llm-proxy. */
   calls: number;
   tokens_in: number;
   tokens_out: number;
@@ -45,7 +46,7 @@ export async function runBilling(
     );
     // Keeps the month of the first page if the month changes during the run.
     billedMonth = page.month;
-    workspaces.push(...(await addCallSums(callAdmin, billedMonth, page.workspaces)));
+    workspaces.push(...(await createBills(callAdmin, billedMonth, page.workspaces)));
     pageToken = page.nextPageToken;
     if (pageToken === "") break;
     progress(workspaces.length);
@@ -53,7 +54,7 @@ export async function runBilling(
   return { month: billedMonth, workspaces, totals: sumBills(workspaces) };
 }
 
-async function addCallSums(callAdmin: CallAdmin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
+async function createBills(callAdmin: CallAdmin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
   if (usages.length === 0) return [];
   const workspaceIds = usages.map(({ workspaceId }) => workspaceId);
   const { sums } = await callAdmin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));

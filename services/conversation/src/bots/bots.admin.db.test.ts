@@ -120,12 +120,12 @@ describe("bots", () => {
     const { workspaceId } = first;
     await createBot(system.database, { workspaceId, slug: "abe" });
     expect((await bots.listBots({ workspaceId })).bots.map((bot) => bot.slug)).toEqual(["abe", "zoe"]);
-    const stranger = await createBot(system.database, { slug: "eve" });
+    const foreignBot = await createBot(system.database, { slug: "eve" });
     expect((await bots.listBots({ workspaceId: "\0" })).bots).toEqual([]);
     const missing = await adminFailure(bots.getBot({ workspaceId, slug: "none" }));
     expect(missing).toMatchObject({ code: Code.NotFound, parleyCode: "bot_not_found" });
-    expect(await adminFailure(bots.getBot({ workspaceId, slug: stranger.slug }))).toEqual(missing);
-    expect(await adminFailure(bots.updateBot({ workspaceId, slug: stranger.slug, changes: {} }))).toEqual(missing);
+    expect(await adminFailure(bots.getBot({ workspaceId, slug: foreignBot.slug }))).toEqual(missing);
+    expect(await adminFailure(bots.updateBot({ workspaceId, slug: foreignBot.slug, changes: {} }))).toEqual(missing);
     expect(await adminFailure(bots.getBot({ workspaceId: "\0", slug: "\0" }))).toEqual(missing);
   });
 

@@ -61,7 +61,7 @@ function splitBetweenWords(sentence: string, maxCharacters: number): string[] {
   return sentence.match(wordOrPart) ?? [];
 }
 
-/** Concatenates sentences or lines, in order, into texts of at most `maxCharacters`. Leaves out empty texts. */
+/** Concatenates sentences or lines, in order, into texts of at most `maxCharacters`. Leaves out blank texts. */
 function packParts(parts: readonly string[], maxCharacters: number): string[] {
   const texts: string[] = [];
   const shortParts = parts.flatMap((each) =>

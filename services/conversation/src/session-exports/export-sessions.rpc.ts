@@ -120,7 +120,7 @@ class SessionWalk {
       const page: ExportedSession[] = await next;
       const last = page.at(-1);
       if (last === undefined) return;
-      this.#limit = adaptLimit(page, this.#deps.pacer.isBusy ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
+      this.#limit = adaptLimit(page, this.#deps.pacer.hasRecentTurn ? BUSY_PAGE_CHARACTERS : PAGE_CHARACTERS);
       const after = { startedAt: toTimestamp(BigInt(last.startedAt)), sessionId: last.id, isInclusive: false };
       // After a page without a matching session, reads on without a pause, because the client has received nothing.
       const run = page.some(({ matches }) => matches) ? this.#runPaced : this.#run;

@@ -22,8 +22,11 @@ export class ExportPacer {
     this.#lastTurnAtMs = performance.now();
   }
 
-  /** Whether turns run. If so, exports should also read small pages, because parsing and formatting a page delays the turns of this process. */
-  get isBusy(): boolean {
+  /**
+   * Whether a turn was opened or closed in the last RECENT_MS. If so, exports should also read small pages, because parsing and formatting a page
+   * delays the turns of this process.
+   */
+  get hasRecentTurn(): boolean {
     return performance.now() - this.#lastTurnAtMs < RECENT_MS;
   }
 
@@ -36,7 +39,7 @@ export class ExportPacer {
     return async (statement) => {
       this.#statements++;
       try {
-        if (this.isBusy) {
+        if (this.hasRecentTurn) {
           const pauseMs = Math.min(MAX_PAUSE_MS, statementMs * PAUSE_RATIO * this.#statements);
           await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         }

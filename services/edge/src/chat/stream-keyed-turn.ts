@@ -80,7 +80,7 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
   const { log } = exchange.response.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
-  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return streamAtSessionCap(exchange);
+  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return streamAtSessionLimit(exchange);
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
       (report) => report && deps.streams.reportTurn(report, stopwatch, log),
@@ -96,11 +96,11 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
 }
 
 /** For a session that has reached its limit of running keyed turns. Streams the key's turn, or throws 503 overloaded if the key is new. */
-async function streamAtSessionCap(exchange: Exchange): Promise<void> {
+async function streamAtSessionLimit(exchange: Exchange): Promise<void> {
   const { deps, turn, stream } = exchange;
   try {
     const existing = await findTurn(deps, turn).catch((error: HttpError) => {
-      throw error.status === 404 ? refuseAtCap(deps, error) : error;
+      throw error.status === 404 ? refuseAtLimit(deps, error) : error;
     });
     await streamExisting(exchange, existing);
   } finally {
@@ -118,13 +118,13 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
   try {
     return await reply.waitForOpening(stream.clientGoneSignal);
   } catch (error) {
-    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtCap(deps, error);
+    if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtLimit(deps, error);
     throw translateTurnError(error);
   }
 }
 
 /** Returns the 503, and counts it, for a session with too many running replies or a reply with too many readers. */
-function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
+function refuseAtLimit({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
   return overloadedError(cause);
 }
@@ -132,7 +132,7 @@ function refuseAtCap({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpE
 /** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
 async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean): Promise<void> {
   const offset = requireOffset(exchange, reply.messageId, reply.text);
-  if (reply.isFull) throw refuseAtCap(exchange.deps);
+  if (reply.isFull) throw refuseAtLimit(exchange.deps);
   const { raw } = exchange.response;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
@@ -197,7 +197,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
   } catch (error) {
     const code = error instanceof RpcError ? error.code : "";
     if (code === "invalid_last_event_id") throw invalidEventId();
-    if (code === "overloaded") throw refuseAtCap(deps, error);
+    if (code === "overloaded") throw refuseAtLimit(deps, error);
     // The other edge has already closed the turn.
     if (code === "turn_not_found") return streamExisting(exchange, await findTurn(deps, turn));
     // After any other error, waitForEnd reads the outcome from the database.
@@ -219,7 +219,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
         if (ending !== undefined) return reader.end(ending);
       }
     } catch {
-      // The other edge is gone, or does not know the stored outcome.
+      // The other edge is lost, or does not know which outcome is stored.
     }
   }
   await waitForEnd(exchange, reader, offset);

@@ -59,7 +59,7 @@ export function createStreamMetrics(registry: Registry) {
     }),
     overhead: new Histogram({
       name: "parley_first_token_overhead_seconds",
-      help: "Parley's own share of the time to the first token: without the provider, its queue and tool calls.",
+      help: "Parley's own share of the time to the first token: without the provider, llm-proxy's queue for the provider, and tool calls.",
       buckets: DURATION_BUCKETS,
       registers,
     }),

@@ -40,7 +40,7 @@ function startLease(initially: { conversation: boolean } = { conversation: true 
   return { lease, lifecycle, reachable, calls: () => calls };
 }
 
-test("an edge that reaches no service retries the renewal at least every 2.5 s, and is no longer connected after one lease duration", async () => {
+test("an edge that reaches no service retries the renewal at least every 2.5 s, and is connected only until one lease duration after the last response", async () => {
   const { lease, lifecycle, reachable, calls } = startLease();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(calls()).toBe(2);

@@ -55,7 +55,7 @@ const httpTool = (url: string): MessageInitShape<typeof ToolSchema> => ({
   },
 });
 
-test("calls an HTTP tool at a public address through EGRESS_PROXY, and the provider directly", async () => {
+test("an HTTP tool at a public address is called through EGRESS_PROXY, and the provider is called directly", async () => {
   const server = await startToolServer();
   onTestFinished(() => server.close());
   expect(await call("order", httpTool(`http://${PUBLIC}:${server.port}/orders`))).toBe('{"ok":true}');

@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // 0. Unit tests are beside the code. Most take milliseconds; some start a server. Chart tests (*.chart.test.ts) render the Helm chart.
 // 1. Integration tests use a real PostgreSQL or Redis (*.db.test.ts), or take seconds because they start processes, threads or servers
 //    (*.process.test.ts).
-// 2. System and browser tests (tests/) start the whole system and send HTTP requests to it, some of them from a browser.
+// 2. System tests (tests/) start the whole system and send HTTP requests to it. Browser tests (tests/browser/) send them from a browser.
 // 3. Extended tests (*.extended.test.ts) wait 5 s or more for a timer, install software, or check details of a screen or mechanism whose main path
 //    and main failure are checked in groups 1 and 2.
 // 4. Fault tests (*.fault.test.ts) stop processes and databases under load.

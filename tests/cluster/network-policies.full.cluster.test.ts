@@ -19,7 +19,7 @@ const PORTS = {
   "llm-proxy grpc": 8086,
   "llm-proxy ops": 8087,
 };
-/** Other pods. Their addresses are private, so the llm-proxy's and the conversation service's rules for the internet do not permit them. */
+/** Other pods. The llm-proxy's and the conversation service's rules for the internet exclude them, because their addresses are private. */
 const OTHERS = {
   PostgreSQL: { namespace: "backends", app: "postgres", port: 5432 },
   Redis: { namespace: "redis", app: "redis", port: 6379 },

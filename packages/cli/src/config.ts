@@ -26,12 +26,12 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? adminUrls.llm,
   };
   // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
-  const isScript = environment.optionalText("npm_lifecycle_event") === "parley";
+  const isPackageScript = environment.optionalText("npm_lifecycle_event") === "parley";
   const configDir = environment.text("XDG_CONFIG_HOME", join(environment.text("HOME", homedir()), ".config"));
   return environment.finish({
     dataDir: resolve(workingDir, environment.text("DATA_DIR", ".parley")),
     /** The directory for relative FILE arguments of commands. */
-    filesDir: (isScript && environment.optionalText("INIT_CWD")) || workingDir,
+    filesDir: (isPackageScript && environment.optionalText("INIT_CWD")) || workingDir,
     adminUrls,
     replicaUrls,
     /** The edge has no admin service; `parley top` reads its metrics. */
@@ -47,6 +47,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       resource: environment.optionalText("PARLEY_LOGIN_RESOURCE"),
     },
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
+    /** Passwords of the services' database roles. `parley migrate` sets them. */
     rolePasswords: {
       conversation: environment.optionalText("CONVERSATION_DATABASE_PASSWORD"),
       quota: environment.optionalText("QUOTA_DATABASE_PASSWORD"),

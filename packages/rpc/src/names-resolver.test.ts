@@ -69,7 +69,7 @@ function call(channel: Client): Promise<string> {
   );
 }
 
-describe("a target with several names", () => {
+describe("a channel whose target has several names", () => {
   test("calls the server of the second name while the first name's address refuses connections", async () => {
     const peer = await startPeer("127.0.0.1");
     const channel = connect(`names:///127.0.0.2:${await closedPort("127.0.0.2")},${peer}`);

@@ -81,7 +81,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
 
   describe("the list", () => {
-    test("the list has the session's fields, the number of messages, the rating and the review, newest activity first [D40/1]", async () => {
+    test("the list starts with the newest activity; each conversation has its session's fields, message count, rating and review [D40/1]", async () => {
       const own = await createTenant(system.admin);
       const first = await startConversation({ visitor_id: "v-1", visitor_metadata: { a: 1 } }, own);
       const second = await startConversation({}, own);

@@ -151,7 +151,7 @@ describe("startTcpProxy", () => {
     expect(await echo(socket, "back")).toBe("back");
   });
 
-  it("resets the client when the target refuses the connection", async () => {
+  it("resets the client's connection when the target refuses connections", async () => {
     const proxy = await startTcpProxy({ targetPort: 1 });
     closers.push(proxy.close);
     const { closed } = await openConnection(proxy.port);

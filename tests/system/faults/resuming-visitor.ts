@@ -16,7 +16,7 @@ export type ReceivedReply = {
 /**
  * How reading a reply ended:
  * - the received reply;
- * - `gone`: the session was erased;
+ * - `gone`: the session does not exist, for example after its erasure;
  * - `hung`: the reply did not end within the timeout. The value is the reason why the last request had to be repeated;
  * - `inconsistent`: an event repeated or skipped text, or belongs to another message.
  */

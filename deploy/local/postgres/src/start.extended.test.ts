@@ -12,6 +12,7 @@ describe("a server that was killed", () => {
   useSuiteDataDir();
 
   it("recovers at the next start", async () => {
+    // With `fast`, commits are asynchronous, so the killed server could lose the table.
     const killed = await start({ fast: false });
     await query(killed.url, "CREATE TABLE kept AS SELECT 42 AS n");
     process.kill(killed.pid, "SIGKILL");

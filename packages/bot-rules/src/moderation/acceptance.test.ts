@@ -32,7 +32,7 @@ test.each(["x?", "\\b", "", "(a|)", "^$"])(
   },
 );
 
-describe("a character that normalising removes or replaces", () => {
+describe("requireAcceptable", () => {
   const accept = (pattern: string) => requireAcceptable({ pattern, isForReplies: false, otherPatterns: [] });
 
   test.each([

@@ -32,14 +32,14 @@ afterEach(async () => {
   await dropDatabase();
 });
 
-test("is not ready until the newest known migration is applied", async () => {
+test("a service is not ready until the newest migration that it knows is applied", async () => {
   const isReady = createReadinessProbe(database, required, log);
   expect(await isReady()).toBe(false);
   await database.query("INSERT INTO service.migrations VALUES ('0002_second'), ('0003_newer')");
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
 });
 
-test("is not ready at start while the database is unavailable", async () => {
+test("a service is not ready at start while the database is unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
   await proxy.drop();
   const isReady = createReadinessProbe(database, required, log);
@@ -48,7 +48,7 @@ test("is not ready at start while the database is unavailable", async () => {
   await expect.poll(isReady, { timeout: 5_000 }).toBe(true);
 });
 
-test("stays ready when the database becomes unavailable", async () => {
+test("a service stays ready when the database becomes unavailable", async () => {
   await database.query("INSERT INTO service.migrations VALUES ('0002_second')");
   const isReady = createReadinessProbe(database, required, log);
   expect(await isReady()).toBe(true);

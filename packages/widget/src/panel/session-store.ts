@@ -91,8 +91,8 @@ export class SessionStore {
   }
 
   /**
-   * Adds an entry, or replaces the entry with the same ID. Removes it if the new text is empty. Does nothing if
-   * `session` is no longer the current session.
+   * Adds `entry`, or replaces the stored entry with its ID. If the text of `entry` is empty, removes the stored entry.
+   * Does nothing if `session` is no longer the current session.
    */
   put(session: string, entry: Entry): void {
     const current = this.read();

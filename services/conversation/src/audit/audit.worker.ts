@@ -9,7 +9,7 @@ const LEASE_SECONDS = 300;
 /** The limits of one run. With 20 million turns a month, the audit of two months takes about 20 runs. */
 const TURNS_PER_RUN = 2_000_000;
 const PAGES_PER_RUN = 2_000;
-/** After this time without a successful run the metric is NaN. */
+/** The gauge is NaN if no run has succeeded for this long. */
 const STALE_SECONDS = 1_800;
 
 export type AuditTaskOptions = {

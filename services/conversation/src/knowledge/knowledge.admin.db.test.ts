@@ -89,7 +89,7 @@ describe("a knowledge source with a URL", () => {
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
 
-  test("is fetched as HTML, Markdown or PDF, is named by its URL, and is replaced when it is added again", async () => {
+  test("is fetched as HTML, Markdown or PDF, is named by its URL by default, and is replaced when it is added again", async () => {
     const bot = await createBot(system.database);
     pages.set("/a", {
       headers: { "content-type": "text/html; charset=iso-8859-1" },
@@ -130,7 +130,7 @@ describe("a knowledge source with a URL", () => {
     expect(sources.map((each) => each.name)).toEqual(["hours.pdf", `${origin}/a`, `${origin}/b.md`, `${origin}/old`]);
   });
 
-  test("is no longer fetched when the caller cancels, so that the next document need not wait", async () => {
+  test("is no longer fetched when the caller cancels, so that the next document does not wait for the fetch", async () => {
     const bot = await createBot(system.database);
     pages.set("/next", { headers: { "content-type": "text/plain" }, body: "We are open on Sundays." });
     const canceller = new AbortController();

@@ -1,10 +1,10 @@
 import type { Database } from "@parley/service-kit";
 
-/** Limits the replies that a query reads: those without a passage and those that were rated down, together. */
+/** Limits the replies that a query reads: those without a passage of the bot's knowledge and those that were rated down, together. */
 export const MAX_REPLIES = 1_000;
 /** Limits the rated-down replies, so that replies without a passage are always read too. */
 const MAX_RATED = MAX_REPLIES / 2;
-const MAX_EXAMPLE_CHARACTERS = 300;
+const MAX_QUESTION_CHARACTERS = 300;
 
 export type UnansweredFilters = {
   workspaceId: string;
@@ -42,15 +42,15 @@ export type UnansweredQuestions = {
 };
 
 // Steps:
-// - `rated` and `ungrounded`: the latest replies of each kind. Each kind has an index of its own.
+// - `rated`: the latest rated-down replies. `ungrounded`: the latest replies without a passage. Each of the two has its own index.
 // - `bound`: how many ungrounded replies are read at most.
 // - `reply`: the union of `rated` and `ungrounded`, with each reply once.
 // - `question`: the questions of these replies. A reply that called a tool needs no passage, so it is not ungrounded. Playground sessions are
-//   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins, low
-//   estimates made the planner read all sessions of the bot, and all messages of each session.
+//   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins,
+//   PostgreSQL underestimated the number of rows, so it read all sessions of the bot, and all messages of each session.
 // - `language`: the bot's languages, each with the stems of `questionWords`. A question gets the lexemes of the language that leaves the
-//   fewest lexemes. The question is probably in that language, because it contains the language's stop words. OFFSET 0 keeps the planner from
-//   parsing each question twice.
+//   fewest lexemes. The question is probably in that language, because it contains the language's stop words. Without OFFSET 0,
+//   PostgreSQL would parse each question twice.
 const READ_UNANSWERED = `
   WITH rated AS MATERIALIZED (
     SELECT session_id, message_id, coalesce(closed_at, created_at) AS at
@@ -75,7 +75,7 @@ const READ_UNANSWERED = `
     ) every
     GROUP BY session_id, message_id
   ), question AS MATERIALIZED (
-    SELECT reply.session_id, reply.at, left(asked.content, ${MAX_EXAMPLE_CHARACTERS}) AS text,
+    SELECT reply.session_id, reply.at, left(asked.content, ${MAX_QUESTION_CHARACTERS}) AS text,
            CASE WHEN reply.is_ungrounded THEN (
              SELECT tools_called = '[]' FROM conversation.messages
              WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id

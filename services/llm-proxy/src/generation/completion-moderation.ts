@@ -15,6 +15,7 @@ export type CompletionModerationOptions = {
 };
 
 export type CompletionModeration = {
+  /** Receives the generation's events before moderation. */
   sink: Sink<GenerationEvent>;
   /** Waits until the text so far has been checked against the patterns. If a pattern matches, stops the generation before the promise resolves. */
   waitForMatching: () => Promise<void>;

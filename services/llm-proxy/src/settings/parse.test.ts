@@ -45,7 +45,7 @@ describe("parseSettings", () => {
     );
     for (const model of ["groq:m", "builtin:extractive", "route:main"])
       expect(problemsOf(fileWith(`{ model: "${model}" }`))).toEqual([
-        `embeddings.model ${model} is not a model of a configured provider, other than builtin`,
+        `embeddings.model ${model} is not a model of a configured provider other than builtin`,
       ]);
     expect(problemsOf(fileWith("{ dimensions: 256 }"))).toEqual(["embeddings must have required property 'model'"]);
   });
@@ -121,7 +121,7 @@ describe("parseSettings", () => {
       expect(() => limitsOf(`preset: openai, max_output_tokens: ${tokens}`)).toThrow(/max_output_tokens/);
   });
 
-  test("without check_model, the check model is the provider's first model that is the default or in a route", () => {
+  test("without check_model, `parley provider check` uses the provider's first model that is the default or in a route", () => {
     const { providers } = parse(`
       default_model: route:main
       providers: { openai: { preset: openai }, fast: { preset: groq } }

@@ -197,7 +197,7 @@ export function findUnknownModels(settings: Settings): string[] {
   const { embeddings } = settings;
   if (embeddings && !providers.some((name) => name !== BUILTIN_PROVIDER && embeddings.model.startsWith(`${name}:`))) {
     problems.push(
-      `embeddings.model ${embeddings.model} is not a model of a configured provider, other than ${BUILTIN_PROVIDER}`,
+      `embeddings.model ${embeddings.model} is not a model of a configured provider other than ${BUILTIN_PROVIDER}`,
     );
   }
   return problems;

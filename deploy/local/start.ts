@@ -45,7 +45,7 @@ async function run(config: Config): Promise<number> {
 
 /**
  * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP, when the package manager (pnpm or npx) exits, or when a parent process closes the
- * IPC channel. The next SIGINT, SIGTERM or SIGHUP after DUPLICATE_SIGNAL_MS exits immediately.
+ * IPC channel. After that, SIGINT, SIGTERM or SIGHUP exits immediately, except within DUPLICATE_SIGNAL_MS of the signal that caused the abort.
  */
 function createStopSignal(cleanups: CleanupStack): AbortSignal {
   const stop = new AbortController();

@@ -94,13 +94,13 @@ function copyMessages({ system, tenant }: Testbed, sessionId: string): Promise<T
   );
 }
 
-/** Measures how much the memory of edge and conversation grows during a transfer. */
+/** Measures how much the memory of the edge and conversation processes grows during a transfer. */
 async function measureGrowth(
   testbed: Testbed,
   run: () => Promise<Transfer>,
 ): Promise<Transfer & { growthBytes: number }> {
-  const [edge = 0, conversation = 0] = testbed.servicePids();
-  const resident = () => residentBytes(edge) + residentBytes(conversation);
+  const [edgePid = 0, conversationPid = 0] = testbed.servicePids();
+  const resident = () => residentBytes(edgePid) + residentBytes(conversationPid);
   const before = resident();
   const { result, peak } = await measurePeak(resident, SAMPLE_INTERVAL_MS, run);
   return { ...result, growthBytes: peak - before };

@@ -21,7 +21,7 @@ export function readConfig(values: NodeJS.ProcessEnv) {
   return environment.finish({
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     publicPort: environment.port("PORT", 8090),
-    host: environment.text("HOST", "127.0.0.1"),
+    opsHost: environment.text("HOST", "127.0.0.1"),
     opsPort: environment.port("OPS_PORT", 8091),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
     origin: URL.canParse(publicUrl) ? new URL(publicUrl).origin : "",
@@ -45,8 +45,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
       conversation: environment.requiredUrl("CONVERSATION_URL", ["http", "https"], "conversation's ops port"),
       quota: environment.requiredUrl("QUOTA_URL", ["http", "https"], "quota's ops port"),
     },
-    edgeUrl: environment.requiredUrl("EDGE_URL", ["http", "https"], "the edge, as the console reaches it"),
-    /** The address of the edge for the embed snippet; EDGE_URL by default. */
+    edgeUrl: environment.requiredUrl("EDGE_URL", ["http", "https"], "the edge's URL for the console"),
+    /** The address of the edge for the embed snippet. If undefined, the snippet uses edgeUrl. */
     publicEdgeUrl: environment.optionalUrl("PUBLIC_EDGE_URL", ["http", "https"]),
     pageDir: environment.requiredText("CONSOLE_DIR", "the directory of the built page"),
     widgetDir: environment.requiredText("WIDGET_DIR", "the directory of the built widget, for the preview"),

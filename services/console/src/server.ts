@@ -76,7 +76,7 @@ export async function start(
     log,
   );
   await startOpsServer(
-    { host: config.host, port: config.opsPort, tlsDir: config.opsTlsDir, registry, isReady },
+    { host: config.opsHost, port: config.opsPort, tlsDir: config.opsTlsDir, registry, isReady },
     log,
     lifecycle,
   );

@@ -44,7 +44,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
   /** `refused` counts the chats that got 503 unavailable or no response. */
   type LoadResult = { complete: number; refused: number; failures: string[] };
 
-  /** Chats until `stop` is called. By default, alternates between the edges. */
+  /** Sends chats until `stop` is called. By default, alternates between the edges. */
   function startLoad(urlOfTurn = (turn: number) => urlOf(edges[turn % 2])): { stop(): Promise<LoadResult> } {
     const result: LoadResult = { complete: 0, refused: 0, failures: [] };
     let isStopped = false;
@@ -173,7 +173,7 @@ export function drainSuite(shared: () => EdgeFixture): void {
     expect(await readinessStatus()).toBe(200);
     const exited = edge.process().stop("SIGTERM", 20_000);
     await expect.poll(readinessStatus).toBe(503);
-    // Connects without fetch, which could reuse an open connection: the edge still serves requests there.
+    // Connects without fetch: fetch could reuse an open connection, and the edge still serves requests on open connections.
     const connected = once(connect(edge.port, "127.0.0.1"), "connect");
     await expect(connected).rejects.toMatchObject({ code: "ECONNREFUSED" });
     for (const stream of streams) {

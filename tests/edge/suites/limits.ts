@@ -68,7 +68,7 @@ export function limitsSuite(shared: () => EdgeFixture): void {
 
   test("allows at most 60 requests in any window of 60 seconds", async () => {
     const passes = await retryIfRedisIsTooSlow(edges(), sendRepeatedly);
-    // In a sliding window, a request that passes is at least one window later than the 60th pass before it.
+    // In a sliding window, an allowed request is at least WINDOW_MS later than the 60th allowed request before it.
     for (const [index, { from }] of passes.entries()) {
       const later = passes[index + 60];
       if (later !== undefined) expect(later.to - from).toBeGreaterThanOrEqual(WINDOW_MS);

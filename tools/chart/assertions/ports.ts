@@ -17,7 +17,7 @@ export function portProblems(manifests: readonly Manifest[]): string[] {
   return [
     ...servicePortProblems(manifests),
     ...probePortProblems(manifests),
-    ...policyPortProblems(manifests),
+    ...policyAndMonitorPortProblems(manifests),
     ...backendPortProblems(manifests),
     ...addressProblems(manifests),
   ];
@@ -64,8 +64,8 @@ function probePortProblems(manifests: readonly Manifest[]): string[] {
 
 type Port = { port: string | number };
 
-function policyPortProblems(manifests: readonly Manifest[]): string[] {
-  const policies = ofKind(manifests, "NetworkPolicy").flatMap((policy) => {
+function policyAndMonitorPortProblems(manifests: readonly Manifest[]): string[] {
+  const policyProblems = ofKind(manifests, "NetworkPolicy").flatMap((policy) => {
     const containers = containersOf(manifests, policy.spec.podSelector.matchLabels as Labels);
     const ingress = (policy.spec.ingress ?? []) as { ports: Port[] }[];
     return ingress.flatMap(({ ports }) =>
@@ -74,14 +74,14 @@ function policyPortProblems(manifests: readonly Manifest[]): string[] {
       ),
     );
   });
-  const monitors = ofKind(manifests, "PodMonitor").flatMap((monitor) => {
+  const monitorProblems = ofKind(manifests, "PodMonitor").flatMap((monitor) => {
     const containers = containersOf(manifests, monitor.spec.selector.matchLabels as Labels);
     const endpoints = monitor.spec.podMetricsEndpoints as { port: string }[];
     return endpoints.flatMap(({ port }) =>
       hasPort(containers, port) ? [] : [`${nameOf(monitor)}: no pod has the port ${port}`],
     );
   });
-  return [...policies, ...monitors];
+  return [...policyProblems, ...monitorProblems];
 }
 
 function backendPortProblems(manifests: readonly Manifest[]): string[] {
@@ -92,17 +92,17 @@ function backendPortProblems(manifests: readonly Manifest[]): string[] {
       ? []
       : [`${nameOf(from)}: there is no Service ${name} with the port ${port}`];
   };
-  const ingresses = ofKind(manifests, "Ingress").flatMap((ingress) =>
+  const ingressProblems = ofKind(manifests, "Ingress").flatMap((ingress) =>
     (ingress.spec.rules as { http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] } }[])
       .flatMap(({ http }) => http.paths)
       .flatMap(({ backend }) => check(ingress, backend.service.name, backend.service.port.name)),
   );
-  const routes = ofKind(manifests, "HTTPRoute").flatMap((route) =>
+  const routeProblems = ofKind(manifests, "HTTPRoute").flatMap((route) =>
     (route.spec.rules as { backendRefs: { name: string; port: number }[] }[])
       .flatMap(({ backendRefs }) => backendRefs)
       .flatMap(({ name, port }) => check(route, name, port)),
   );
-  return [...ingresses, ...routes];
+  return [...ingressProblems, ...routeProblems];
 }
 
 /** Environment variables that contain addresses of the release's Services. */

@@ -2,8 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import { openSecret, type SecretOptions, type SecretSource } from "./secrets.ts";
 
 /**
- * The accepted tokens of one kind of call. Clients send the first token. A rotation has three steps: add the new token at the end, move it to
- * the front, remove the old token. Before the next step, every process must have read the list.
+ * The tokens that a server accepts for one kind of call, such as admin calls. Clients send the first token. A rotation has three steps: add the
+ * new token at the end, move it to the front, remove the old token. Start each step only after every process has read the tokens of the previous step.
  */
 export type Tokens = {
   /** Returns the value of the `authorization` header that clients send. */

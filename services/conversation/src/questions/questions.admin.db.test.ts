@@ -20,7 +20,7 @@ const check = (bot: Bot, question: string) => questions().checkQuestion({ ...bot
 const list = async (bot: Bot, fields: object = {}) => questions().listUnanswered({ ...botFields(bot), ...fields });
 
 describe("checking a question", () => {
-  test("finds the passages that a turn with the same question uses, in the same order, and stores nothing", async () => {
+  test("finds the passages that a turn with the same question uses, in the same order, and stores no turn", async () => {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
     const question = "Are dogs welcome when the shop is open, and who is reimbursed?";
@@ -264,7 +264,7 @@ describe("unanswered questions", () => {
     expect(await list(bot)).toMatchObject({ repliesRead: 500, partial: true });
   });
 
-  test("are not listed for an invalid number of days", async () => {
+  test("cannot be listed with `days` below 0 or above 90", async () => {
     const bot = await createBot(system.database);
     for (const days of [-1, 91])
       expect(await adminFailure(list(bot, { days }))).toMatchObject({ code: Code.InvalidArgument });

@@ -57,8 +57,8 @@ const ABANDONED_HOLD_SECONDS = 600;
 const ADJUSTMENT_REASON = "reconciled";
 
 /**
- * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Quota acknowledged the outcomes of
- * the other turns before the reservations are read, so if quota has not counted one of these turns, quota has lost the turn's outcome. If quota
+ * Compares the done turns of a window with quota's reservations. Skips turns that are still in the outbox. Reads the reservations last: by then,
+ * quota has acknowledged the outcomes of the other turns. So if quota has not counted one of these turns, quota has lost the turn's outcome. If quota
  * stored the turn as void (not counted), adjusts the turn in quota. Otherwise puts the turn's outcome into the outbox again. Skips turns of closed
  * months, because quota may have pruned them.
  */

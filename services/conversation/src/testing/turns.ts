@@ -7,11 +7,11 @@ import { insertBot } from "../bots/bots.store.ts";
 import { type Closing, closeTurn } from "../turns/close-turn.store.ts";
 import { type NewTurn, openTurn } from "../turns/open-turn.store.ts";
 
-let bots = 0;
+let botCount = 0;
 
 /** Creates a bot, by default in a workspace of its own. */
 export async function createBot(database: Database, fields: Partial<Omit<Bot, "createdAt">> = {}): Promise<Bot> {
-  const number = ++bots;
+  const number = ++botCount;
   const created = {
     id: randomUUID(),
     workspaceId: `ws_${number}`,

@@ -34,7 +34,7 @@ export class OperationMetrics {
     });
     this.#firstChunk = new Histogram({
       name: "gen_ai_client_operation_time_to_first_chunk_seconds",
-      help: "Time from a request to a provider to its first text.",
+      help: "Time between a request to a provider and the first text of its response.",
       labelNames: OPERATION_LABELS,
       buckets: SECONDS_BUCKETS,
       ...options,

@@ -12,9 +12,9 @@ export type CompletionRequest = {
   /** The earlier tool calls of this generation, with their results. */
   toolRounds: readonly ToolRound[];
   signal: AbortSignal;
-  /** Receives the text as it arrives, in parts without lone surrogates or NUL. If it throws, the stream ends with that error. */
+  /** Receives the text as it arrives, in parts without lone surrogates or NUL. If `onText` throws, the stream ends with that error. */
   onText: TextSink;
-  /** Called for each part without text that arrives after the model has begun a tool call. Restarts the silence timeout. */
+  /** Called for each streamed chunk that has no text and arrives after the model has begun a tool call. Restarts the silence timeout. */
   onProgress: () => void;
   /** Called when the model has finished, after `onText` has accepted its text. May be called repeatedly. Later failures are ignored. */
   onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;

@@ -69,7 +69,7 @@ describe("./parley", () => {
     ["uses", "v22.15.0", 0],
     ["uses", "v23.0.0", 0],
     ["uses", "v24.0.0", 0],
-  ])("%s Node.js %s from the PATH", async (_, version, expected) => {
+  ])("%s Node.js %s from the PATH", async (_, version, expectedCode) => {
     // Without the second flag, Node.js 23.0 to 23.3 have no node:sqlite, which the CLI imports.
     const flags = "--experimental-strip-types --experimental-sqlite --disable-warning=ExperimentalWarning";
     const clone = await makeClone("packages/cli/node_modules", "bin");
@@ -79,7 +79,7 @@ describe("./parley", () => {
       PATH: `${clone}/bin:/usr/bin:/bin`,
     });
     expect([code, stdout, stderr]).toEqual(
-      expected === 0
+      expectedCode === 0
         ? [0, `${flags} packages/cli/src/main.ts usage\n`, ""]
         : [1, "", "parley: needs Node.js 22.15 or newer on the PATH: install it\n"],
     );

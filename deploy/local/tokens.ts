@@ -18,7 +18,7 @@ export async function chooseIssuer(
   ports: Ports,
 ): Promise<TokenIssuer> {
   if (hasIdentityProvider) return { issuerSettings: null, serviceVariables: {} };
-  // `parley token` and the development sign-in sign with the same key and use the sign-in's address as issuer.
+  // `parley token` and the development sign-in use the same key, and the sign-in's address as issuer.
   const issuerSettings = { issuer: `http://localhost:${ports.sso}`, audience: "parley", workspaceClaim };
   const jwksUrl = await ensureIssuer(dataDir);
   return {

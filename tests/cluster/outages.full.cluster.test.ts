@@ -42,7 +42,7 @@ describe("outages on a real cluster", () => {
     expect(removed.filter((endpoint) => !endpoint.startsWith("parley-conversation"))).toEqual([]);
     const refusals = Object.keys(load.failures).filter((failure) => failure.startsWith("status 503"));
     expect(refusals.length).toBeGreaterThan(0);
-    // The body shows that the edge sent the response, not a load balancer without endpoints.
+    // The body shows that the edge, and not a load balancer without endpoints, sent the response.
     for (const refusal of refusals) expect(refusal).toContain('"error":"unavailable"');
   });
 

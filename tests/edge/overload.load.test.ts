@@ -43,7 +43,7 @@ test("of ten messages that waited 10 s for a database connection and were refuse
   const waiting = await Promise.all(Array.from({ length: 10 }, () => postChat(system.url(), tenant)));
   expect(waiting.map(({ status }) => status)).toEqual(Array(10).fill(503));
   await unlock();
-  // The pool serves the calls in their order, so the earlier calls have ended once a new chat succeeds.
+  // The pool serves the calls in the order of their arrival, so the earlier calls have ended once a new chat succeeds.
   await expect
     .poll(async () => (await chat(system.url(), tenant)).done?.finish_reason, { timeout: 15_000 })
     .toBe("stop");
@@ -52,12 +52,12 @@ test("of ten messages that waited 10 s for a database connection and were refuse
     "SELECT count(*)::integer AS turns FROM conversation.turns WHERE workspace_id = $1 AND status <> 'done'",
     [tenant.workspaceId],
   );
-  // With DATABASE_POOL 2, these calls have one connection. The statement that uses it waits for the lock, and may still run when the lock is
-  // released.
+  // With DATABASE_POOL 2, all OpenTurn calls share one connection. The statement that uses it waits for the lock, and may still run when the
+  // lock is released.
   expect(turns).toBeLessThanOrEqual(1);
 }, 60_000);
 
-test("a message opens no turn if its visitor leaves before the turn starts", async () => {
+test("a message that waits for its workspace's earlier messages opens no turn if its visitor leaves", async () => {
   const system = await startSystem({ env: { edge: TRUST_FORWARDED_FOR } });
   onTestFinished(() => system.stop());
   const [edge] = system.edges;
@@ -83,7 +83,7 @@ test("a message opens no turn if its visitor leaves before the turn starts", asy
   const live = visit(system.url(), tenant);
   await unlock();
   const visits = await Promise.all([...started, live]);
-  // On a slow machine, some turns have waited for the lock for 10 s, and their streams end with an error.
+  // Only the kind is checked: on a slow machine, some turns have waited for the lock for 10 s, and their streams end with an error.
   expect(visits.map(({ kind }) => kind)).toEqual(Array(65).fill("stream"));
   expect(await waitUntilSettled(system.database, 15_000)).toMatchObject({ held: 0, unbalanced: 0 });
   expect(await countTurns()).toEqual({ turns: 66 });

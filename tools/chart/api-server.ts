@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Manifest } from "./manifest.ts";
 
-/** The kinds that replicas.chart.test.ts renders, except hooks, and their plurals in URLs. Helm looks up each rendered kind. */
+/** The kinds of the manifests, except hooks, that replicas.chart.test.ts renders, and their plurals in URLs. Helm looks up each of these kinds. */
 const KINDS: [apiVersion: string, kind: string, plural: string][] = [
   ["v1", "Service", "services"],
   ["v1", "ServiceAccount", "serviceaccounts"],

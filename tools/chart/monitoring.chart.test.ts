@@ -64,7 +64,7 @@ it("replaces every occurrence of an alert's threshold in its expression", async 
   const alerts = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined);
   const withThreshold = alerts.filter(({ expr }) => expr.includes("# threshold"));
   const withoutThreshold = alerts.filter(({ expr }) => !expr.includes("# threshold"));
-  // These alerts have no number, or a number that must not change.
+  // The expressions of these alerts have no number, or a number that must not change.
   expect(withoutThreshold.map(({ alert }) => alert)).toEqual([
     "ParleyTargetDown",
     "ParleyServiceMissing",
@@ -144,7 +144,7 @@ it("labels the scrape targets as the alerts expect", async () => {
     { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_component"], targetLabel: "service" },
     { sourceLabels: ["__meta_kubernetes_pod_label_app_kubernetes_io_instance"], targetLabel: "release" },
   ]);
-  // The alerts select by the label `service`, which must be the component's name.
+  // The relabeling copies `service` from the pod's component label. The alerts select by these components.
   const { manifests } = await renderChart("production");
   const components = workloads(manifests).flatMap(({ labels, pod }) =>
     pod.containers.some(({ ports = [] }) => ports.some(({ name }) => name === "ops")) ? [componentOf(labels)] : [],

@@ -5,10 +5,10 @@ import type { PreviewMessage } from "./components/preview-message.ts";
 import { readTheme } from "./components/theme.ts";
 
 // Runs the real widget in a frame of the console. The console sends the widget's configuration. The messages that the owner types into the
-// widget go to the bot's playground, authenticated by the owner's sign-in.
+// widget go to the playground API, authenticated by the owner's sign-in.
 
 const RESTART_DELAY_MS = 200;
-/** With these headers, the playground resumes a reply after a lost connection instead of starting a second reply. */
+/** With these headers, the playground API resumes a reply after a lost connection instead of starting a second reply. */
 const RESUME_HEADERS = ["Idempotency-Key", "Last-Event-ID"];
 
 let configuration: PreviewMessage | undefined;
@@ -40,7 +40,7 @@ window.fetch = (input, init) => {
   }
 };
 
-/** Sends a request of the widget to the bot's playground, with only the named fields of its body. */
+/** Sends a request of the widget to the playground API, with only the named fields of its body. */
 async function fetchFromPlayground(
   path: string,
   init: RequestInit | undefined,

@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts a PostgreSQL server for a Vitest project. Returns the teardown. tests/system/global-setup.ts calls it once for several projects. */
+/** Starts a PostgreSQL server, provides its URL to a Vitest project, and returns the teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissingRequirements();
   const postgres = await startTestPostgres();

@@ -5,6 +5,7 @@ export type Change = {
   workspaceId: string;
   member: string | undefined;
   method: string;
+  /** Names, ids and settings from the request and the response, such as `slug` or `plan`. */
   target: Readonly<Record<string, string>>;
   changedFields: readonly string[];
 };

@@ -58,7 +58,7 @@ test.each([ADD_SOURCE, ERASE_SESSION])("waits longer for %s than for other calls
   ]);
 });
 
-test("the proxy timeout in the ingress guide is longer than the longest upload wait plus the longest call", async () => {
+test("the proxy timeout in the ingress guide is longer than the longest wait for other uploads plus the timeout of a slow call", async () => {
   const guide = await readFile(new URL("../../../../docs/install/ingress.md", import.meta.url), "utf8");
   const [, seconds] = /## The console\n.*?proxy_read_timeout (\d+)s;/s.exec(guide) ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(MAX_UPLOAD_WAIT_MS + CALL_TIMEOUTS_MS.slowCall);

@@ -4,7 +4,7 @@ import { fillPage } from "./fill-page.ts";
 const HTML = '<meta content="{{session}}"><meta content="{{edge url}}"><script nonce="{{nonce}}"></script>';
 
 describe("fillPage", () => {
-  it("writes the session into the page as JSON, and null without one", () => {
+  it("writes the session into the page as JSON, or null if there is no session", () => {
     const values = { nonce: "n", edgeUrl: "https://chat.example" };
     const session = { user: "Ada", workspace_id: "w", expires_at: "2030-01-01T00:00:00.000Z" };
     expect(fillPage(HTML, { ...values, session })).toBe(

@@ -4,7 +4,7 @@ import { createPublicKey, isPublicKey } from "./public-key.ts";
 
 const newKey = () => createPublicKey("svc_pk_", (below) => randomInt(below));
 
-test("createPublicKey returns distinct keys of the prefix and 32 base62 characters, and isPublicKey accepts each key", () => {
+test("createPublicKey returns distinct keys that isPublicKey accepts, each with the prefix and 32 base62 characters", () => {
   const keys = Array.from({ length: 1_000 }, newKey);
   for (const key of keys) {
     expect(key).toMatch(/^svc_pk_[0-9A-Za-z]{32}$/);

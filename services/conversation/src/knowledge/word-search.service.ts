@@ -37,7 +37,7 @@ function toQueryWord(word: string): QueryWord {
 }
 
 /**
- * Maps each query word that occurs in no chunk to its corrections. Omits words that isCorrectable rules out, words with a boost below 1, such
+ * Maps each query word that occurs in no chunk to its corrections. Omits words that isCorrectable rules out, words whose boost is not 1, such
  * as question words, and words without a correction.
  */
 async function readCorrections(

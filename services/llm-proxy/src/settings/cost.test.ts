@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { computeCost, findPrice, formatCost } from "./cost.ts";
 
-test('a cost is computed from the price of the model, else of "*", and has ten decimal places; without a price, it is null', () => {
+test('a cost uses the price of the model, or of "*" if the model has none, and has ten decimal places; without a price, the cost is null', () => {
   const prices = { small: { input: 0.15, output: 0.6 }, "*": { input: 1, output: 2 } };
   expect(formatCost(computeCost(findPrice(prices, "small"), 1_000, 500))).toBe("0.0004500000");
   expect(formatCost(computeCost(findPrice(prices, "other"), 1, 1))).toBe("0.0000030000");

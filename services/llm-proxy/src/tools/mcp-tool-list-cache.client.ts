@@ -2,9 +2,9 @@ import { LRUCache } from "lru-cache";
 import { runWithTimeout } from "./failures.ts";
 import { type McpDeps, McpSession, type McpTarget, type McpToolDescription } from "./mcp-session.client.ts";
 
-/** The age from which a list of tools is refreshed. */
+/** A list of tools that is older than this is refreshed. */
 const LIST_TTL_MS = 60_000;
-/** How long a failed listing is not repeated, so that not every visitor waits for the failing server. */
+/** After a listing fails, the cache waits this long before it lists again, so that not every visitor waits for the failing server. */
 const FAILED_LIST_TTL_MS = 10_000;
 const MAX_SERVERS = 1_000;
 

@@ -21,7 +21,7 @@ const PARLEY_COMMAND = "./parley";
 /** Returns the addresses and example commands to print when everything is ready. */
 export function summarize(facts: SummaryFacts): string {
   const model = facts.defaultModel.startsWith("builtin:")
-    ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another)`
+    ? `${facts.defaultModel} (set OPENAI_API_KEY, OPENAI_BASE_URL or OLLAMA_HOST for another model)`
     : facts.defaultModel;
   const isDatabaseOutsideDataDir =
     facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
@@ -56,8 +56,8 @@ function describeSignIn({ hasIdentityProvider, publicKey }: SummaryFacts): strin
 function describeDemo({ publicKey, shopUrl }: SummaryFacts): string {
   const { workspaceId, botSlug } = DEMO;
   if (publicKey === undefined) return `  Sample shop  not started: the workspace ${workspaceId} is deleted`;
-  return `  Sample shop  ${shopUrl} (a page on another origin, with the widget)
-  Public key   ${publicKey} (workspace ${workspaceId}, bot ${botSlug}; pages on localhost and 127.0.0.1)`;
+  return `  Sample shop  ${shopUrl} (a page with the widget, on its own origin)
+  Public key   ${publicKey} (workspace ${workspaceId}, bot ${botSlug}; for pages on localhost and 127.0.0.1)`;
 }
 
 function describeCurlExample({ edgeUrl, shopUrl, sessionId }: SummaryFacts, publicKey: string): string {

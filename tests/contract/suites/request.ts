@@ -120,7 +120,7 @@ export function requestSuite(shared: () => ContractSystem): void {
       expect(await answerToFields({ ...others, message })).toBe(formatError(400, "message_too_long"));
   });
 
-  test("a body with too many levels, or too many bytes outside strings, in any field gets invalid_message [D5/5]", async () => {
+  test("a body with too many levels or too many bytes outside strings gets invalid_message, whichever field has them [D5/5]", async () => {
     const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`);
     for (const field of ["visitor_metadata", "unknown_field"])
       for (const value of [{ a: deep(32) }, { a: new Array(9_000).fill(0) }])

@@ -15,8 +15,8 @@ const MAX_BUFFERED_BYTES = 64 * 1024;
 const MAX_GROWTH_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum time until the edge has cut every reader. With hundreds of readers the edge cuts them in waves, because each cut frees kernel
- * buffers for the other readers.
+ * Maximum time until the edge has cut every reader. The edge cuts a reader after 30 s without progress. Each cut frees kernel buffers, so the
+ * edge can write to other readers, whose 30 s then start again.
  */
 const GIVE_UP_MS = quickOrFull(120_000, 300_000);
 /**

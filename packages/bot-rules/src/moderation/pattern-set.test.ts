@@ -45,7 +45,7 @@ test("findFirstMatch returns the same index as testing each pattern alone, in or
 test("findFirstMatch returns the index of the first matching pattern if the patterns are in several groups", () => {
   const large = Array.from({ length: 9 }, (_, number) => `x{200}${number}`);
   const set = new PatternSet([...large, "late", ...large, "later"]);
-  // In instructions. A group of several patterns has at most 250 instructions.
+  // `size` is the number of instructions of all compiled patterns. A group of several patterns has at most 250.
   expect(set.size).toBeGreaterThan(3_000);
   expect(set.findFirstMatch("a later one")).toBe(9);
   expect(set.findFirstMatch("nothing")).toBe(-1);

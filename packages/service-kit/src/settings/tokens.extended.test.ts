@@ -46,7 +46,7 @@ describe.each([
         await expect
           .poll(() => [tokens.authorization(), tokens.accepts("Bearer old")])
           .toEqual([`Bearer ${list[0]}`, list.includes("old")]);
-        // All calls of a multiplexed stream use the token that opened it. A client opens a new stream after 500 ms.
+        // All calls of a multiplexed stream use the token that opened it. A client replaces a stream at the first call after 500 ms.
         const endMs = performance.now() + 700;
         while (performance.now() < endMs) expect(await call()).toMatchObject({ used: 7 });
       }

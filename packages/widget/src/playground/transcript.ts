@@ -1,7 +1,7 @@
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
 
-/** The fields of an exported message that the page shows. */
+/** An exported message, with only the fields that the page shows. */
 interface ExportedMessage {
   readonly id: string;
   readonly role: string;

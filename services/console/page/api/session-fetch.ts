@@ -1,6 +1,6 @@
 import { toConnectError } from "./response-error.ts";
 
-/** Thrown when the session has ended, so that the owner must sign in again. */
+/** Thrown when the session has ended, so that the user must sign in again. */
 export class SignedOutError extends Error {
   constructor() {
     super("signed out");

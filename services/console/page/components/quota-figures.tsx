@@ -1,6 +1,6 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
 
-/** The meter warns from this share of the quota on. The usage screen has the same threshold. */
+/** The meter warns from this share of the quota on. This share is also the lower threshold that thresholdsOf() returns. */
 const WARNING_SHARE = 0.8;
 
 /** The used, held and remaining messages of a workspace in this month. */

@@ -4,7 +4,7 @@ import { CODE_METADATA_KEY } from "@parley/rpc/code";
 import { KnowledgeAdminService, SessionAdminService } from "@parley/rpc/conversation";
 import type { TargetService } from "./allowed-methods.ts";
 
-/** A Connect call. `body` is the request in the encoding of `contentType`. */
+/** A Connect call. `method` is a full name (see ALLOWED_METHODS). `body` is the request in the encoding of `contentType`. */
 export type AdminCall = {
   service: TargetService;
   method: string;
@@ -39,7 +39,7 @@ export const CALL_TIMEOUTS_MS = {
    * document. If EraseSession takes longer than 150 s, the service completes the erasure without the client.
    */
   slowCall: 150_000,
-  /** Long enough for a slow reader of a transcript. */
+  /** Long enough for a client that reads a transcript slowly. */
   stream: 10 * 60_000,
 };
 const SLOW_CALLS = new Set(
@@ -49,7 +49,7 @@ const SLOW_CALLS = new Set(
 );
 const CONNECT_UNAVAILABLE = { code: "unavailable", message: "the service did not answer" };
 
-/** Creates a client of the admin services. If a service does not respond, returns the Connect error `unavailable`. */
+/** Creates a client of the admin services. If a service does not respond, a call resolves to a 503 with Connect's code `unavailable`. */
 export function createAdminCalls(
   urls: Readonly<Record<TargetService, string>>,
   onResponse: (method: string, status: number) => void,

@@ -17,7 +17,7 @@ export type PdfLine = { text: string; size: number; y: number };
 const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARACTERS = 150;
 /** Largest distance between the baselines of two adjacent lines of a paragraph, relative to the font size. */
-const PARAGRAPH_GAP = 1.7;
+const MAX_LINE_GAP = 1.7;
 /** Adjacent lines of a paragraph differ less than this in font size, in the page's units. */
 const MAX_SIZE_DIFFERENCE = 0.6;
 
@@ -74,7 +74,7 @@ function groupParagraphs(lines: readonly PdfLine[]): PdfLine[][] {
       last !== undefined &&
       Math.abs(last.size - line.size) < MAX_SIZE_DIFFERENCE &&
       gap > 0 &&
-      gap <= PARAGRAPH_GAP * Math.max(line.size, 1);
+      gap <= MAX_LINE_GAP * Math.max(line.size, 1);
     if (isSameParagraph) paragraphs.at(-1)?.push(line);
     else paragraphs.push([line]);
     last = line;

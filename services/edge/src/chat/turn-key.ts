@@ -17,7 +17,7 @@ export type ReplyPosition = { messageId: number; offset: number };
 const KEY = /^[!-~]{1,255}$/;
 const EVENT_ID = /^([1-9]\d{0,15})-(0|[1-9]\d{0,8})$/;
 
-/** Throws 400 invalid_idempotency_key. */
+/** Throws 400 invalid_idempotency_key if the key is malformed. */
 export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
   const { "idempotency-key": key, "last-event-id": lastEventId } = headers;
   return {

@@ -138,7 +138,7 @@ describeInBrowser("questions in the console", (fixture) => {
     ]);
   });
 
-  it("changes the period, and opens the conversation of a question", async () => {
+  it("puts the selected period into the URL, and opens the conversation of a question", async () => {
     const bot = await addBot(fixture.service);
     await addQuestionsAndEvaluation(fixture.service, bot);
     const { page } = await openConsole(fixture);

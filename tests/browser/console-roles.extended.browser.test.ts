@@ -186,7 +186,10 @@ async function recordStatuses({ tab }: ConsolePage): Promise<Set<number>> {
   return statuses;
 }
 
-/** Returns the names of the screen's buttons, fields and links. Omits the links in lists, and shortens `Embed <bot>` to `Embed`. */
+/**
+ * Returns the names of the screen's buttons, fields and links. Omits the links that are bot cards or conversation rows, and shortens
+ * `Embed <bot>` to `Embed`.
+ */
 async function findControls({ tab }: ConsolePage): Promise<string[]> {
   const names = await tab
     .locator("main :is(a:not(.card, .row), button, input, select, textarea, summary):visible")

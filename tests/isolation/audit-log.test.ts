@@ -27,6 +27,7 @@ const summary = ({ member, method, target, changedFields }: Change) => ({ member
 test("the audit log names the member (empty for the operator), the target and the changed fields of each change, and no content", async () => {
   const { workspaceId, botSlug, publicKey, bots, keys, changes, quotaChanges } = await createOwner(system);
   const startedAt = Date.now();
+  // `bots` and `keys` call as the member anna; `system.admin` calls as the operator.
   await bots.updateBot({ slug: botSlug, changes: { systemPrompt: "content-marker", name: "content-marker" } });
   await keys.revokeKey({ publicKey });
   await system.admin.knowledge.addSource({
@@ -115,13 +116,13 @@ test("the audit log names the member who deletes a session or erases a visitor a
 
 test("the audit log contains neither calls that read nor calls that failed", async () => {
   const { bots, keys, sessions, changes } = await createOwner(system);
-  const countOf = async () => (await changes.listChanges({ pageSize: 500 })).changes.length;
-  const before = await countOf();
+  const countChanges = async () => (await changes.listChanges({ pageSize: 500 })).changes.length;
+  const before = await countChanges();
   await Promise.all([bots.listBots({}), keys.listKeys({}), sessions.listSessions({})]);
   await expect(bots.updateBot({ slug: "no-such-bot", changes: { name: "x" } })).rejects.toBeInstanceOf(ConnectError);
   await expect(sessions.eraseSession({ sessionId: randomUUID() })).rejects.toBeInstanceOf(ConnectError);
   await expect(bots.updateBot({ workspaceId: "ws_other", slug: "x" })).rejects.toBeInstanceOf(ConnectError);
-  expect(await countOf()).toBe(before);
+  expect(await countChanges()).toBe(before);
 });
 
 test("the pages of the audit log list each change of the caller's workspace once, newest first", async () => {

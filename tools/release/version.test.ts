@@ -17,7 +17,7 @@ test("releaseProblems refuses a tag that is not a version", () => {
   expect(releaseProblems("release-1", files)).toEqual(["the tag release-1 is not of the form v1.2.3"]);
 });
 
-test("releaseProblems names each file that has another version", () => {
+test("releaseProblems names each file that lacks the tag's version", () => {
   expect(releaseProblems("v1.3.0", files)).toEqual([
     "package.json has version 1.2.0, but the tag has 1.3.0",
     "charts/parley/Chart.yaml has version 1.2.0, but the tag has 1.3.0",

@@ -18,6 +18,7 @@ export type LoadOptions = {
 
 /** Result that chat-load-generator.ts prints as JSON. */
 export type LoadResult = {
+  /** Number of measured turns, including failed ones. */
   turns: number;
   failed: number;
   /** Number of `token` events. Parley may coalesce several tokens of the provider into one event. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds replacements for the Node, PostgreSQL and Redis images that docker-compose.yml and deploy/docker/Dockerfile use.
 # node:24-bookworm-slim is Debian 12 with the given node binary and this machine's npm. The other images add Debian's PostgreSQL or Redis to
-# node:24-bookworm-slim. Debian's versions are older than the images' tags: postgres:17-bookworm contains PostgreSQL 15.
+# node:24-bookworm-slim. Debian's versions are older than those in the tags: postgres:17-bookworm contains PostgreSQL 15.
 # Needs root and debootstrap, but no image registry.
 #
 #   deploy/docker/stand-ins/make.sh PATH_OF_NODE_24

@@ -23,7 +23,7 @@ describe("parseLogLine", () => {
     ["Error [ERR_MODULE_NOT_FOUND]: Cannot find package"],
     ["quota: DATABASE_URL is not set: the database"],
     ["llm-proxy: the file is not valid"],
-  ])("returns the line of an uncaught error or a configuration error with the level fatal: %s", (line) => {
+  ])("returns the level fatal and the line itself for an uncaught error or a configuration error: %s", (line) => {
     expect(parseLogLine(line)).toEqual({ level: "fatal", text: line });
   });
 

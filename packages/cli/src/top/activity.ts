@@ -8,6 +8,7 @@ const QUANTILE_WINDOW_MS = 60_000;
 /** A sample may be older than the window by this much, because timers and scrapes may be late. */
 const SAMPLE_TOLERANCE_MS = 500;
 
+/** The current month's messages of a workspace: `used`, `held` by turns that are not yet settled, and `cap`, the plan's limit. */
 export type WorkspaceUsage = { id: string; name: string; plan: string; used: number; held: number; cap: number };
 
 /** The values that `parley top` shows. Unavailable values are null. */
@@ -16,6 +17,7 @@ export type Activity = {
   streams_open: number | null;
   tokens_per_second: number | null;
   turns_per_second: number | null;
+  /** `window_seconds` is null if the quantiles cover all turns since the edges started. */
   first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
   /** Refusals by reason, most frequent first. */
   refusals: { reason: string; per_minute: number; total: number }[];

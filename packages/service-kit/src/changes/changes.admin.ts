@@ -14,7 +14,7 @@ const DELETE_INTERVAL_MS = 60 * 60_000;
 
 type ListRequest = { workspaceId: string; pageSize: number; pageToken: string };
 
-/** The audit log of a service's admin methods. */
+/** The audit log of a service. */
 export type ChangeLog = {
   /** Adds a line to the audit log. If the database fails, writes the change to the service's own log and throws change_not_recorded. */
   record(change: Change): Promise<void>;

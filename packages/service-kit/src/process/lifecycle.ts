@@ -1,8 +1,8 @@
 import type { Logger } from "./logger.ts";
 
 /**
- * How long a service may take to close after its drain, before it exits in any case. A supervisor that kills the service must wait longer than
- * the drain timeout plus this time.
+ * The time that a stopping service has to close after its drain timeout. The service then exits, even if it is not closed. A supervisor that
+ * kills the service must wait longer than the drain timeout plus this time.
  */
 export const SERVICE_CLOSE_TIMEOUT_MS = 30_000;
 

@@ -2,8 +2,10 @@ import { createElement } from "../shared/dom.ts";
 import { parseBlocks, type Tree } from "../shared/markdown.ts";
 
 /**
- * Maps each rendered node to its content: the Markdown for the box of renderMarkdown, the tag and value for an element in the box,
- * `undefined` and the text for a text node.
+ * Maps each rendered node to a string that identifies its content:
+ * - for the box of renderMarkdown, its Markdown;
+ * - for an element in the box, its tag and value;
+ * - for a text node, the word `undefined` (it has no tag) and its text.
  */
 const rendered = new WeakMap<Node, string>();
 

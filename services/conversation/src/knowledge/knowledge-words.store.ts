@@ -10,8 +10,9 @@ const MAX_WORDS_WITH_ALL_CANDIDATES = 8;
 const LAST_CHARACTER = "\u{10fffd}";
 
 /**
- * Selects the distinct values of `key` (`k.word` or `reverse(k.word)`) from `start`, and below `end`, with a loose index scan: each step of the
- * recursion skips the other rows of a word, which has a row for each source.
+ * Selects the distinct values of `key` (`k.word` or `reverse(k.word)`) that are at least `start` and less than `end`. A word has a row for each
+ * source that contains it. Uses a loose index scan, which reads only one row of each word: each step of the recursion skips to the next
+ * word.
  */
 const selectDistinct = (key: string, start: string, end: string) => {
   const readFirst = (comparison: string) => `

@@ -86,7 +86,7 @@ export function joinMessageJson(messages: readonly ExportedMessage[]): string {
 /**
  * Reads a session, and its messages page by page, at most one page ahead of the consumer. Leaves out messages that are added after this call,
  * and turns that are still streaming when their page is read. Returns undefined if the session is missing, deleted or erased. The pages
- * throw not_found if the session is deleted or erased later. Retries a page if PostgreSQL closed the connection.
+ * throw not_found if the session is deleted or erased later. Retries a query if PostgreSQL closes the connection.
  */
 export async function openTranscript(
   database: Database,

@@ -2,7 +2,10 @@ import type { TurnStatus } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import type { QuotaUsage } from "./close-turn.store.ts";
 
-/** The fields of a turn with which an edge returns or follows the turn's reply. The turn may have no idempotency key. */
+/**
+ * The fields of a turn that an edge needs to return the turn's reply, or to follow the reply while it streams. The turn may have no idempotency
+ * key.
+ */
 export type StoredTurn = {
   turnId: string;
   messageId: number;
@@ -26,6 +29,7 @@ export type KeyedTurnSearch = {
   workspaceId: string;
   sessionId: string;
   botId: string;
+  /** The session's source: widget or playground. */
   source: string;
   keyHash: Uint8Array;
 };

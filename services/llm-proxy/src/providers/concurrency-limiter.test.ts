@@ -67,7 +67,7 @@ describe("ConcurrencyLimiter", () => {
     expect(order.slice(2)).toEqual(["a1", "b1"]);
   });
 
-  test("refuses after maxWaitMs, or immediately when cancelled, without losing a slot", async () => {
+  test("rejects a waiting request after maxWaitMs, or immediately if its caller cancels, and loses no slot", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const { acquire, order, releaseNext } = setUp({ maxWaitMs: 100 });

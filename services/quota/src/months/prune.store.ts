@@ -4,9 +4,9 @@ import type { Database } from "@parley/service-kit";
 // while another replica prunes.
 
 /**
- * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. Also
- * deletes the month's reservations that are no longer held, if their turn's ledger row was deleted or their turn has an adjustment in the month.
- * Returns the number of deleted ledger rows.
+ * Deletes up to `limit` rows of a workspace's closed month from the usage ledger, and adds their number and digest to quota.ledger_totals. For
+ * the turns of these rows and for turns with an adjustment in the month, also deletes the month's reservations that are no longer held. Returns
+ * the number of deleted ledger rows.
  */
 export async function pruneLedger(
   database: Database,
@@ -56,7 +56,7 @@ export async function findNextWorkspace(database: Database, month: string, after
   return rows[0]?.workspaceId;
 }
 
-/** Marks a month as pruned: none of its rows are left in the usage ledger. */
+/** Marks a month as pruned. The caller must first have deleted all of the month's rows with pruneLedger. */
 export async function markMonthPruned(database: Database, month: string): Promise<void> {
   await database.query("UPDATE quota.months SET pruned_at = now() WHERE month = to_date($1, 'YYYY-MM')", [month]);
 }

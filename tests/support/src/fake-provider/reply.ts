@@ -49,7 +49,7 @@ export interface Usage {
 /** A wait that only a closed connection ends: 12 days, because setTimeout accepts less than 25 days. */
 export const NEVER_MS = 2 ** 30;
 
-/** Independent of the text, so that a test can distinguish it from an estimate. */
+/** The default usage of a reply. Independent of the text, so that a test can distinguish the usage from an estimate. */
 export const fixedUsage: Usage = { prompt_tokens: 21, completion_tokens: 34 };
 
 export const defaultTokens = ["Hello", " from", " the", " scripted", " provider", ",", " token", " by", " token", "."];

@@ -59,7 +59,7 @@ const EXEMPT =
 /** Packages and Node modules that do I/O. A plain file may import only their types and PURE_NAMES. */
 const DOES_IO =
   /^(?:pg|knex|ioredis|undici|openai|@grpc\/|node:(?:fs|http|http2|https|net|tls|dns|child_process|worker_threads))/;
-/** Exports of these modules that do no I/O. */
+/** Exports that do no I/O although their module matches DOES_IO. */
 const PURE_NAMES = new Set(["isIP", "isIPv4", "isIPv6", "BlockList", "STATUS_CODES"]);
 
 /**

@@ -13,8 +13,8 @@ import { createBot } from "./testing/turns.ts";
 
 const TURNS = quickOrFull(30_000, 500_000);
 /**
- * A read from the start of the index would scan the entries of all settled or closed turns. A QueueReadStart lets the settler and the sweeper start
- * after these entries.
+ * The limit for one read or sweep. A scan of the index entries of all settled or closed turns would use more buffers, so the settler and the
+ * sweeper start after these entries.
  */
 const MAX_BUFFERS = 50;
 

@@ -9,6 +9,7 @@ import { waitForRunningServer } from "./wait-for-running-server.ts";
 
 /** Long enough for the crash recovery of a busy database. */
 const START_TIMEOUT_MS = 120_000;
+/** How long a killed server's remaining processes may take to release its port. */
 const PORT_RELEASE_GRACE_MS = 3_000;
 
 export interface LocalPostgresOptions {

@@ -15,7 +15,7 @@ test("waits for a second before it replaces a thread that failed to start", asyn
   const startedAtMs = performance.now();
   threads.check("ws_a", { pattern: "rude", isForReplies: false, otherPatterns: [] }).catch(() => undefined);
   const failures = () => logError.mock.calls.length;
-  // Two threads fail, and after a second two more.
+  // The pool has two threads. Both fail, and a second later their replacements fail too.
   await expect.poll(failures, { interval: 20 }).toBeGreaterThanOrEqual(3);
   expect(performance.now() - startedAtMs).toBeGreaterThan(1_000);
   expect(logError).toHaveBeenCalledWith({ error: expect.any(Error) }, "pattern thread failed");

@@ -19,7 +19,7 @@ export type EndpointResponse = {
   status: number;
   /** In order of arrival, with lower-case names. A repeated header has several entries. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** Emits an error if the connection is cut. */
+  /** If the connection is cut, emits an error over HTTP/1; over HTTP/2, may end without one. */
   body: Readable;
   /** The local address of the connection; empty when unknown. */
   localAddress: string;

@@ -29,6 +29,7 @@ describe.concurrent("an access token that expires soon", () => {
     "is used until it expires if the refresh fails with %s",
     async ([, fault], context) => {
       const issuer = await startProvider(context, fault);
+      // The first token expires in 60 s. The second has expired, so reading it fails with an error that names the issuer.
       const tokens = Promise.all([
         storeLoginAndReadToken(context, issuer, 60),
         storeLoginAndReadToken(context, issuer, 0),

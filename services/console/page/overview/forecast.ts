@@ -9,7 +9,7 @@ export type Forecast = {
   exhaustedAt: Date | undefined;
 };
 
-/** Extends the daily average of replies in the last seven full days to the end of the month. Returns undefined if these days had no reply. */
+/** Predicts the month's usage from the daily average of replies in the last seven full days. Returns undefined if these days had no reply. */
 export function forecast(
   { used, held, cap, resetsAt }: Quota,
   repliesByDay: ReadonlyMap<string, number>,

@@ -105,6 +105,7 @@ test("a run audits a bounded number of pages and turns, and the next run continu
   const month = rows[0]?.month ?? "";
   for (const bot of bots) await runTurn(system.database, newTurn(bot), { month });
   const readProgressAfter = async () => (await readTask(system.database, "audit"))?.progress.after ?? "";
+  // Each workspace has one turn, so both bounds end a run after one page.
   for (const bound of [{ pagesPerRun: 1 }, { turnsPerRun: WORKSPACES_PER_PAGE }]) {
     await deleteProgress();
     const quota = createFakeQuota({});

@@ -16,6 +16,7 @@ async function countReplies(abortSignal = signal, database = system.database) {
   await system.admin.query("UPDATE conversation.task_leases SET due_at = now() WHERE task = 'count_replies'");
   await createReplyCountTask(database)(abortSignal);
 }
+/** Returns the statistics of the last `days` days; 0 for 30 days. */
 const statistics = (workspaceId: string, days = 0) =>
   system.createAdminClient(TurnAdminService).getStatistics({ workspaceId, days });
 const today = () => new Date().toISOString().slice(0, 10);
@@ -47,8 +48,9 @@ test("GetStatistics counts the rated sessions and each day's replies with and wi
   const { sessionId } = rated;
   await rateMessage(system.database, { workspaceId, botId, sessionId, messageId: String(messageId), rating: "down" });
   await countReplies();
-  const all = await statistics(workspaceId);
-  expect(all).toMatchObject({
+  const last30Days = await statistics(workspaceId);
+  // Percentiles are interpolated within buckets: here 500 to 1,000 ms with two replies, and 2,000 to 4,000 ms with one reply.
+  expect(last30Days).toMatchObject({
     days: [
       { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0 },
       { day: today(), replies: 2, grounded: 1, ungrounded: 1 },
@@ -57,7 +59,7 @@ test("GetStatistics counts the rated sessions and each day's replies with and wi
     sessionsRatedUp: 0,
     sessionsRatedDown: 1,
   });
-  expect(all.firstTokenP95Ms).toBeGreaterThan(3_000);
+  expect(last30Days.firstTokenP95Ms).toBeGreaterThan(3_000);
   expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 2 }]);
 });
 

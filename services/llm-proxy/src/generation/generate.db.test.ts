@@ -77,7 +77,7 @@ describe("a generation", () => {
     expect(texts.length).toBeLessThan(10);
   });
 
-  test("requests a stream with token counts, with the provider's key and headers", async () => {
+  test("requests a stream with token counts, and sends the provider's key and headers", async () => {
     await proxy.generate({
       prompt: {
         system: "Be brief.",
@@ -124,7 +124,7 @@ describe("a generation", () => {
     expect(events.text).toBe(text);
   });
 
-  test("is complete when one token is a mebibyte long", async () => {
+  test("has the whole text when one token is a mebibyte long", async () => {
     provider.script([{ tokens: ["é".repeat(512 * 1024), "!"] }]);
     const { text } = await proxy.generate();
     expect(text.length).toBe(512 * 1024 + 1);

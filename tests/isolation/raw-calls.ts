@@ -11,7 +11,7 @@ import { ADMIN_TOKEN, INTERNAL_TOKEN } from "../system/processes.ts";
 
 export type Fields = Record<string, unknown>;
 
-/** Sends a request. Returns the response without the volatile fields, or the error, as text. */
+/** Sends a request. Returns the response or the error as text. Omits the response fields in `volatile`, which differ from call to call. */
 export type Call = (method: DescMethod, fields: Fields, volatile: readonly string[]) => Promise<string>;
 
 const OPTIONS = { timeoutMs: 20_000 };

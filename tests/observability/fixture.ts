@@ -9,7 +9,7 @@ import { createTenant, type System, startSystem, type Tenant } from "../system/s
 import { newClientAddress, TRUST_FORWARDED_FOR, visit } from "../system/visitors.ts";
 import { ALERTS_FILE, createFastAlertRules } from "./sources.ts";
 
-/** The tenants, named after what happens to their chats. */
+/** The tenants. Most are named after what happens to their chats. */
 export type Tenants = Record<
   "main" | "blocked" | "full" | "near" | "failing" | "keyRefused" | "failover" | "disconnecting",
   Tenant
@@ -52,9 +52,9 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
           slow: provider,
           refusing: provider,
           flaky: { ...provider, breaker: { failures: 3, cooldown_ms: 1_000 } },
-          spare: provider,
+          broken: provider,
         },
-        routes: { both: ["spare:status-400", "openai:default"] },
+        routes: { both: ["broken:status-400", "openai:default"] },
       };
     },
     env: {
@@ -101,8 +101,8 @@ async function createTenants(system: System): Promise<Tenants> {
   const tenants: Tenants = {
     main: await createLargeTenant("openai:tokens-20-every-10"),
     blocked: await createLargeTenant("openai:default"),
-    failing: await createLargeTenant("spare:status-400"),
-    keyRefused: await createLargeTenant("spare:status-401"),
+    failing: await createLargeTenant("broken:status-400"),
+    keyRefused: await createLargeTenant("broken:status-401"),
     failover: await createLargeTenant("route:both"),
     disconnecting: await createLargeTenant("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),

@@ -139,7 +139,7 @@ function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
   if (!isObject(schema)) return schema;
   const forbidBelow = (value: unknown) => forbidOtherNestedFields(value, root);
   const forbidHereAndBelow = (value: unknown) => forbidOtherFields(value, root);
-  const closeNested = (keyword: string, value: unknown) => {
+  const forbidUnder = (keyword: string, value: unknown) => {
     if (FIELD_MAPS.has(keyword)) return mapFields(value, forbidHereAndBelow);
     if (SCHEMA_MAPS.has(keyword)) return mapFields(value, forbidBelow);
     if (keyword === "prefixItems") return mapItems(value, forbidHereAndBelow);
@@ -147,12 +147,12 @@ function forbidOtherNestedFields(schema: unknown, root: unknown): unknown {
     if (NESTED_SCHEMAS.has(keyword)) return forbidHereAndBelow(value);
     return CONDITIONAL_SCHEMAS.has(keyword) ? forbidBelow(value) : value;
   };
-  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, closeNested(keyword, value)]));
+  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, forbidUnder(keyword, value)]));
 }
 
 function forbidOtherFields(schema: unknown, root: unknown): unknown {
-  const closed = forbidOtherNestedFields(schema, root);
-  return isObject(closed) && describesFields(schema, root) ? { unevaluatedProperties: false, ...closed } : closed;
+  const changed = forbidOtherNestedFields(schema, root);
+  return isObject(changed) && describesFields(schema, root) ? { unevaluatedProperties: false, ...changed } : changed;
 }
 
 /** Returns whether a schema, or another one that it applies to the same value, describes fields of the value. */
@@ -203,7 +203,7 @@ function uncheckable(reason: string, options?: ErrorOptions): Error {
   return new Error(`parameters are not a JSON Schema that can be checked: ${reason}`, options);
 }
 
-/** The check takes linear time. It compares each array once, even if many parts of a schema require unique items. */
+/** The check takes linear time. It checks each array once, even if many parts of a schema require unique items. */
 function createUniqueItemsCheck(): (isRequired: boolean, items: unknown[]) => boolean {
   const known = new WeakMap<unknown[], boolean>();
   return (isRequired, items) => {
@@ -230,7 +230,8 @@ function createRegExp() {
   const regExp = (pattern: string): Pick<RegExp, "test"> & { toString: () => string } => {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
     size += compiled.programSize();
-    if (size > MAX_PATTERNS_SIZE) throw new Error(`its patterns are too large: the limit is ${MAX_PATTERNS_SIZE}`);
+    if (size > MAX_PATTERNS_SIZE)
+      throw new Error(`its patterns are too large: their total size is above ${MAX_PATTERNS_SIZE}`);
     // Ajv deduplicates patterns by toString().
     return { test: (text) => compiled.test(text), toString: () => pattern };
   };

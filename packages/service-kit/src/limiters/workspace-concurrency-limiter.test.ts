@@ -3,7 +3,7 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
 
 const signal = new AbortController().signal;
 
-test("limits how many jobs of a workspace run concurrently, and starts waiting jobs in order", async () => {
+test("limits how many jobs of a workspace run concurrently, and starts queued jobs in order", async () => {
   const limiter = new WorkspaceConcurrencyLimiter(2);
   const release = Promise.withResolvers<void>();
   const started: string[] = [];

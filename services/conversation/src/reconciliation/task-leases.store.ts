@@ -20,7 +20,8 @@ export type TaskLease = Lease & {
 /**
  * Returns a SQL condition: due_at is more than `seconds` plus a minute in the future. During a run, due_at is the end of the lease; after the
  * run, the end of the pause. Neither the lease nor the pause is longer than `seconds`, so such a due_at means that the database's clock was set
- * back. The minute is for a claim that waited for another claim's lock: its now() is the time before the wait.
+ * back. The minute allows for a claim that waited for another claim's lock: the now() of the waiting
+ * claim is the time before the wait.
  */
 const isTooFarAheadSql = (seconds: string) =>
   `l.due_at > now() + make_interval(secs => ${seconds}) + interval '1 minute'`;

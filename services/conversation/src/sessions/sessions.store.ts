@@ -4,6 +4,7 @@ import { IS_LISTED, RATING, REVIEW } from "./session-fields.store.ts";
 export type SessionSummary = {
   id: string;
   botSlug: string;
+  /** "widget" or "playground". */
   source: string;
   /** The number of messages, including those of streaming turns. */
   messages: number;

@@ -9,7 +9,7 @@ export interface Memory {
 }
 
 export async function measureMemory({ page }: WidgetPage): Promise<Memory> {
-  // The widget keeps each connection for up to 2 s after its answer.
+  // After each answer, the widget keeps the connection open for up to 2 s.
   await page.waitForTimeout(2_500);
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable");

@@ -21,7 +21,7 @@ export const migrations = [...current, ...next];
 
 /**
  * Makes this version's images act as the next version: creates ConfigMaps that add the migrations of tests/migrations to each service's migrations,
- * and returns the values that mount them. Pods of the next version become ready only after its migrations.
+ * and returns the values that mount them. Pods of the next version become ready only after these migrations have run.
  */
 export async function prepareNextVersion(installation: Installation): Promise<Values> {
   const extraVolumes: object[] = [];

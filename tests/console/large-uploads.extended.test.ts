@@ -25,7 +25,7 @@ afterAll(() => installation?.stop());
 describe("many concurrent large uploads", () => {
   const UPLOADS = 30;
   const CONTENT = Buffer.alloc(15 * 1024 * 1024, "a");
-  /** Several times the memory of one upload. Without a limit, the uploads occupy 1,000 MiB. */
+  /** Several times the memory of one upload. If all uploads were read at once, they would occupy 1,000 MiB. */
   const MAX_GROWTH_MIB = 250;
   const ADD_SOURCE = "parley.conversation.v1.KnowledgeAdminService/AddSource";
   const source = { workspaceId: CONSOLE_WORKSPACE, botSlug: "guide", name: "large", format: "pdf" };

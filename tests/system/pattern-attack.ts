@@ -38,8 +38,8 @@ export function sendSlowMessages(url: string, tenant: Tenant): Traffic {
 }
 
 /**
- * Sends the same kind of messages to a tenant without patterns. After each reply a client pauses for about as long as a client of
- * `sendSlowMessages` waits for the matching, so that both kinds of clients send about as often, and only the matching differs.
+ * Sends the same kind of messages to a tenant without patterns. After each reply, a client pauses for about as long as a client of
+ * `sendSlowMessages` waits for the matching. So both kinds of clients send about equally often, and only the matching differs.
  */
 export function sendBaselineMessages(url: string, tenant: Tenant): Traffic {
   return sendRepeatedly(url, tenant, MAX_MATCHING_WAIT_MS);

@@ -39,7 +39,7 @@ it("does not let a value replace a hook annotation of the ServiceAccount", async
   expect(changed).toEqual(await renderAnnotations("minimal"));
 });
 
-it("writes the deadline as a whole number, which Kubernetes requires", async () => {
+it("writes activeDeadlineSeconds as a whole number, which Kubernetes requires", async () => {
   // Helm reads the numbers of a values file and of --set-json as floats. It prints a float of a million or more with an exponent.
   const flags = ["--set-json", "migrations.activeDeadlineSeconds=1209600"];
   const { output } = await runHelmTemplate("minimal", [], flags);

@@ -45,7 +45,7 @@ describe("the cli pod", () => {
     for (const { value = "" } of urls ?? []) expect(certified).toContain(new URL(value).hostname);
   });
 
-  it("and Prometheus trust ca.crt of the edge's certificate, or the ConfigMap in mtls.trustedAuthorities", async () => {
+  it("and Prometheus trust ca.crt of the edge's TLS Secret, or the ConfigMap in mtls.trustedAuthorities if it is set", async () => {
     const sets = ["mtls.enabled=true", "mtls.opsPorts=true", "mtls.issuerRef.name=ca", "podMonitor.enabled=true"];
     sets.push("networkPolicy.prometheus[0].ipBlock.cidr=10.0.0.9/32");
     const trustOf = async (...more: string[]) => {
@@ -112,7 +112,7 @@ describe("network policies", () => {
       providerProxy: ["llm-proxy"],
     },
   ])(
-    "open each proxy's port only for components that use the proxy, and the internet only for those that call it directly, with $set",
+    "with $set open each proxy's port only for components that use the proxy, and the internet only for components that connect to it directly",
     async (expected) => {
       const { manifests } = await renderChart("minimal", [expected.set]);
       const components = [...podsOf(manifests).keys()];
@@ -138,7 +138,7 @@ describe("network policies", () => {
       });
   });
 
-  it("name the protocol of every port and have no empty ingress list, so that kubectl apply finds no difference", async () => {
+  it("name the protocol of every port and have no empty ingress list, so that a repeated kubectl apply finds no difference", async () => {
     for (const values of ["production", "console", "trial", "gateway-api"]) {
       const { manifests } = await renderChart(values);
       for (const { metadata, spec } of ofKind(manifests, "NetworkPolicy")) {
@@ -237,7 +237,7 @@ describe("every container of the chart", () => {
     }
   });
 
-  it("gets the volumes, the environment and the DNS settings of `pod`, unless its component has its own", async () => {
+  it("gets the volumes, the environment and the DNS settings of `pod`, except those that its component sets itself", async () => {
     const { manifests } = await renderChart("production", [
       "pod.extraVolumes[0].name=common,pod.extraVolumeMounts[0].name=common,pod.extraVolumeMounts[0].mountPath=/common",
       "pod.envFrom[0].secretRef.name=common,pod.dnsConfig.nameservers[0]=10.0.0.10",
@@ -258,7 +258,7 @@ describe("every container of the chart", () => {
 });
 
 describe("additional containers", () => {
-  it("follow the service's own in Deployments, and are absent from the Job and the test pod, which would never end with them", async () => {
+  it("follow the main container in Deployments, and are absent from the Job and the test pod, which would never end with them", async () => {
     const sets = ["pod.extraContainers[0].name=sidecar", "pod.extraContainers[0].image=sidecar:1"];
     const { manifests } = await renderChart("production", sets);
     const places = workloads(manifests).map(({ manifest, pod }) => {
@@ -267,7 +267,7 @@ describe("additional containers", () => {
     expect(new Set(places)).toEqual(new Set(["Deployment 1", "Job -1", "Pod -1"]));
   });
 
-  it("of extraInitContainers run before the service's own in every pod", async () => {
+  it("of extraInitContainers are the init containers of every pod", async () => {
     const sets = ["pod.extraInitContainers[0].name=proxy", "pod.extraInitContainers[0].restartPolicy=Always"];
     const { manifests } = await renderChart("production", sets);
     for (const [component, { initContainers }] of podsOf(manifests))

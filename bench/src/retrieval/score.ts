@@ -7,7 +7,7 @@ export type QuestionResult = {
 };
 
 export type Scores = {
-  /** Share of the questions with one of their quotations in the first five passages. */
+  /** Share of the questions for which one of the first five passages contains one of the question's `quotations`. */
   hitRateAt5: number;
   /** Mean over the questions of 1 ÷ the rank of the first passage that contains a quotation; 0 for a question without such a passage. */
   meanReciprocalRank: number;

@@ -91,7 +91,7 @@ export class MultiplexStream {
     this.#stream.on("data", ({ frames }: CarryResponse) => {
       for (const frame of frames) this.#receive(frame);
     });
-    // Handled by "status", which follows every error.
+    // The "status" handler below handles every error, because "status" follows "error".
     this.#stream.on("error", () => undefined);
     this.#peerAddress = new Promise((resolve) => {
       this.#stream.once("metadata", () => resolve(this.#stream.getPeer()));

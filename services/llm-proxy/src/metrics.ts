@@ -35,7 +35,7 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
     operations: new OperationMetrics(registry),
     queueWait: new Histogram({
       name: "parley_llm_queue_wait_seconds",
-      help: "Time that a generation waited for the concurrency limits of its providers.",
+      help: "Time that a generation waited for providers' concurrency limits, by the provider of the last attempt.",
       labelNames: ["provider"],
       buckets,
       registers,

@@ -38,11 +38,11 @@ export function behindNginxSuite(shared: () => EdgeFixture): void {
     }
     // nginx cached one response for each allowed origin, and no refusal.
     expect(new Set(hits.keys())).toEqual(new Set(origins));
-    // Of the 20 requests from the first origin, only the first was a miss.
+    // Of the 20 requests from the first origin, only the first request was a miss.
     expect(hits.get(origins[0] ?? "")).toBe(19);
   });
 
-  test("tokens arrive one by one, as the model writes them", async () => {
+  test("each token arrives when the model writes it", async () => {
     const tenant = await createTenant(fixture.system.admin, { model: "openai:tokens-10-every-300" });
     const headers = { "x-forwarded-for": newClientAddress() };
     const response = await postChat(nginx.url, tenant, { session_id: randomUUID() }, { headers });

@@ -13,7 +13,7 @@ test.each([
   ["👋{3}", 6],
   [".", 2],
 ])("a match of %s has at most %i UTF-16 units", (source, maxMatchLength) => {
-  // `.` also matches characters outside the basic plane, which have two units.
+  // `.` also matches characters outside the Basic Multilingual Plane, which have two UTF-16 units.
   expect(compilePattern(source).maxMatchLength).toBe(maxMatchLength);
 });
 

@@ -99,11 +99,11 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     ]);
   });
 
-  test("keeps the samples within the window and the one before it", () => {
+  test("keeps the samples within the window and the last sample before the window", () => {
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);
     expect(kept.at(-1)).toBe(samples.at(-1));
-    // Seconds 39 to 99 are within the window, and second 38 is the sample before it.
+    // The samples of seconds 39 to 99 are within the window. The last sample before the window is that of second 38.
     expect(kept.length).toBe(62);
     expect(dropOldSamples([])).toEqual([]);
   });

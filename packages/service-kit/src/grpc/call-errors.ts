@@ -37,8 +37,8 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
 export type CallErrorLog = (method: string, error: unknown, mapped: RpcError) => void;
 
 /**
- * Returns a function that logs every internal error, and at most one database failure per 10 s. The message begins with `kind`, e.g. `admin
- * call`. `now` returns the milliseconds of a monotonic clock.
+ * Returns a function that logs every internal error, and at most one database failure per 10 s. Each log message begins with `kind`, e.g.
+ * `admin call`. `now` returns the milliseconds of a monotonic clock.
  */
 export function createCallErrorLog(
   log: Logger,

@@ -89,9 +89,10 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   const { workspaceId, turnId } = open;
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
   const counter = createClosedTurnCounter(new Registry());
-  const closing = (database: Database) => handleCloseTurn({ database, counter, notifySettler: () => undefined }, close);
-  expect(await recordStatements(db.database, closing)).toHaveLength(1);
-  expect(await recordStatements(db.database, closing)).toHaveLength(2);
+  const closeTurn = (database: Database) =>
+    handleCloseTurn({ database, counter, notifySettler: () => undefined }, close);
+  expect(await recordStatements(db.database, closeTurn)).toHaveLength(1);
+  expect(await recordStatements(db.database, closeTurn)).toHaveLength(2);
 });
 
 test("OpenTurn with an idempotency key runs one more statement only if a turn with this key exists", async () => {

@@ -1,7 +1,11 @@
 import { readRequiredText } from "../chat/index.ts";
 import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
-export type DoctorRequest = { publicKey: string; silenceMs: number };
+export type DoctorRequest = {
+  publicKey: string;
+  /** How long the response pauses before the event `done`. */
+  silenceMs: number;
+};
 
 /** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the server sends nothing during the silence. */
 export const MAX_SILENCE_MS = 30_000;

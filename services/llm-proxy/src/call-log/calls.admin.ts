@@ -42,6 +42,7 @@ export function createCallLogAdmin(
         throw invalidArgument(`workspace_ids must have at most ${MAX_SUMMED_WORKSPACES} different ids`);
       requestedIds.forEach(requireWorkspaceId);
       const summedMonth = parseMonth(month) ?? currentMonth();
+      // Undefined means all workspaces.
       const validIds = requestedIds.length === 0 ? undefined : requestedIds.filter(isWorkspaceId);
       const sums = (await sumCalls(database, summedMonth, validIds)).map((sum) => ({
         ...sum,

@@ -113,9 +113,9 @@ test("an adjustment changes neither a hold nor an unknown turn, and a repeated S
 
 test("after an operator lowers usage, AdjustTurns voids turns only until usage is 0, and voids the rest after the operator raises usage again", async () => {
   const workspaceId = await createWorkspace(quota, 10);
-  const ofJanuary = { workspaceId, turnId: randomUUID() };
-  await settle(quota.database, [{ ...ofJanuary, outcome: "done", month: "2026-01" }]);
-  const turns = [...(await settleAsDone(workspaceId, 5)), ofJanuary];
+  const januaryTurn = { workspaceId, turnId: randomUUID() };
+  await settle(quota.database, [{ ...januaryTurn, outcome: "done", month: "2026-01" }]);
+  const turns = [...(await settleAsDone(workspaceId, 5)), januaryTurn];
   const correct = (amount: number) =>
     insertAdjustment(quota.database, { workspaceId, month, amount, id: randomUUID(), reason, operator: "ada" });
   const warnings: object[] = [];

@@ -33,7 +33,7 @@ const FIRST_WORD_VALUE = 0.2;
 /** Subtracted from a quote's score for each passage that precedes the quoted passage in the prompt. */
 const RANK_COST = 0.03;
 
-/** The terms of a message. Rare terms weigh more, because they identify its subject. */
+/** The terms of a message. Rare terms weigh more, because they identify the message's subject. */
 type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
 
 type PassageTerms = {
@@ -47,7 +47,7 @@ type PassageTerms = {
 };
 
 /**
- * Returns the sentences that answer a message, the best first; empty when none does. Deterministic.
+ * Returns the quotes that answer a message, the best first, or an empty array if there is no answer. Deterministic.
  *
  * @param terms the message's terms with the weights of the word search; if empty, the terms are extracted
  *   from `message` and weighted by their rarity in the passages
@@ -100,8 +100,8 @@ function analysePassage(passage: Passage, language: Language): PassageTerms {
 }
 
 /**
- * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages. buildQueryFromSearchTerms does
- * not, because the word search has already corrected its terms.
+ * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages.
+ * buildQueryFromSearchTerms corrects no terms, because the word search has already corrected them.
  */
 function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
   const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));

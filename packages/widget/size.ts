@@ -12,7 +12,7 @@ export const LIMITS_BYTES = { launcher: 4 * KB, total: 15 * KB };
 
 /**
  * Returns sizes in bytes after gzip. `launcher` is what a page loads before the visitor opens the widget. `total` is the
- * launcher, the panel and the largest language together.
+ * launcher, the panel and the largest language file together.
  */
 export function measureSizes(manifest: Manifest): { launcher: number; total: number } {
   const size = (file: string) => manifest.files[file]?.gzipBytes ?? Number.POSITIVE_INFINITY;

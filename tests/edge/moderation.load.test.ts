@@ -47,7 +47,7 @@ test(
     const attacker = await createTenant(system.admin, { plan: "scale" });
     await storeSlowPatterns(system, attacker);
     const neighbour = await createTenant(system.admin, { plan: "scale" });
-    const baselineTenant = await createTenant(system.admin, { plan: "scale" });
+    const tenantWithoutPatterns = await createTenant(system.admin, { plan: "scale" });
     const { workspaceId, botSlug } = neighbour;
     for (const pattern of ["\\bcredit card\\b", "pass\\W{0,5}word", "(idiot|moron)"])
       await system.admin.moderation.addPattern({ workspaceId, botSlug, pattern });
@@ -61,7 +61,7 @@ test(
     let maxMiB = 0;
     const ratio = () => p99(timesWithAttack) / p99(timesWithoutAttack);
     for (let round = 1; round <= MIN_ROUNDS || (round <= MAX_ROUNDS && ratio() > MAX_RATIO); round++) {
-      const traffic = sendBaselineMessages(system.url(), baselineTenant);
+      const traffic = sendBaselineMessages(system.url(), tenantWithoutPatterns);
       timesWithoutAttack.push(...(await measureChatTimes(neighbour)));
       await traffic.stop();
       const attack = sendSlowMessages(system.url(), attacker);

@@ -12,7 +12,7 @@ import { renderChart, valuesFile } from "./render.ts";
 import { findUnknownKeys } from "./unknown-keys.ts";
 import { schemaProblems } from "./validate.ts";
 
-// Tests the checks of the other chart tests: each must report a mistake that is made in the rendered chart.
+// Tests the checks of the other chart tests: each check must report a mistake that its test makes in the rendered chart.
 
 let productionManifests: Manifest[];
 let consoleManifests: Manifest[];
@@ -243,7 +243,11 @@ describe("checks of rendered documents", () => {
       { securityContext: { runAsNonRoot: true } },
       "does not use the seccomp profile RuntimeDefault",
     ],
-    ["the default token", { automountServiceAccountToken: undefined }, "may mount a token of the cluster's API"],
+    [
+      "automountServiceAccountToken unset",
+      { automountServiceAccountToken: undefined },
+      "may mount a token of the cluster's API",
+    ],
     ["a token", { automountServiceAccountToken: true }, "mounts a token of the cluster's API without a Role"],
     ["service links", { enableServiceLinks: true }, "gets environment variables with the address of every Service"],
   ])("report a pod with %s", (_, change, problem) => {
@@ -300,7 +304,7 @@ describe("checks of rendered documents", () => {
     ],
     ["unmasked /proc", { procMount: "Unmasked" }, "has unmasked files in /proc"],
     ["SELinux", { seLinuxOptions: { type: "spc_t" } }, "sets SELinux options"],
-  ])("report a privilege (%s)", (_, privilege, problem) => {
+  ])("report a privilege in a container's security context (%s)", (_, privilege, problem) => {
     const documents = withMistake("Deployment", "parley-edge", (manifest) => {
       Object.assign(container(manifest).securityContext ?? {}, privilege);
     });

@@ -11,7 +11,7 @@ import {
   Registry,
   watchCertificates,
 } from "@parley/service-kit";
-import { createMatchDurationHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
+import { createPatternJobHistogram } from "../../packages/bot-rules/src/moderation/metrics.ts";
 import { createMetrics as consoleMetrics } from "../../services/console/src/metrics.ts";
 import { registerAuditGauge } from "../../services/conversation/src/audit/audit.worker.ts";
 import {
@@ -63,7 +63,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
     registerReconciliationGauges(registry, database, log);
     createRepairCounter(registry);
     createPrunedRowCounter(registry);
-    createMatchDurationHistogram(registry);
+    createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);
     createRpcClientFailureCounter(registry);
     createPoolMetrics(registry);
@@ -81,7 +81,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
-    createMatchDurationHistogram(registry);
+    createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);
     registerReloadMetrics(registry);

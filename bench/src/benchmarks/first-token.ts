@@ -13,7 +13,7 @@ const VARIANTS: Variant[] = [
     shape: { callers: 200, turns: 400, warmUpTurns: 200, rampMs: 4_000 },
   },
 ];
-/** The largest accepted ratio of Parley's time to the bare relay's. */
+/** The largest accepted ratio of Parley's time to the bare relay's time. */
 const GOAL = 2;
 
 /** Compares the time to the first token through Parley and through a bare relay, which forwards the same provider's stream. */

@@ -5,7 +5,7 @@ import { GOALS, measureRelevance, measureSearches, type Part, type RelevanceScor
 import { percentile } from "../support/statistics.ts";
 import { atLeast, atMost, type Benchmark, type Figure } from "./benchmark.ts";
 
-/** At scale 1, the search runs in this many copies of the relevance set's documents. Together the copies have about 10,000 chunks. */
+/** At scale 1, measureSearches uses this many copies of the relevance set's documents: about 10,000 chunks. */
 const COPIES = 13;
 /** Approximate. */
 const CHUNKS_PER_COPY = 770;
@@ -21,7 +21,7 @@ const PARTS: Record<Part, string> = {
 export const retrieval: Benchmark = {
   name: "retrieval",
   description:
-    "hit rate@5, mean reciprocal rank, answers with a quotation, and refusals on bench/relevance, by text search and by hybrid search",
+    "bench/relevance: hit rate@5, mean reciprocal rank, answers with a quotation, and refusals of unanswerable questions, by text search and by hybrid search",
   hintIfMissed:
     "text search cannot find an answer that shares no word with the question: compare the printed scores with the earlier files in bench/results",
   async run({ rounds, scale }, progress) {

@@ -6,7 +6,7 @@ export type JobOutcome = (typeof JOB_OUTCOMES)[number];
 
 const JOB_KINDS = ["match", "check"] as const;
 
-export function createMatchDurationHistogram(registry: Registry): Histogram<"kind" | "result"> {
+export function createPatternJobHistogram(registry: Registry): Histogram<"kind" | "result"> {
   const histogram = new Histogram({
     name: "parley_moderation_duration_seconds",
     help: "Time of a pattern job, including queueing. kind: match (a chat's message or reply) or check (an owner's pattern or test text). result: ok, or why the job was refused: queue_full, wait_timeout, match_timeout or failed.",

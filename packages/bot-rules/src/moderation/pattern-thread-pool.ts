@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type Lifecycle, type Logger, type Registry, ServiceError, WorkspaceTimeLimiter } from "@parley/service-kit";
 import { MAX_TOTAL_PATTERN_SIZE, type PatternCandidate, slowToCompileError } from "./acceptance.ts";
-import { createMatchDurationHistogram, type JobOutcome } from "./metrics.ts";
+import { createPatternJobHistogram, type JobOutcome } from "./metrics.ts";
 import { PatternRefusedError } from "./pattern.ts";
 import type { Answer, Job, JobResult, Match, MatchAllJob, MatchJob, ThreadMessage } from "./thread.ts";
 
@@ -52,7 +52,7 @@ type QueuedJob = {
  */
 export class PatternThreadPool {
   readonly #log: PatternThreadPoolDeps["log"];
-  readonly #durations: ReturnType<typeof createMatchDurationHistogram>;
+  readonly #durations: ReturnType<typeof createPatternJobHistogram>;
   readonly #options: Required<PatternThreadPoolOptions>;
   readonly #timeLimiter: WorkspaceTimeLimiter;
   readonly #threads = new Set<Thread>();
@@ -64,7 +64,7 @@ export class PatternThreadPool {
 
   constructor({ registry, log, lifecycle }: PatternThreadPoolDeps, options: PatternThreadPoolOptions = {}) {
     this.#log = log;
-    this.#durations = createMatchDurationHistogram(registry);
+    this.#durations = createPatternJobHistogram(registry);
     const defaults = { maxJobMs: MAX_JOB_MS, maxWaitMs: MAX_WAIT_MS, share: WORKSPACE_SHARE, threadUrl: THREAD_URL };
     this.#options = { ...defaults, ...options };
     this.#timeLimiter = new WorkspaceTimeLimiter({ share: this.#options.share, burstMs: BURST_MS });

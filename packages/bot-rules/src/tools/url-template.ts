@@ -29,8 +29,8 @@ export function requireWebUrl(text: string): void {
 }
 
 /**
- * Replaces a template's placeholders with arguments. Returns the URL and the arguments that have no placeholder. Returns undefined if an
- * argument is missing or empty, is not a string, number or boolean, or could change the structure of the path.
+ * Replaces a template's placeholders with arguments. Returns the URL and the arguments that have no placeholder. Returns undefined if a
+ * placeholder's argument is missing or empty, is not a string, number or boolean, or could change the structure of the path.
  */
 export function expandUrl(
   template: string,

@@ -13,7 +13,7 @@ test.each([
   ["a long path", `${FILE}.${"x".repeat(300)}`, "is too long: check the path"],
   ["a path below a file", `${FILE}/below`, "does not exist: check the path"],
   ["a directory", fileURLToPath(new URL(".", import.meta.url)), "is a directory: name a file"],
-])("readInputFile reports the problem of %s", async (_, path, problem) => {
+])("readInputFile names the problem and gives advice for %s", async (_, path, problem) => {
   await expect(readInputFile(path)).rejects.toThrow(`${path} ${problem}`);
 });
 

@@ -11,7 +11,7 @@ type Line = { text: string; tone: Tone };
 
 const SGR_CODES: Readonly<Record<Exclude<Tone, "plain">, number>> = { title: 1, bad: 31 };
 const LABEL_WIDTH = 14;
-const MAX_REFUSALS = 6;
+const MAX_REFUSAL_ROWS = 6;
 const NEAR_CAP_SHARE = 0.8;
 
 /** Draws the activity as lines that fit the canvas. Every problem is readable without colour. */
@@ -79,7 +79,7 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
 }
 
 function refusalLines({ refusals }: Activity): Line[] {
-  const rows = refusals.slice(0, MAX_REFUSALS).map((each) => [each.reason, each.per_minute, each.total]);
+  const rows = refusals.slice(0, MAX_REFUSAL_ROWS).map((each) => [each.reason, each.per_minute, each.total]);
   return tableLines(formatTable(["refusals", "a minute", "total"], rows, "No refusals."));
 }
 

@@ -3,7 +3,7 @@ export type LoadedLog<Change> = { changes: readonly Change[]; isComplete: boolea
 
 /**
  * Merges the services' audit logs, newest first. Leaves out changes that are older than the oldest loaded change of an incomplete log, because
- * changes on that log's next page may belong before them.
+ * that log's next page may have newer changes.
  */
 export function mergeChanges<Change extends { changedAt: string }>(logs: readonly LoadedLog<Change>[]): Change[] {
   const oldestLoaded = logs

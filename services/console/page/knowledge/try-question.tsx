@@ -81,7 +81,7 @@ type SearchResultProps = { botSlug: string; question: string; result: CheckQuest
 function SearchResult({ botSlug, question, result: { passages, grounded, semanticSearch } }: SearchResultProps) {
   const mayAddCase = useMayCall(EvaluationAdminService.method.addCase);
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
-  const used = passages.filter((passage) => passage.used).length;
+  const usedCount = passages.filter((passage) => passage.used).length;
   const nextStep = grounded
     ? mayAddCase && (
         <Link to="/evaluation" search={{ bot: botSlug, question }}>
@@ -98,7 +98,7 @@ function SearchResult({ botSlug, question, result: { passages, grounded, semanti
       <p className={grounded ? "verdict" : "verdict none"}>
         <Icon name={grounded ? "check" : "alert"} />
         {grounded
-          ? `An answer would be based on ${used === 1 ? "this passage" : `the first ${used} of these passages`}.`
+          ? `An answer would be based on ${usedCount === 1 ? "this passage" : `the first ${usedCount} of these passages`}.`
           : `${passages.length === 0 ? "Nothing was found" : "No passage fits into the prompt"}. An answer would not be based on a document.`}
       </p>
       {!["", "ok"].includes(semanticSearch) && (

@@ -90,17 +90,17 @@ test("DocumentQueue refuses a document after the maximum wait", async () => {
 test("DocumentQueue delays a workspace's next document after an unreadable one that took long, but not other workspaces' documents", async () => {
   const queue = new DocumentQueue({ unreadableTimeLimit: { share: UNREADABLE_SHARE, burstMs: 0 } });
   const log: string[] = [];
-  const bomb = enqueue(queue, "bomb", log);
+  const unreadable = enqueue(queue, "unreadable", log);
   const next = enqueue(queue, "next", log);
   const other = enqueue(queue, "other", log, { workspaceId: "ws_b" });
   next.end();
   other.end();
   await sleep(UNREADABLE_MS);
   const failedAt = performance.now();
-  bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
-  await expect(bomb.done).rejects.toThrow("cannot be read");
+  unreadable.fail(invalidArgument("content cannot be read", "unreadable_document"));
+  await expect(unreadable.done).rejects.toThrow("cannot be read");
   await other.done;
-  expect(log).toEqual(["bomb begins", "other begins", "other ends"]);
+  expect(log).toEqual(["unreadable begins", "other begins", "other ends"]);
   await next.done;
   expect(performance.now() - failedAt).toBeGreaterThan(MIN_DELAY_MS);
 });
@@ -146,10 +146,10 @@ test("DocumentQueue does not delay a workspace's next document after a readable 
 test("DocumentQueue names the reason when it refuses a document after an unreadable one that took long", async () => {
   const queue = new DocumentQueue({ maxWaitMs: 50, unreadableTimeLimit: { share: 0.01, burstMs: 0 } });
   const log: string[] = [];
-  const bomb = enqueue(queue, "bomb", log);
+  const unreadable = enqueue(queue, "unreadable", log);
   await sleep(20);
-  bomb.fail(invalidArgument("content cannot be read", "unreadable_document"));
-  await expect(bomb.done).rejects.toThrow("cannot be read");
+  unreadable.fail(invalidArgument("content cannot be read", "unreadable_document"));
+  await expect(unreadable.done).rejects.toThrow("cannot be read");
   await expect(enqueue(queue, "next", log).done).rejects.toMatchObject({
     code: "too_many_documents",
     message: expect.stringContaining("could not be fetched or read and took too long: try again in"),

@@ -19,7 +19,7 @@ export type QuestionMatches = Pick<HybridMatches, "semanticResult"> & {
   usedPassages: readonly FoundPassage[];
 };
 
-/** Finds passages for an owner's question exactly as OpenTurn does for a visitor's message. Limits the search time of each workspace. */
+/** Finds passages for an owner's question exactly as OpenTurn does for a visitor's message. */
 export class QuestionSearch {
   readonly #database: Database;
   readonly #semanticSearch: SemanticSearch;

@@ -19,7 +19,7 @@ export type ReconciliationSettings = {
   minAgeSeconds: number;
 };
 
-/** A comparison of all turns or holds of a window, page by page. It may take several runs of its task. */
+/** A comparison of all turns or holds of a time window, page by page. It may take several runs of its task. */
 type Walk = {
   /** The walk's key in the stored progress. The value there is the time up to which the walk has compared turns or holds. */
   key: string;
@@ -38,6 +38,7 @@ const NEW_PAGES = 100;
  */
 const REPEATED_PAGES = 20;
 
+/** These walks find unsettled holds, done turns (complete replies) that quota did not count, and counted turns that are not done. */
 const USAGE_WALKS: readonly Walk[] = [
   { key: "holds", compare: compareHolds, maxPages: REPEATED_PAGES, isRepeated: true },
   { key: "done", compare: compareDoneTurns, maxPages: NEW_PAGES, isRepeated: false },

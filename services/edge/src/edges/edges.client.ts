@@ -51,7 +51,7 @@ export function createEdgeClients({ tlsDir, tlsServerName, onFailure }: EdgeClie
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), FIRST_RESPONSE_TIMEOUT_MS);
       const { edgeId, turnId } = turn;
-      // If the call ends before the turn does, the caller reads the rest from the database.
+      // If the call ends before the turn does, the caller of `attach` reads the rest of the reply from the conversation service.
       const responses = client.attachTurn(
         { edgeId, workspaceId, turnId, offset },
         { timeoutMs: MAX_GENERATION_MS, signal: AbortSignal.any([signal, timeout.signal]) },

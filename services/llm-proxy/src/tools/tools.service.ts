@@ -36,7 +36,7 @@ const MAX_NAME_CHARACTERS = 64;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 
-/** Opens the tools of bots. Each of them is an HTTP request or an MCP server. */
+/** Opens the tools of bots. Each tool is an HTTP request or an MCP server. */
 export class ToolboxFactory {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;

@@ -47,7 +47,7 @@ const NEAREST_TO_CAP = `
   ORDER BY (u.used + u.held)::float8 / p.monthly_cap DESC, w.workspace_id
   LIMIT $1`;
 
-/** Lists the `limit` workspaces whose used and held messages are the largest shares of their caps this month, largest share first. */
+/** Lists the `limit` workspaces with the largest (used + held) / cap this month, largest first. */
 export async function listNearestCap(database: Database, limit: number): Promise<WorkspaceUsage[]> {
   const { rows } = await database.query<WorkspaceUsage>(NEAREST_TO_CAP, [limit]);
   return rows;

@@ -55,6 +55,8 @@ describe("refuses a tool", () => {
     ["with an unclosed brace", { url: "https://a.example/{order_id" }, "braces"],
     ["with a URL that is not in normal form", { url: "https://A.example/{order_id}/{lang}" }, "https://a.example/"],
     ["with .. in its path", { url: "https://a.example/x/../{order_id}/{lang}" }, "written in full"],
+    ["with a fragment in its URL", { url: "https://a.example/{order_id}/{lang}#top" }, "must not contain a #"],
+    ["with an empty fragment in its URL", { url: "https://a.example/{order_id}/{lang}#" }, "must not contain a #"],
     [
       "whose schema makes an argument of the URL optional",
       { parameters: schema({ order_id: {}, lang: {} }, ["lang"]) },

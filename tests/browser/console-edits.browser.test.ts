@@ -39,7 +39,7 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("exports with every filter of the list except the search, and shows that the days filter by start and the search does not apply", async () => {
+  it("exports with every filter of the list except the search, and the menu explains that the days refer to a conversation's start and that the search does not apply", async () => {
     const bot = await addBot(fixture.service);
     const visitor = await addConversation(fixture.service, bot);
     const { page } = await openConsole(fixture);

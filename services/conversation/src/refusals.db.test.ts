@@ -143,5 +143,6 @@ test("OpenTurn, CloseTurn and RenewEdge return invalid_argument for invalid ids,
   expect(await rpcFailure(system.conversation.renewEdge({ edgeId: "x" }, options))).toMatchObject({
     status: status.INVALID_ARGUMENT,
   });
+  // The limit counts code points, not UTF-16 units.
   await open({ ...good, message: "😀".repeat(4_000) });
 });

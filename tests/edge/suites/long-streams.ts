@@ -33,7 +33,7 @@ export async function runLongStreams(system: System): Promise<LongStreams> {
     return { name, replica, edge: await system.startEdge({ [target]: `127.0.0.1:${replica.port}` }) };
   };
   const drain = async ({ name, replica, edge }: Awaited<ReturnType<typeof startReplica>>) => {
-    // The pause starts after the stream has opened, which may take seconds because other scenarios start at the same time.
+    // The sleep starts after the stream has opened, which may take seconds because other scenarios start at the same time.
     const streaming = readOutcome(await openStream(`http://127.0.0.1:${edge.port}`, DRAINED_TOKENS));
     await sleep(2_000);
     const exit = replica.process().stop("SIGTERM", 40_000);

@@ -19,12 +19,12 @@ export type Job = MatchJob | MatchAllJob | CheckJob;
 export type Match = {
   /** Index of the first pattern that matches; -1 if none does. */
   index: number;
-  /** Length of the longest possible match of any pattern in UTF-16 units; Infinity if there is no bound. */
+  /** Length, in UTF-16 units, of the longest possible match of any pattern; Infinity if there is no bound. */
   maxMatchLength: number;
 };
 
 export type Answer =
-  /** `compiledSize` is PatternSet.size if this job compiled the patterns, undefined if they were cached. */
+  /** `compiledSize` is PatternSet.size, in instructions, if this job compiled the patterns; undefined if they were cached. */
   | { kind: "matched"; match: Match; compiledSize: number | undefined }
   /** The indexes of the patterns that match. */
   | { kind: "matchedAll"; indexes: readonly number[] }

@@ -12,7 +12,7 @@ const MAX_SELECTED_TOOLS = 64;
 const MAX_MCP_TOOL_NAME_CHARACTERS = 128;
 
 /** A model calls an MCP tool by the name `<server>__<tool>`. */
-export const MCP_SERVER_SEPARATOR = "__";
+export const MCP_TOOL_NAME_SEPARATOR = "__";
 
 export type HttpToolDefinition = { description: string; method: string; url: string; parameters: string };
 export type McpServerDefinition = { url: string; only: readonly string[] };
@@ -21,7 +21,7 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 
 /** Checks the names of a tool and of its secret. */
 export function requireValidNames({ name, secret }: { name: string; secret: string }): void {
-  if (!NAME.test(name) || name.includes(MCP_SERVER_SEPARATOR))
+  if (!NAME.test(name) || name.includes(MCP_TOOL_NAME_SEPARATOR))
     throw new Error("name must be 1 to 32 characters of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
   if (secret !== "" && !SECRET.test(secret))
     throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");

@@ -1,6 +1,6 @@
 export {
   type HttpToolDefinition,
-  MCP_SERVER_SEPARATOR,
+  MCP_TOOL_NAME_SEPARATOR,
   type McpServerDefinition,
   requireHttpTool,
   requireMcpServer,

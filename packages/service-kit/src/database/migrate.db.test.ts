@@ -15,6 +15,7 @@ type TestDatabase = {
   name: string;
   /** A role that may create roles and schemas but is not a superuser. */
   admin: string;
+  /** The service's role. It does not exist yet. */
   role: string;
   /** Options that connect as `admin` and set no password for the role. */
   target: Omit<MigrateOptions, "rolePassword">;

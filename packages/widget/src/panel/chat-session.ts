@@ -169,7 +169,7 @@ export class ChatSession {
     if (next) {
       this.send(next);
     } else if (!code) {
-      // The connection works: continue the next message without a complete reply.
+      // The connection works: continue the next incomplete reply.
       this.resume();
     }
   }

@@ -26,7 +26,8 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
       const { matches } = await moderation.checkText({ workspaceId, botSlug, text, ...(rule && { unsaved: rule }) });
       return matches;
     },
-    onSuccess: (matches) => announce(matches.length === 0 ? "No rule matches." : `${countRules(matches.length)}.`),
+    onSuccess: (matches) =>
+      announce(matches.length === 0 ? "No rule matches." : `${describeMatchCount(matches.length)}.`),
   });
   // A result is shown until the text or the rule changes.
   const isCurrent = trial.variables?.text === input.text && trial.variables.rule === input.rule;
@@ -82,6 +83,6 @@ function describeMatch(blocksMessage: boolean, blocksReply: boolean): string {
   return blocksMessage ? "Blocks it as a visitor's message" : "Blocks it as the bot's answer";
 }
 
-function countRules(count: number): string {
+function describeMatchCount(count: number): string {
   return count === 1 ? "1 rule matches" : `${count} rules match`;
 }

@@ -6,7 +6,7 @@ const CHARACTERS_PER_TOKEN = 4;
 /** The session's earlier turns in a prompt: at most 2,000 tokens. */
 export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
 
-/** Passages in a prompt: at most 3,000 tokens, enough for eight of the largest chunks with headings of 100 characters. */
+/** Passages in a prompt: at most 3,000 tokens, enough for eight of the longest passages with headings of 100 characters. */
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;
 
 /** Returns as many passages as fit into a prompt. Expects the best passages first. */

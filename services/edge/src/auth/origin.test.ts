@@ -60,7 +60,7 @@ test("localhost is allowed over http and https, on any port unless the entry nam
   expect(allowsOnePort("http://localhost:3001")).toBe(false);
 });
 
-test("an entry for localhost with a default port allows the origin without a port, and no other port", () => {
+test("an entry for localhost with port 80 or 443 allows only http://localhost or https://localhost, respectively", () => {
   const origins = ["http://localhost", "https://localhost", "http://localhost:3000", "https://localhost:3000"];
   const allowedBy = (entry: string) => origins.filter(createOriginMatcher([entry]));
   expect(allowedBy("localhost:80")).toEqual(["http://localhost"]);

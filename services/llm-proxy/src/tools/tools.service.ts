@@ -1,4 +1,4 @@
-import { MCP_SERVER_SEPARATOR } from "@parley/bot-rules/tools";
+import { MCP_TOOL_NAME_SEPARATOR } from "@parley/bot-rules/tools";
 import type { McpServer, Tool } from "@parley/rpc/llm";
 import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
 import { createGuardedAgent } from "@parley/service-kit/egress";
@@ -144,7 +144,7 @@ function createMcpTool(
   { name, description, schema }: McpToolDescription,
   session: McpSession,
 ): CallableTool {
-  const callName = `${serverName}${MCP_SERVER_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
+  const callName = `${serverName}${MCP_TOOL_NAME_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   return {
     kind: "mcp",
     function: {

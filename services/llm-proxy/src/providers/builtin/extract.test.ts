@@ -80,7 +80,7 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Hi, when is the shop open?", SHOP)).toMatch(/^From opening-hours\.txt/);
   });
 
-  test("answers in the language of the passages", () => {
+  test("answers a German question from German passages only if they contain the answer", () => {
     const german = [
       passage(
         "versand.md",

@@ -28,7 +28,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
 
   /**
    * Waits for bytes and returns all that have arrived. Throws the error that ended the body. If the reader stops before the end, it must
-   * call `abort` or `drain`: otherwise the connection stays open.
+   * call `abort` or `drain`: otherwise the connection may never be closed or used again.
    */
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     while (this.#chunks.length === 0 && this.#end === undefined)

@@ -19,7 +19,7 @@ type Group = { firstIndex: number; set: RE2Set };
 export class PatternSet {
   /** In instructions. */
   readonly size: number;
-  /** Length in UTF-16 units of the longest possible match of any pattern; Infinity if there is no bound. */
+  /** Length, in UTF-16 units, of the longest possible match of any pattern; Infinity if there is no bound. */
   readonly maxMatchLength: number;
   /** Approximate upper bound for the memory of the programs and automata. */
   readonly bytes: number;

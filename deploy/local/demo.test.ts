@@ -26,7 +26,12 @@ it("ensureDemo returns undefined and creates nothing if the demo's workspace is 
 async function findDemoKey(domain: string): Promise<string | undefined> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-demo-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
-  const existing = { publicKey: "existing", botSlug: "demo", revokedAt: "", allowedDomains: ["shop.example", domain] };
+  const existing = {
+    publicKey: "existing",
+    botSlug: "demo",
+    revokedAt: "",
+    allowedDomains: ["customer.example", domain],
+  };
   const callAdmin = createCaller(
     new Map<unknown, object>([
       [WorkspaceAdminService, { listWorkspaces: async () => ({ workspaces: [{ id: "demo", deletedAt: "" }] }) }],

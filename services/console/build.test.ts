@@ -20,9 +20,9 @@ describe("the built page", () => {
 
   it("contains compressed variants of each script and style sheet", async () => {
     const files = await readdir(join(directory, "assets"));
-    const sources = files.filter((name) => /\.(?:js|css)$/.test(name));
-    expect(sources.length).toBeGreaterThan(5);
-    for (const name of sources) expect(files).toEqual(expect.arrayContaining([`${name}.gz`, `${name}.br`]));
+    const scriptsAndStyles = files.filter((name) => /\.(?:js|css)$/.test(name));
+    expect(scriptsAndStyles.length).toBeGreaterThan(5);
+    for (const name of scriptsAndStyles) expect(files).toEqual(expect.arrayContaining([`${name}.gz`, `${name}.br`]));
   });
 
   it.each(["index.html", "preview.html"])("each script and style sheet of %s has a nonce placeholder", async (name) => {

@@ -4,7 +4,7 @@ import { openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("questions in the console", (fixture) => {
-  it("answers an unanswered question with a new text, and adds a question to the bot's evaluation, with the keyboard alone", async () => {
+  it("lets a user add a text for an unanswered question, and a question to the bot's evaluation, with the keyboard alone", async () => {
     const bot = await addBot(fixture.service);
     await addConversation(fixture.service, bot, { message: "Do you sell gift vouchers?" });
     await addConversation(fixture.service, bot, { message: "gift vouchers, do you sell them?" });

@@ -16,7 +16,7 @@ export type Balance = {
   ledger: number;
   held: number;
   streaming: number;
-  /** Settlements that the conversation service has not sent yet. */
+  /** Rows of the outbox: settlements that the quota service has not acknowledged. */
   outbox: number;
   /** Pairs of workspace and month that have holds, or whose done, used and ledger differ. */
   unbalanced: number;
@@ -55,7 +55,7 @@ export async function readBalance(database: Database, workspaceId?: string): Pro
 }
 
 /**
- * Waits until no holds, no open turns and no unsent settlements are left, and returns the balance. After `timeoutMs`, returns the balance
+ * Waits until no holds, no streaming turns and no outbox rows are left, and returns the balance. After `timeoutMs`, returns the balance
  * anyway. Until then, retries errors, because the database may be restarting.
  */
 export async function waitUntilSettled(database: Database, timeoutMs: number, workspaceId?: string): Promise<Balance> {

@@ -7,7 +7,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ALLOWED = new Set(["\u200c", "\u200d"]);
 const NAMED_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Makes text safe for one terminal line: replaces invisible characters with escapes such as `\n` or `\u{1b}`. */
+/** Makes text safe for one terminal line: replaces unsafe characters with escapes such as `\n` or `\u{1b}`. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => (ALLOWED.has(character) ? character : toEscape(character)));
 }
@@ -18,8 +18,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Replaces the invisible characters in the strings of JSON.stringify's output with `\uXXXX`, which keeps the document's value. Unlike
- * `printable`, it also replaces joiners. It ignores lone surrogates, because JSON.stringify has already escaped them.
+ * Replaces the unsafe characters in the strings of JSON.stringify's output with `\uXXXX`, so the result parses to the same value. Unlike
+ * `printable`, also replaces joiners. Ignores lone surrogates, because JSON.stringify has already escaped them.
  */
 export function printableJson(json: string): string {
   return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

@@ -11,12 +11,12 @@ import { awaitUnlessAborted, openScreen, pause } from "./screen.ts";
 export type TopDeps = {
   callAdmin: CallAdmin;
   urls: Readonly<Record<Service, readonly string[]>>;
-  /** The number of workspaces to show: those that are nearest to their cap. */
+  /** How many of the workspaces nearest to their cap to show. */
   workspaceLimit: number;
 };
 
 const REFRESH_MS = 1_000;
-/** Longer than REFRESH_MS, because each request queries the database. */
+/** Longer than REFRESH_MS, because each call of readQuota queries quota's database. */
 const QUOTA_INTERVAL_MS = 5_000;
 
 /** Reports the activity from two samples taken a second apart. Exit code 1 when no replica returned its metrics. */

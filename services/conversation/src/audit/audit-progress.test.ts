@@ -28,10 +28,10 @@ test("the previous month is audited until it is final, 7 days after its end", ()
 });
 
 test("a month with differences is audited until they are gone, even after the next month has ended", () => {
-  const october = auditAll({}, NOVEMBER_9, (month) => (month === "2026-10" ? [differs("w")] : []));
-  expect(listDifferingPairs(october.progress)).toEqual(["2026-10 w"]);
+  const november = auditAll({}, NOVEMBER_9, (month) => (month === "2026-10" ? [differs("w")] : []));
+  expect(listDifferingPairs(november.progress)).toEqual(["2026-10 w"]);
   const later = new Date("2026-12-09T00:00:00Z");
-  const december = auditAll(october.progress, later, (month) => (month === "2026-10" ? [fine("w")] : []));
+  const december = auditAll(november.progress, later, (month) => (month === "2026-10" ? [fine("w")] : []));
   expect(december.months).toEqual(["2026-12", "2026-11", "2026-10"]);
   expect(listDifferingPairs(december.progress)).toEqual([]);
 });

@@ -46,24 +46,24 @@ const FULL_READ_INTERVAL_MS = 60_000;
 
 /**
  * Decides from where a queue is read. While a dump or another long transaction holds a snapshot, PostgreSQL keeps the index entries of deleted
- * rows. A read from the queue's start would scan all these entries each time. So reads start at a mark before which the queue was empty, with a
- * full read every minute.
+ * rows. A read from the queue's start would scan all these entries each time. So most reads start at a mark: a time before which the queue was
+ * empty. Once a minute, a read starts at the queue's start.
  */
 export class QueueReadStart {
-  #position: string | undefined;
+  #mark: string | undefined;
   #fullReadAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Returns the position at which the next read starts, a time of the database's clock; undefined for the queue's start. */
-  nextReadPosition(): string | undefined {
-    if (performance.now() - this.#fullReadAtMs < FULL_READ_INTERVAL_MS) return this.#position;
-    this.#position = undefined;
+  /** Returns the mark at which the next read starts, a time of the database's clock; undefined for the queue's start. */
+  nextMark(): string | undefined {
+    if (performance.now() - this.#fullReadAtMs < FULL_READ_INTERVAL_MS) return this.#mark;
+    this.#mark = undefined;
     this.#fullReadAtMs = performance.now();
     return undefined;
   }
 
-  /** Records that the queue has no rows before `position`. */
-  advance(position: string): void {
-    this.#position = position;
+  /** Records that the queue has no rows before `mark`. */
+  advance(mark: string): void {
+    this.#mark = mark;
   }
 
   /** Makes the next read start at the queue's start. */

@@ -11,7 +11,7 @@ import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
 import { requireSameRequest, toStoredTurnMessage } from "./stored-turn.ts";
-import { requireTurnRequest } from "./turn-request.ts";
+import { requireValidTurnRequest } from "./turn-request.ts";
 
 export type OpenTurnDeps = {
   database: Database;
@@ -36,7 +36,7 @@ export async function handleOpenTurn(
   { database, botConfigs, patternThreads, semanticSearch, counter }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
-  requireTurnRequest(request);
+  requireValidTurnRequest(request);
   const { workspaceId, botId, message } = request;
   const bot = await botConfigs(workspaceId, botId);
   if (bot === undefined) throw botNotFound();

@@ -10,7 +10,7 @@ const SOURCES = ["widget", "playground"];
  * Throws invalid_argument if a field is invalid. Does not check whether the workspace and the bot exist, nor whether jsonb can store
  * visitor_metadata.
  */
-export function requireTurnRequest(request: OpenTurnRequest): void {
+export function requireValidTurnRequest(request: OpenTurnRequest): void {
   const { turnId, edgeId, sessionId, source, message, visitorId, referrer, userAgent, visitorMetadata } = request;
   for (const [name, id] of Object.entries({ turn_id: turnId, edge_id: edgeId, session_id: sessionId })) {
     if (!isUuid(id)) throw invalidArgument(`${name} must be a UUID`);

@@ -8,7 +8,10 @@ import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 
 const { limit, windowMs } = POLICIES.malformed;
 
-/** Replicas that share one limiter. Requests to /good are well-formed, and requests to /bad are malformed. */
+/**
+ * Creates replicas that share one RateLimiter. Each element of `replicas` is a function that sends a request to one replica. Requests to /good
+ * are well-formed, and requests to /bad are malformed.
+ */
 function createReplicas(count: number) {
   const clock = { now: 0 };
   const countedSubjects: string[] = [];
@@ -61,7 +64,7 @@ test("when an address exceeds the limit, refuses all its requests until the olde
   expect((await send("/bad")).statusCode).toBe(400);
 });
 
-test("calls the limiter neither for well-formed requests nor for any request of a refused address", async () => {
+test("calls the shared limiter neither for well-formed requests nor for any request of a refused address", async () => {
   const { countedSubjects, replicas } = createReplicas(1);
   const [send] = replicas;
   await send?.("/good");

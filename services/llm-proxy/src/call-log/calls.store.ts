@@ -29,6 +29,7 @@ export type CallRow = {
   asked: string;
   tokensIn: number;
   tokensOut: number;
+  /** Whether Parley counted or estimated tokens, because a provider sent no counts. Also true for rows that insertMissingCalls added. */
   estimated: boolean;
   queueMs: number;
   firstTokenMs: number;
@@ -40,14 +41,14 @@ export type CallRow = {
   reason: string;
   /** A decimal; null when the model has no price. */
   cost: string | null;
-  /** Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round. */
+  /** The number of rounds; 0 without attempts. A round is the attempts until the model calls tools or replies. */
   rounds: number;
   toolCalls: number;
   /** Time spent waiting for tools. */
   toolsMs: number;
   /** The attempts, in order. */
   tries: readonly AttemptRow[];
-  /** The UTC month that the turn was reserved in, "YYYY-MM"; null when it was not reserved. */
+  /** The UTC month of the turn's reservation, "YYYY-MM"; null without a reservation. */
   month: string | null;
   /** When the generation began. */
   createdAt: Date;

@@ -86,7 +86,7 @@ describe("a route", () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 401 }));
     const events = await proxy.generate({ message: "Who are you?" });
-    // The built-in model is the last of the route, and always answers.
+    // The built-in model is the route's last model, and always answers.
     expect(events.end).toMatchObject({ model: "builtin:extractive", attempts: 4 });
     expect(events.text).toMatch(/^Sorry, I don't know/);
   });

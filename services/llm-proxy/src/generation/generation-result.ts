@@ -49,7 +49,7 @@ export type GenerationResult = GenerationEnding & {
   provider: string;
   model: string;
   failovers: number;
-  /** Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round. */
+  /** The number of rounds; 0 without attempts. A round is the attempts until the model calls tools or replies. */
   rounds: number;
   toolCalls: number;
   usage: GenerationUsage;

@@ -87,10 +87,13 @@ test.each([
   expect(system?.content).toMatch(/title="&lt;/);
 });
 
-test.each(["a < b", "<b>source</b>", "<sour", "x<", "＜html＞", "1 <2 sources"])("a passage keeps %j", (text) => {
-  const [system] = render({ passages: [{ source: "a", heading: "", text: `${text}.` }], messages: [question] });
-  expect(system?.content).toContain(`\n${text}.\n`);
-});
+test.each(["a < b", "<b>source</b>", "<sour", "x<", "＜html＞", "1 <2 sources"])(
+  "%j in a passage is rendered unchanged",
+  (text) => {
+    const [system] = render({ passages: [{ source: "a", heading: "", text: `${text}.` }], messages: [question] });
+    expect(system?.content).toContain(`\n${text}.\n`);
+  },
+);
 
 test("rendering is deterministic", () => {
   const prompt = { system: "s", passages: [{ id: 1n, source: "a", text: "b" }], messages: [question] };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readAuditProblems } from "./audit.ts";
 import { NotCheckedError } from "./problems.ts";
 
-test("readAuditProblems distinguishes vulnerabilities, a clean audit and an unavailable registry", () => {
+test("readAuditProblems returns the reported vulnerabilities, and throws NotCheckedError if the registry cannot run the audit", () => {
   expect(readAuditProblems({ isOk: true, stdout: "No known vulnerabilities found", stderr: "" })).toEqual([]);
   const report = "1 vulnerabilities found\nSeverity: 1 high";
   expect(readAuditProblems({ isOk: false, stdout: report, stderr: "" })).toEqual([report]);

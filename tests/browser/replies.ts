@@ -1,5 +1,5 @@
 import type { ReceivedRequest, Reply } from "@parley/test-support";
-import { ANSWERS, SLOWDOWN } from "./pictures/answers.ts";
+import { ANSWERS, RECORDING_SLOWDOWN } from "./pictures/answers.ts";
 
 /** The reply to the message "markdown". */
 export const MARKDOWN = `Yes, with **two** limits and one *exception*:
@@ -55,7 +55,11 @@ export function replyTo({ body }: ReceivedRequest): Reply {
   }
   const prepared = ANSWERS[message];
   if (prepared) {
-    return { tokens: prepared.match(/\S+\s*/g) ?? [], firstTokenMs: 700 * SLOWDOWN, everyMs: 45 * SLOWDOWN };
+    return {
+      tokens: prepared.match(/\S+\s*/g) ?? [],
+      firstTokenMs: 700 * RECORDING_SLOWDOWN,
+      everyMs: 45 * RECORDING_SLOWDOWN,
+    };
   }
   const [first = "", count = ""] = message.toLowerCase().split(/[:\s]+/);
   switch (first) {

@@ -45,7 +45,10 @@ function unknownIdentifiers({ botSlug }: Identifiers): Identifiers {
   };
 }
 
-/** Replaces the request's identifiers with their field names, so that responses are comparable. Skips numbers, which no response repeats. */
+/**
+ * Replaces the request's identifiers in the response with their field names, so that responses are comparable. Skips numbers, which no
+ * response repeats.
+ */
 function maskIdentifiers(response: string, { messageId: _, patternId: __, caseId: ___, ...ids }: Identifiers): string {
   return Object.entries(ids).reduce((text, [field, id]) => text.replaceAll(id, field), response);
 }

@@ -32,7 +32,7 @@ describe.each([
     await migrate(target([...currentMigrations, ...nextMigrations]));
     const newerSchemaResult = (newest: string) => ({
       code: 0,
-      stdout: `${schema}: schema is newer than this version (${newest}); nothing to do\n`,
+      stdout: `${schema}: schema (${newest}) is newer than this version; nothing to do\n`,
       stderr: "",
     });
     expect(await runServiceMigrations()).toEqual(newerSchemaResult("9001_next_things"));
@@ -61,7 +61,7 @@ describe.each([
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
       new RegExp(
-        `^${schema}: cannot migrate: schema is newer than this version \\(9002_contraction\\) ` +
+        `^${schema}: cannot migrate: schema \\(9002_contraction\\) is newer than this version ` +
           `and needs version 99\\.1\\.0 or newer; this is \\d+\\.\\d+\\.\\d+\\n$`,
       ),
     );

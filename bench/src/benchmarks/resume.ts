@@ -30,7 +30,7 @@ export const resume: Benchmark = {
   name: "resume",
   description: `${REPLIES} replies reconnected ${RECONNECTS} times each over ${EDGES} edges; CPU of a turn with a key ÷ CPU without a key`,
   hintIfMissed:
-    "for a turn with a key, the edge hashes the key and sends an id with each event, and an index stores the hash",
+    "for a turn with a key, the edge hashes the key and sends an id with each event, and PostgreSQL indexes the hash",
   async run(runOptions, progress) {
     return [...(await measureReconnects(runOptions, progress)), await compareCpu(runOptions, progress)];
   },

@@ -38,7 +38,7 @@ import {
   countRepliesByHour,
   deleteCountsBefore,
   readDays,
-  readFirstTokenCounts,
+  readFirstTokenHistogram,
 } from "./statistics/statistics.store.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import { renewEdge } from "./sweeping/edge-leases.store.ts";
@@ -305,7 +305,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000)),
   ],
   ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
-  ["reading the times of first tokens", (database) => readFirstTokenCounts(database, bot.workspaceId, 30)],
+  ["reading the times of first tokens", (database) => readFirstTokenHistogram(database, bot.workspaceId, 30)],
   ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],
   [
     "listing expired sessions",

@@ -1,5 +1,5 @@
 /** The README's film is recorded this many times slower than it plays, to capture enough frames. */
-export const SLOWDOWN = 3;
+export const RECORDING_SLOWDOWN = 3;
 
 /** The assistant's answers in the README's pictures, by question. */
 export const ANSWERS: Readonly<Record<string, string>> = {

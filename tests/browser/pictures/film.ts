@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { decode, encode, toRGBA8 } from "upng-js";
-import { SLOWDOWN } from "./answers.ts";
+import { RECORDING_SLOWDOWN } from "./answers.ts";
 
 /** Duration of the last frame before the film repeats. */
 const LAST_FRAME_MS = 4_000;
@@ -14,7 +14,7 @@ interface Frame {
 export async function film(page: Page, act: () => Promise<void>): Promise<Buffer> {
   const client = await page.context().newCDPSession(page);
   await client.send("Animation.enable");
-  await client.send("Animation.setPlaybackRate", { playbackRate: 1 / SLOWDOWN });
+  await client.send("Animation.setPlaybackRate", { playbackRate: 1 / RECORDING_SLOWDOWN });
   const frames: Frame[] = [];
   let isActing = true;
   const record = async () => {
@@ -36,7 +36,7 @@ export async function film(page: Page, act: () => Promise<void>): Promise<Buffer
   return animate(frames);
 }
 
-/** Encodes the frames as an animated PNG that plays SLOWDOWN times faster than the recording. */
+/** Encodes the frames as an animated PNG that plays RECORDING_SLOWDOWN times faster than the recording. */
 function animate(frames: readonly Frame[]): Buffer {
   const pictures = frames.map(({ png }) => {
     const { buffer, byteOffset, length } = png;
@@ -45,7 +45,7 @@ function animate(frames: readonly Frame[]): Buffer {
   const [{ width, height } = { width: 0, height: 0 }] = pictures;
   const delaysMs = frames.map(({ atMs }, index) => {
     const next = frames[index + 1];
-    return next ? Math.round((next.atMs - atMs) / SLOWDOWN) : LAST_FRAME_MS;
+    return next ? Math.round((next.atMs - atMs) / RECORDING_SLOWDOWN) : LAST_FRAME_MS;
   });
   // toRGBA8 returns the frames of a picture. A screenshot has one.
   const pixels = pictures.flatMap((picture) => toRGBA8(picture).slice(0, 1));

@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from "vitest";
 import { root } from "../../system/processes.ts";
 import { describeInBrowser, eventually, type Visit } from "../fixture.ts";
 import { WidgetPage } from "../widget-page.ts";
-import { SLOWDOWN } from "./answers.ts";
+import { RECORDING_SLOWDOWN } from "./answers.ts";
 import { film } from "./film.ts";
 
 const FOLDER = join(root, "docs/pictures");
@@ -84,14 +84,14 @@ describeInBrowser("README pictures", (fixture) => {
   it("saves asking.png, an animated PNG of at most 1 MiB", () =>
     withShop({ ...windowOf(1000, 640), deviceScaleFactor: 1.5 }, async (widget, url) => {
       const { page } = widget;
-      const pause = (ms: number) => page.waitForTimeout(ms * SLOWDOWN);
+      const pause = (ms: number) => page.waitForTimeout(ms * RECORDING_SLOWDOWN);
       await page.goto(url);
       await widget.launcher.waitFor();
       const picture = await film(page, async () => {
         await pause(600);
         await widget.open();
         await pause(900);
-        await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * SLOWDOWN });
+        await widget.input.pressSequentially("Can the mug go into the dishwasher?", { delay: 40 * RECORDING_SLOWDOWN });
         await pause(250);
         await widget.input.press("Enter");
         await widget.ratingControls.waitFor();

@@ -257,7 +257,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
         );
     });
 
-    test("an unknown key with Last-Event-ID gives 404 turn_not_found and opens nothing [D34/3]", async () => {
+    test("an unknown key with Last-Event-ID gives 404 turn_not_found and opens no turn [D34/3]", async () => {
       const message = newMessage();
       expect(formatRefusal(await sendRefused(message, { "last-event-id": "1-0" }))).toBe(
         formatError(404, "turn_not_found"),
@@ -265,7 +265,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(system.provider.requests).toEqual([]);
     });
 
-    test("Last-Event-ID without a key gives an empty stream and opens nothing [D34/4]", async () => {
+    test("Last-Event-ID without a key gives an empty stream and opens no turn [D34/4]", async () => {
       const response = await api.openChat(tenant, {}, { headers: { "last-event-id": "1-0" } });
       expect([response.status, await response.text()]).toEqual([200, ""]);
       expect(response.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
@@ -389,7 +389,7 @@ export function keyedRepliesSuite(shared: () => ContractSystem): void {
       expect(answers.map(formatRefusal)).toEqual(answers.map(() => formatError(404, "message_not_found")));
     });
 
-    test("stopping refuses a malformed or too large request, a GET, an invalid public key, and an origin that is not allowed [D35/4] [D5/1]", async () => {
+    test("the stop endpoint refuses a malformed or too large request, a GET, an invalid public key, and an origin that is not allowed [D35/4] [D5/1]", async () => {
       const session_id = randomUUID();
       const bad: [Record<string, unknown>, string][] = [
         [{ session_id }, "invalid_message"],

@@ -53,7 +53,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
 
 function describe(service: string, { applied, newerMigration }: ServiceMigration): string {
   if (newerMigration !== undefined) {
-    return `${service}: schema is newer than this version (${printable(newerMigration)}); nothing to do\n`;
+    return `${service}: schema (${printable(newerMigration)}) is newer than this version; nothing to do\n`;
   }
   if (applied.length === 0) return `${service}: up to date\n`;
   return applied.map((name) => `${service}: applied ${printable(name)}\n`).join("");

@@ -1,7 +1,7 @@
 import { type Finding, fail, pass, warn } from "./finding.ts";
 import type { PacedRun } from "./paced-run.ts";
 
-/** The clock skew that the edge allows when it checks a token's dates. */
+/** The clock skew that the edge allows when it checks the times in an access token. */
 const TOKEN_SKEW_MS = 30_000;
 const NOTICEABLE_SKEW_MS = 5_000;
 

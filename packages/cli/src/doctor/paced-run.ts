@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { createParser } from "eventsource-parser";
 import { type Endpoint, type EndpointResponse, readHeader, sendRequest } from "./http-request.ts";
 
-/** The `meta` event: how the request arrived at the edge. */
+/** The `meta` event: how the request arrived at the edge. `counted_as` is the address or IPv6 /64 network that the rate limit counts. */
 export type Meta = {
   client: { address: string; counted_as: string; from: "connection" | "x-forwarded-for" };
   http_version: string;
@@ -38,7 +38,7 @@ export type PacedRun = {
   endedMs: number;
 };
 
-/** A request without a response. `errorCode` is the system error's code, TIMEOUT or UNKNOWN. */
+/** A request without a response. `errorCode` is TIMEOUT, a system error's code such as ECONNREFUSED, or UNKNOWN. */
 export type UnansweredRun = { errorCode: string };
 
 export type PacedRequest = {
@@ -93,7 +93,7 @@ export async function runPaced(
     if (isStream) await readEvents(decompress(response), run, sinceStart);
     else run.bodyStart = await readRefusal(decompress(response));
   } catch {
-    // The stream was cut off, or an event is damaged.
+    // The response was cut off, or an event is damaged.
   }
   run.endedMs = sinceStart();
   return run;

@@ -38,7 +38,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
   };
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, script], { env });
-    const newerMigration = /: schema is newer than this version \((.+)\)/.exec(stdout)?.[1];
+    const newerMigration = /: schema \((.+)\) is newer than this version/.exec(stdout)?.[1];
     const applied = splitLines(stdout).flatMap((line) => /: applied (.+)$/.exec(line)?.[1] ?? []);
     return { applied, ...(newerMigration !== undefined && { newerMigration }) };
   } catch (cause) {

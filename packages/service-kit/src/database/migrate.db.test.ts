@@ -312,7 +312,7 @@ test("refuses a schema that needs a newer version, until its contraction is reve
   const contracted = [...expanded, migration("0003_less", "0.10.0"), migration("0004_rest")];
   await migrate({ ...target, rolePassword: PASSWORD, migrations: contracted });
   expect(await errorOf(migrate(target))).toMatch(
-    /^schema is newer than this version \(0004_rest\) and needs version 0\.10\.0 or newer; this is \d+\.\d+\.\d+$/,
+    /^schema \(0004_rest\) is newer than this version and needs version 0\.10\.0 or newer; this is \d+\.\d+\.\d+$/,
   );
   await revertMigrations({ ...target, migrations: contracted }, 2);
   expect(await migrate(target)).toEqual({ applied: [], newerMigration: "0002_more" });

@@ -227,7 +227,7 @@ async function findNewerMigration(
   const oldest = await readOldestVersion(client, schema);
   if (oldest !== undefined && compareVersions(manifest.version, oldest) < 0) {
     throw new Error(
-      `schema is newer than this version (${newest}) and needs version ${oldest} or newer; this is ${manifest.version}`,
+      `schema (${newest}) is newer than this version and needs version ${oldest} or newer; this is ${manifest.version}`,
     );
   }
   return newest;

@@ -36,6 +36,6 @@ function readConfig(values: NodeJS.ProcessEnv) {
 }
 
 function describeResult({ applied, newerMigration }: MigrateResult): string[] {
-  if (newerMigration !== undefined) return [`schema is newer than this version (${newerMigration}); nothing to do`];
+  if (newerMigration !== undefined) return [`schema (${newerMigration}) is newer than this version; nothing to do`];
   return applied.length === 0 ? ["up to date"] : applied.map((name) => `applied ${name}`);
 }

@@ -18,7 +18,7 @@ const stream = (sessionId: string, workspaceId = bot.workspaceId, signal = new A
 
 const createSession = (turns: number, content?: string) => createLongSession(system, bot, turns, content);
 
-test("ExportSession exports the contract's document with every field", async () => {
+test("ExportSession exports the transcript with every field that the contract specifies", async () => {
   const visitor = {
     visitorId: "v1",
     visitorMetadata: '{"plan":"pro"}',

@@ -8,7 +8,7 @@ import type {
 import { type Database, invalidArgument, isWorkspaceId } from "@parley/service-kit";
 import { readBotUsage } from "./bot-usage.store.ts";
 import { quantileMs } from "./first-token-times.ts";
-import { countRatedSessions, readDays, readFirstTokenCounts } from "./statistics.store.ts";
+import { countRatedSessions, readDays, readFirstTokenHistogram } from "./statistics.store.ts";
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 90;
@@ -22,12 +22,12 @@ export async function readStatistics(
   if (!isWorkspaceId(workspaceId)) return {};
   const dayCount = requestedDays || DEFAULT_DAYS;
   const days = await readDays(database, workspaceId, dayCount);
-  const firstTokenCounts = await readFirstTokenCounts(database, workspaceId, dayCount);
+  const firstTokenHistogram = await readFirstTokenHistogram(database, workspaceId, dayCount);
   const { up, down } = await countRatedSessions(database, workspaceId, dayCount);
   return {
     days,
-    firstTokenMedianMs: quantileMs(firstTokenCounts, 0.5) ?? 0,
-    firstTokenP95Ms: quantileMs(firstTokenCounts, 0.95) ?? 0,
+    firstTokenMedianMs: quantileMs(firstTokenHistogram, 0.5) ?? 0,
+    firstTokenP95Ms: quantileMs(firstTokenHistogram, 0.95) ?? 0,
     sessionsRatedUp: up,
     sessionsRatedDown: down,
   };

@@ -55,7 +55,11 @@ export async function readDays(database: Database, workspaceId: string, days: nu
 }
 
 /** Returns how many replies of the last `days` UTC days had their first token in each bucket. */
-export async function readFirstTokenCounts(database: Database, workspaceId: string, days: number): Promise<number[]> {
+export async function readFirstTokenHistogram(
+  database: Database,
+  workspaceId: string,
+  days: number,
+): Promise<number[]> {
   const { rows } = await database.query<{ count: number }>(
     `SELECT sum(each.count)::integer AS count
      FROM conversation.reply_counts, unnest(first_tokens) WITH ORDINALITY AS each (count, number)

@@ -116,7 +116,7 @@ async function streamRunning(exchange: Exchange, reply: KeyedReply): Promise<voi
 
 async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): ReturnType<KeyedReply["waitForOpening"]> {
   try {
-    return await reply.waitForOpening(stream.clientGoneSignal);
+    return await reply.waitForOpening(stream.cancelSignal);
   } catch (error) {
     if (error instanceof RpcError && error.code === "too_many_keyed_turns") throw refuseAtLimit(deps, error);
     throw translateTurnError(error);

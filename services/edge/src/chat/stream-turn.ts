@@ -32,9 +32,9 @@ export async function streamTurn(
     endSignal: stream.endSignal,
   });
   try {
-    // If the client leaves or stops the reply, both signals are aborted, and the turn ends as `cancelled`. If the process stops, only endSignal
-    // is aborted, and the turn ends with an error.
-    const context = { sink, cancelSignal: stream.clientGoneSignal, endSignal: stream.endSignal, stopwatch };
+    // If the client leaves or stops the reply, cancelSignal and endSignal are aborted, and the turn ends as `cancelled`. If the process stops,
+    // only endSignal is aborted, and the turn ends with an error.
+    const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     deps.streams.reportTurn(report, stopwatch, reply.request.log);
   } catch (error) {

@@ -43,7 +43,7 @@ test("neither reads nor cancels a turn that belongs to another workspace", async
   const cancel = handleCancelTurn(deps, create(CancelTurnRequestSchema, { ...TURN, workspaceId }));
   await expect(cancel).rejects.toMatchObject({ code: "turn_not_found" });
   expect(reply.cancelSignal.aborted).toBe(false);
-  // An edge closes a requested turn that it does not run. CloseTurn gets the caller's workspace, so it cannot close TURN.
+  // The edge finds no running turn in the caller's workspace, so it calls CloseTurn with that workspace. That call cannot close TURN.
   expect(closeCalls).toEqual([workspaceId, workspaceId]);
 });
 

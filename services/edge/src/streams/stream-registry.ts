@@ -16,8 +16,8 @@ export type StreamLimits = {
 /** One open stream; it occupies a slot of this process. */
 export type StreamHandle = {
   /** Aborted by `cancel`, or when the connection closes before the response is complete. */
-  clientGoneSignal: AbortSignal;
-  /** Aborted together with `clientGoneSignal`, or when this process must end its streams. */
+  cancelSignal: AbortSignal;
+  /** Aborted together with `cancelSignal`, or when this process must end its streams. */
   endSignal: AbortSignal;
   /** Ends the reply as if the visitor had left. The connection stays open for the last events. */
   cancel(): void;
@@ -119,7 +119,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
   return {
     open(raw, clientBucket) {
       ensureMayOpen(clientBucket);
-      const clientGoneController = new AbortController();
+      const cancelController = new AbortController();
       // If the client left during the key lookup, no further close event follows.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
       acquireSlot(clientBucket);
@@ -135,7 +135,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         if (--remainingUses === 0) releaseSlot(clientBucket);
       };
       const cancel = () => {
-        clientGoneController.abort();
+        cancelController.abort();
         endController.abort();
       };
       // Not the close event of request.raw, which is emitted as soon as the body is read (fastify#4690).
@@ -145,7 +145,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
         releaseUse();
       });
       return {
-        clientGoneSignal: clientGoneController.signal,
+        cancelSignal: cancelController.signal,
         endSignal: endController.signal,
         cancel,
         markForwarded() {

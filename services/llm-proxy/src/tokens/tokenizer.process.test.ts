@@ -16,7 +16,7 @@ test("counts tokens with the vocabulary of the model's family, and returns undef
   const texts = ["Hello world", "", "Yes, you can export the whole conversation as JSON.", "<|endoftext|>"];
   const counts = await counter.count("gpt-4o-mini", texts);
   expect(counts?.slice(0, 3)).toEqual([2, 0, 11]);
-  // A control token is counted as ordinary text.
+  // A special token is counted as ordinary text.
   expect(counts?.[3]).toBeGreaterThan(1);
   expect(await counter.count("gpt-4", ["Hello world"])).toEqual([2]);
   expect(await counter.count("llama3.2", ["Hello world"])).toBeUndefined();

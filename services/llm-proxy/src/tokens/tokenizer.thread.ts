@@ -10,7 +10,7 @@ const VOCABULARIES = {
   cl100k_base: () => import("gpt-tokenizer/encoding/cl100k_base"),
 } as const;
 
-// Counts a control token in a text, such as <|endoftext|>, as ordinary text.
+// Counts a special token in a text, such as <|endoftext|>, as ordinary text.
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
 async function respond({ id, vocabulary, texts }: CountRequest): Promise<void> {

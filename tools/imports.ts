@@ -35,7 +35,7 @@ function nameOf(entry: string): string {
   return entry.split(" as ")[0] ?? "";
 }
 
-/** Returns the repository path of a relative specifier in the file at `path`. */
+/** Resolves a relative specifier in the file at `path` to a path in the repository. */
 export function targetOf(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier);
 }

@@ -19,7 +19,10 @@ export const DEMO = { workspaceId: "demo", botSlug: "demo" };
 const DOMAINS = ["localhost", "127.0.0.1"];
 /** Matches localhost without a port: an allowed domain that covers every port of http://localhost, including the sample shop's port. */
 const LOCALHOST = /^(?:http:\/\/)?localhost$/;
-/** Stores the digest of each sent document, to detect changes. The conversation service stores only a document's extracted text. */
+/**
+ * Stores the digest of each sent document, to detect changes. The conversation service stores only a document's extracted text, which cannot be
+ * compared with the document.
+ */
 const DIGESTS_FILE = "demo-documents.json";
 
 /**

@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { describeInBrowser, eventually, type Visit } from "./fixture.ts";
 import { STATES } from "./widget-states.ts";
 
+// The first word of a visitor's message selects the fake provider's reply, and a number sets the reply's length: see replies.ts.
+
 const MOBILE: Visit = { context: { viewport: { width: 320, height: 640 } } };
 
 describeInBrowser("accessibility", (fixture) => {

@@ -61,7 +61,7 @@ export async function startDevelopmentSso(extra: Record<string, string> = {}): P
   };
 }
 
-/** Requests an owner's access token, as the OAuth client that may request any token. */
+/** Requests an owner's access token, as the OAuth client that may request tokens for any workspace. */
 export async function requestOwnersToken(sso: DevelopmentSso): Promise<string> {
   const response = await fetch(`${sso.issuer}/token`, {
     method: "POST",

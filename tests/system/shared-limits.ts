@@ -4,7 +4,7 @@ import type { ServiceProcess } from "./processes.ts";
 const MAX_ATTEMPTS = 10;
 
 /**
- * Runs `work`, and runs it again if an edge decided a rate limit without Redis during the run. On an overloaded machine, this happens when
+ * Runs `work`, and runs it again if an edge counted a request without Redis during the run. On an overloaded machine, this happens when
  * Redis misses its deadline of 50 ms. Throws if it happens in all MAX_ATTEMPTS runs.
  */
 export async function retryIfRedisIsTooSlow<T>(edges: readonly ServiceProcess[], work: () => Promise<T>): Promise<T> {
@@ -12,7 +12,8 @@ export async function retryIfRedisIsTooSlow<T>(edges: readonly ServiceProcess[],
     const before = await countLocalDecisions(edges);
     const result = await work();
     if ((await countLocalDecisions(edges)) === before) return result;
-    if (attempt === MAX_ATTEMPTS) throw new Error(`an edge decided a rate limit alone in each of ${MAX_ATTEMPTS} runs`);
+    if (attempt === MAX_ATTEMPTS)
+      throw new Error(`an edge counted a request without Redis in each of ${MAX_ATTEMPTS} runs`);
   }
 }
 

@@ -8,7 +8,7 @@ export function ruleGroups(manifests: readonly Manifest[]): RuleGroup[] {
   return ofKind(manifests, "PrometheusRule").flatMap(({ spec }) => spec.groups as RuleGroup[]);
 }
 
-/** Returns the files in the ConfigMaps that Grafana's sidecar selects by their label. */
+/** Returns the files of the ConfigMaps with the label by which Grafana's sidecar finds dashboards. */
 export function dashboardFiles(manifests: readonly Manifest[]): [name: string, json: string][] {
   const maps = ofKind(manifests, "ConfigMap").filter(({ metadata }) => metadata.labels?.grafana_dashboard === "1");
   return maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));

@@ -43,7 +43,7 @@ async function runTurn(isMeasured: boolean): Promise<void> {
   let lastTokenAt = 0;
   let tokenCount = 0;
   let isDone = false;
-  /** The end of the previous chunk, shorter than TOKEN. With it, a TOKEN split across two chunks is found, and no TOKEN is counted twice. */
+  /** The last received bytes, fewer than TOKEN has. With them, a TOKEN split across chunks is found, and no TOKEN is counted twice. */
   let tail: Uint8Array = Buffer.alloc(0);
   for await (const chunk of response as AsyncIterable<Buffer>) {
     const now = performance.now();

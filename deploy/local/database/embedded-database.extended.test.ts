@@ -58,7 +58,7 @@ test("stopNow sends no signal to the PID of a server that has exited and could n
   expect(kill.mock.calls).not.toContainEqual([pid, "SIGINT"]);
 });
 
-test("doubles the delay between restarts while they fail, and restarts when the cause is gone", async () => {
+test("doubles the delay after each failed restart, and restarts when PostgreSQL can read its data again", async () => {
   const { options, notices } = await createOptions();
   const database = await startEmbeddedDatabase(options);
   onTestFinished(() => database.stop());

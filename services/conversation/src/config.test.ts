@@ -10,7 +10,7 @@ const VALUES = {
 const readPlanModels = (planModels: unknown) =>
   readConfig({ ...VALUES, PLAN_MODELS: JSON.stringify(planModels) }).planModels;
 
-test("PLAN_MODELS accepts models, and all models of a provider", () => {
+test("PLAN_MODELS accepts single models, and * for all models of a provider", () => {
   expect(readPlanModels({ pro: ["openai:gpt-5-mini", "ollama:*"] }).get("pro")).toEqual([
     "openai:gpt-5-mini",
     "ollama:*",

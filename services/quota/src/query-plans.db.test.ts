@@ -49,7 +49,7 @@ const batch = (outcome: SettleOutcomeName): Settlement[] =>
     month: outcome === "done" ? month : undefined,
   }));
 
-const windowOf = (state: "held" | "done") => ({
+const reservationWindow = (state: "held" | "done") => ({
   state,
   workspaceId: "",
   since: new Date(Date.now() - 7 * 86_400_000).toISOString(),
@@ -77,10 +77,13 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading a page of a month's totals", (database) => readMonthPage(database, month, { after: "gen_5", limit: 20 })],
   ["adjusting turns", (database) => adjustTurns(database, { turns: batch("done"), outcome: "void", reason: "r" })],
   ["reading the states of turns", (database) => findReservations(database, batch("done"))],
-  ["listing holds", (database) => listReservations(database, windowOf("held"), { position: undefined, limit: 1_000 })],
+  [
+    "listing holds",
+    (database) => listReservations(database, reservationWindow("held"), { position: undefined, limit: 1_000 }),
+  ],
   [
     "listing counted turns",
-    (database) => listReservations(database, windowOf("done"), { position: undefined, limit: 1_000 }),
+    (database) => listReservations(database, reservationWindow("done"), { position: undefined, limit: 1_000 }),
   ],
   [
     "reading the audit log",
@@ -99,7 +102,7 @@ test("listing a page of counted turns reads only the page's rows, by index", asy
   await quota.admin.query("UPDATE quota.reservations SET settled_at = reserved_at WHERE settled_at IS NULL");
   await quota.admin.query("VACUUM (ANALYZE) quota.reservations");
   const statements = await recordStatements(quota.database, (database) =>
-    listReservations(database, { ...windowOf("done"), since: "" }, { position: undefined, limit: 100 }),
+    listReservations(database, { ...reservationWindow("done"), since: "" }, { position: undefined, limit: 100 }),
   );
   const statement = statements.at(-1);
   if (statement === undefined) throw new Error("no statement");

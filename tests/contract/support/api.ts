@@ -20,7 +20,7 @@ export type ApiResponse = { status: number; headers: Headers; text: string; body
 
 type Fields = Record<string, unknown>;
 
-/** A client of the public API. Validates the responses that it reads against the service's OpenAPI description. */
+/** A client of the public API. If a method reads the response, it validates the response against the service's OpenAPI description. */
 export type Api = {
   description: Description;
   /** The responses received so far, named as in `Description.responses`. */

@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe("on a machine without Redis", () => {
-  it("prints one warning for all projects, with the missing requirements and how to install them", () => {
+  it("prints one warning for all Vitest projects, with the missing requirements and how to install them", () => {
     vi.stubEnv("PATH", "/nowhere").stubEnv("PARLEY_TEST_REDIS_URL", "").stubEnv("PARLEY_REQUIRE_ALL", "");
     const warnings: string[] = [];
     for (let project = 0; project < 3; project++) reportMissingRequirements((text) => warnings.push(text));

@@ -7,9 +7,9 @@ const MIN_SENT_GAP_MS = 50;
 /** Events that arrive less than this far apart count as having arrived together. */
 const MAX_TOGETHER_GAP_MS = 20;
 
-/** If more than this share of the pairs (see Pace) arrived together, the check fails. */
+/** If more than this share of the pairs (see Pace) arrived together, checkBuffering fails. */
 const FAILING_SHARE = 1 / 2;
-/** If more than this share of the pairs (see Pace) arrived together, the check warns. */
+/** If more than this share of the pairs (see Pace) arrived together, checkBuffering warns. */
 const WARNING_SHARE = 1 / 5;
 
 export type Pace = {

@@ -20,8 +20,8 @@ export type GuardedAgentOptions = {
 /**
  * Returns an undici dispatcher that connects to permitted addresses only. It checks the addresses of each connection, so neither a redirect
  * nor DNS rebinding can bypass the check. If there is a proxy, connects directly to addresses in EGRESS_ALLOW, and through the proxy to
- * public addresses. If a name has addresses of both kinds, uses only those in EGRESS_ALLOW. A refused connection fails with EgressError,
- * which fetch reports as the `cause` of its TypeError.
+ * public addresses. If a name has addresses of both kinds, uses only those in EGRESS_ALLOW. If no address is permitted, the connection fails
+ * with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;

@@ -11,8 +11,8 @@ test.each([
   [{ 1: 5, 3: 5 }, 0.95, 950],
   [{ 1: 9, 8: 1 }, 0.95, 16_000],
   [{ 8: 3 }, 0.5, 16_000],
-])("quantileMs of the bucket counts %j at the quantile %d is %d ms", (buckets, share, expected) => {
-  expect(quantileMs(toCounts(buckets), share)).toBe(expected);
+])("quantileMs of the bucket counts %j at the quantile %d is %d ms", (buckets, quantile, expected) => {
+  expect(quantileMs(toCounts(buckets), quantile)).toBe(expected);
 });
 
 test("quantileMs returns undefined if there are no replies", () => {

@@ -12,7 +12,7 @@ export type CallSum = {
   cost: string;
   /** Calls that used tokens of a model without a price. */
   unpricedCalls: number;
-  /** Calls whose tokens the llm-proxy counted itself, because the provider reported none, and calls whose row FillCallLog added. */
+  /** Calls whose tokens the llm-proxy counted itself, because the provider reported none, and calls whose row the RPC FillCallLog added. */
   estimatedCalls: number;
 };
 

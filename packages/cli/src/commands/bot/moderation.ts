@@ -8,8 +8,8 @@ import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
 
 const APPLIES_TO = ["message", "reply", "both"] as const;
 
-function appliesToOption() {
-  return new Option("--on <what>", "Choose what to match (default: message).").choices(APPLIES_TO);
+function appliesToOption(description: string) {
+  return new Option("--on <what>", description).choices(APPLIES_TO);
 }
 
 export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
@@ -23,7 +23,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption("--pattern <re>", "Set the regular expression, in RE2 syntax.")
     .option("--fallback <text>", "Set the replacement text (default: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (default: blocked_pattern).")
-    .addOption(appliesToOption())
+    .addOption(appliesToOption("Choose what to match (default: message)."))
     .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {
@@ -43,7 +43,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .option("--pattern <re>", "Set the regular expression, in RE2 syntax.")
     .option("--fallback <text>", "Set the replacement text (empty: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (empty: blocked_pattern).")
-    .addOption(new Option("--on <what>", "Choose what to match.").choices(APPLIES_TO))
+    .addOption(appliesToOption("Choose what to match."))
     .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {
@@ -89,7 +89,7 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--pattern <re>", "Also match this unsaved pattern.")
-    .addOption(appliesToOption())
+    .addOption(appliesToOption("Choose what --pattern matches (default: message)."))
     .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {

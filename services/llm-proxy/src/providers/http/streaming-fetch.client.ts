@@ -38,7 +38,7 @@ function send(
     const abort = () => {
       controller?.abort(signal?.reason);
       stream?.abort(signal?.reason);
-      // Without a connection there is no controller yet, so undici would report the abort only later.
+      // Before undici has a connection, there is no controller to abort. Reject at once, without waiting for the connection.
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", abort, { once: true });

@@ -183,6 +183,12 @@ describe("parley moderation", () => {
     expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
 
+  it("moderation check refuses --on without --pattern", async () => {
+    const { code, stderr } = await run("moderation", "check", "a text", ...botArgs(), "--on", "reply");
+    expect(stderr).toContain("--on needs --pattern");
+    expect(code).toBe(2);
+  });
+
   it("reports a refused pattern in one line", async () => {
     const { code, stderr } = await run("moderation", "add", ...botArgs(), "--pattern", "(?=look)");
     expect(code).toBe(1);

@@ -44,8 +44,8 @@ async function measureReconnects({ scale }: RunOptions, progress: (line: string)
     const ends = await mapConcurrently(replies, CONCURRENT_REPLIES, (number) =>
       readReply(testbed, number, reconnectMs),
     );
-    const lost = ends.filter((end) => !isWhole(end) && !("duplicated" in end)).length;
-    const duplicated = ends.filter((end) => "duplicated" in end).length;
+    const lost = ends.filter((end) => !isWhole(end) && !("inconsistent" in end)).length;
+    const duplicated = ends.filter((end) => "inconsistent" in end).length;
     const { workspaceId } = testbed.tenant;
     const { used, ledger } = await waitUntilSettled(testbed.system.database, SETTLE_TIMEOUT_MS, workspaceId);
     const { missing, additional } = await compareCharges(testbed.system.database, workspaceId, replies);

@@ -4,7 +4,7 @@ import { pause } from "@parley/service-kit";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
 import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
-import { startReplyResponse, type StreamHandle } from "../streams/index.ts";
+import { type StreamHandle, startReplyResponse } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
   type IdempotencyHashes,

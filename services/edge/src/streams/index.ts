@@ -1,2 +1,2 @@
-export { createSseSink, startReplyResponse, STREAM_HEADERS } from "./sse-sink.ts";
+export { createSseSink, STREAM_HEADERS, startReplyResponse } from "./sse-sink.ts";
 export type { StreamHandle, StreamRegistry } from "./stream-registry.ts";

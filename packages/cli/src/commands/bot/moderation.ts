@@ -2,6 +2,7 @@ import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ModerationAdminService, type Pattern, PatternMatchSchema, PatternSchema } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
 import { botOption, wholeNumberParser, workspaceOption } from "../options.ts";
@@ -90,8 +91,9 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .requiredOption(...botOption)
     .option("--pattern <re>", "Also match this unsaved pattern.")
     .addOption(appliesToOption("Choose what --pattern matches (default: message)."))
-    .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) =>
-      report(
+    .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) => {
+      if (appliesTo !== "" && pattern === undefined) throw new CliError("--on needs --pattern", { exitCode: 2 });
+      return report(
         callAdmin(ModerationAdminService, async (service) => {
           const unsaved = pattern === undefined ? {} : { unsaved: { pattern, appliesTo } };
           const { matches } = await service.checkText({ workspaceId, botSlug, text, ...unsaved });
@@ -109,8 +111,8 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
             ),
           };
         }),
-      ),
-    );
+      );
+    });
 
   group
     .command("remove")

@@ -41,7 +41,7 @@ describe.each(names)("the chart with %s values", (name) => {
     expect(selectorProblems(rendered.manifests)).toEqual([]);
   });
 
-  it("gives every object and pod the standard labels, the chart's label and the labels of commonLabels", () => {
+  it("gives every object and pod the standard labels, helm.sh/chart and the labels of commonLabels", () => {
     expect(labelProblems(rendered.manifests, values)).toEqual([]);
   });
 

@@ -168,8 +168,8 @@ service stores a reservation for each turn. A reservation is void if its turn ha
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
 providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. Only
-\`parley_quota_workspace_used_ratio\` has the label \`workspace\`. It has a series for each workspace that has used at least 80 % of its cap. If
-there are more than 200, only the 200 with the highest ratios have a series.
+\`parley_quota_workspace_used_ratio\` has the label \`workspace\`. A workspace has a series of this metric if it
+has used at least 80 % of its cap and is among the 200 workspaces with the highest ratios.
 
 [operations/dashboards.md](operations/dashboards.md) describes the dashboards and alerts that use these metrics.
 

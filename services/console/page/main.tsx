@@ -19,7 +19,7 @@ import { applyTheme, readTheme } from "./components/theme.ts";
 import { queryClient } from "./query-client.ts";
 import { router } from "./router.tsx";
 
-// The style elements of the dialog library need the response's nonce.
+// The style elements of the dialog library need the nonce of the page's Content-Security-Policy.
 setNonce(document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "");
 applyTheme(readTheme());
 ignoreDroppedFiles();

@@ -62,8 +62,8 @@ export function outagesSuite(shared: () => ContractSystem): void {
     body: { public_key },
   });
 
-  function expectUnavailable(answer: ApiResponse, body: string): void {
-    expect(formatRefusal(answer)).toBe(body);
+  function expectUnavailable(answer: ApiResponse, refusal: string): void {
+    expect(formatRefusal(answer)).toBe(refusal);
     expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   }
 

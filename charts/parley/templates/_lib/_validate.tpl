@@ -69,7 +69,7 @@
 {{- end -}}
 {{- with .Values.database.maxConnections -}}
 {{- if gt $total (int .) -}}
-{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s. Each term is (replicas + surge) × databasePool. The connections of draining pods are not included. Lower databasePool, replicas or autoscaling.maxReplicas, or raise the limit; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
+{{- fail (printf "the services may open %d database connections during a rollout, and database.maxConnections is %d: %s. Each term is (replicas + surge) × databasePool. The connections of draining pods are not included. Lower databasePool, replicas or autoscaling.maxReplicas, or raise database.maxConnections and the limit of the server or pooler; see docs/install/sizing.md." $total (int .) (join ", " $explanations)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -94,7 +94,7 @@
 {{- end -}}
 {{- range $name, $url := $urls -}}
 {{- if and $url (not (include "parley.reachesProvider" (dict "root" $ "url" $url))) -}}
-{{- fail (printf "the network policies block the provider %s (%s): only public addresses at port 443 are open. Add a rule to networkPolicy.providers; see docs/install/networks.md." $url $name) -}}
+{{- fail (printf "the network policies block the provider %s (%s): by default, only port 443 of public addresses is open. Add a rule to networkPolicy.providers; see docs/install/networks.md." $url $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -2,8 +2,8 @@ import { findLastClusterStart, isLowSurrogate, type Piece, splitIntoPieces } fro
 import { normalise } from "./normalise.ts";
 
 /**
- * Searches a text as `PatternSet.findFirstMatch` does. `index` is the first matching pattern's index; -1 if none matches. `maxMatchLength` is the
- * length of the longest possible match of any pattern.
+ * Searches a text as `PatternSet.findFirstMatch` does. `index` is the lowest index of a matching pattern; -1 if none matches. `maxMatchLength` is
+ * the length of the longest possible match of any pattern.
  */
 export type MatchText = (
   text: string,

@@ -6,7 +6,7 @@ import type { Connection, Database } from "./database.ts";
 /**
  * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
  *
- * @param calls the pool's CallPool, whose queued calls count as waiting too
+ * @param calls limits RPC calls to a share of `pool`; the calls that it queues count as waiting too
  */
 export type ObservePool = (name: string, pool: Database, calls?: CallPool) => void;
 

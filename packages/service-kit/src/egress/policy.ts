@@ -8,8 +8,8 @@ const CLOUD_INTERNAL_ADDRESSES = new Set(["168.63.129.16"]);
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3") as [ipaddr.IPv6, number];
 
 /**
- * Decides which addresses a request for a user's URL may reach: public addresses, and those in EGRESS_ALLOW. Loopback, private,
- * link-local (cloud metadata), reserved, unassigned and tunnelled addresses are not public.
+ * Decides which addresses a request for the URL of a tool or a document may reach: public addresses, and those in EGRESS_ALLOW. Loopback,
+ * private, link-local (cloud metadata), reserved, unassigned and tunnelled addresses are not public.
  */
 export class EgressPolicy {
   readonly #allowed: ReturnType<typeof ipaddr.parseCIDR>[];
@@ -35,7 +35,7 @@ export class EgressPolicy {
   }
 }
 
-/** How requests for a user's URL leave the service. */
+/** How requests for the URLs of tools and documents leave the service. */
 export type Egress = {
   policy: EgressPolicy;
   /** The HTTP proxy for public addresses. Addresses in EGRESS_ALLOW are reached without it. */

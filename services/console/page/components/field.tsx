@@ -1,11 +1,11 @@
 import { type ComponentProps, type ReactNode, useId } from "react";
 
-type Labels = { label: string; hint?: ReactNode };
+type LabelProps = { label: string; hint?: ReactNode };
 
 /** The attributes that connect an input element with its label and its hint. */
 type LabelAttributes = { id: string; "aria-describedby": string | undefined };
 
-function Labelled({ label, hint, children }: Labels & { children: (attributes: LabelAttributes) => ReactNode }) {
+function Labelled({ label, hint, children }: LabelProps & { children: (attributes: LabelAttributes) => ReactNode }) {
   const id = useId();
   const hintId = `${id}-hint`;
   return (
@@ -21,7 +21,7 @@ function Labelled({ label, hint, children }: Labels & { children: (attributes: L
   );
 }
 
-export function TextField({ label, hint, ...props }: Labels & ComponentProps<"input">) {
+export function TextField({ label, hint, ...props }: LabelProps & ComponentProps<"input">) {
   return (
     <Labelled label={label} hint={hint}>
       {(attributes) => <input className="input" {...attributes} {...props} />}
@@ -29,7 +29,7 @@ export function TextField({ label, hint, ...props }: Labels & ComponentProps<"in
   );
 }
 
-export function TextArea({ label, hint, ...props }: Labels & ComponentProps<"textarea">) {
+export function TextArea({ label, hint, ...props }: LabelProps & ComponentProps<"textarea">) {
   return (
     <Labelled label={label} hint={hint}>
       {(attributes) => <textarea className="input" {...attributes} {...props} />}
@@ -37,7 +37,7 @@ export function TextArea({ label, hint, ...props }: Labels & ComponentProps<"tex
   );
 }
 
-type SelectProps = Labels &
+type SelectProps = LabelProps &
   Omit<ComponentProps<"select">, "onChange"> & {
     options: readonly (readonly [value: string, text: string])[];
     onChange: (value: string) => void;
@@ -59,7 +59,11 @@ export function SelectField({ label, hint, options, onChange, ...props }: Select
   );
 }
 
-export function ColorField({ label, value, onChange }: Labels & { value: string; onChange: (value: string) => void }) {
+export function ColorField({
+  label,
+  value,
+  onChange,
+}: LabelProps & { value: string; onChange: (value: string) => void }) {
   return (
     <Labelled label={label}>
       {(attributes) => (

@@ -2,6 +2,7 @@ import type { GetUsageResponse } from "@parley/rpc/quota";
 
 export const SHOWN_MONTHS = 6;
 
+/** Reads the usage of a month ("YYYY-MM"), or of the current month if `month` is empty. */
 type ReadUsage = (month: string) => Promise<GetUsageResponse | undefined>;
 
 /** Reads the usage of the current month and of the months before it. The service, not the browser's clock, determines the current month. */

@@ -26,7 +26,7 @@ export type PromptParts = KnowledgeMatches & {
   replyPatterns: readonly Pattern[];
 };
 
-/** Encodes a parley.llm.v1.Prompt. Its last message is the visitor's. */
+/** Encodes a parley.llm.v1.Prompt. Its last message is `message`. */
 export function encodePrompt({
   system,
   passages,

@@ -86,7 +86,7 @@ test("held-back text is sent before the provider sends token counts", async () =
   expect(events.end.tokensEstimated).toBe(false);
 });
 
-test("a reply without a match is sent completely, with its usage", async () => {
+test("a reply without a match is sent completely, with the provider's token counts", async () => {
   provider.script([{ tokens: ["The sec", "retary is ", "out"] }]);
   const events = await generate("\\bsecret\\b");
   expect([statusOf(events), events.text]).toEqual(["COMPLETE", "The secretary is out"]);

@@ -9,7 +9,7 @@ export type ReservationKey = { workspaceId: string; turnId: string };
  */
 export type Reservation = ReservationKey & {
   state: ReservationStateName;
-  /** The UTC month, "YYYY-MM". */
+  /** The UTC month that the turn belongs to, "YYYY-MM". */
   month: string;
   changedAt: string;
   /** Seconds since `changedAt`; 0 if it is empty. */

@@ -12,7 +12,7 @@ const MAX_TAB_PRESSES = 400;
 /** A browser tab with the owners' console. */
 export class ConsolePage {
   readonly tab: Page;
-  /** Uncaught errors, console errors and violated directives of the content security policy. */
+  /** Uncaught errors, errors in the browser's console, and violated directives of the content security policy. */
   readonly problems: string[] = [];
   readonly requests: Request[] = [];
   readonly #url: string;
@@ -149,7 +149,7 @@ export class ConsolePage {
     return typeof target === "string" ? focused?.trim() === target : target.test(focused ?? "");
   }
 
-  /** Replaces the text of the field that has the focus, as a person types. */
+  /** Presses keys to replace the text of the field that has the focus. */
   async retype(text: string): Promise<void> {
     await this.tab.keyboard.press("Control+a");
     await this.tab.keyboard.type(text);

@@ -14,7 +14,7 @@ const FONTS = {
 async function fontFaces(): Promise<string> {
   const faces = Object.entries(FONTS).map(async ([range, file]) => {
     const bytes = await readFile(fileURLToPath(import.meta.resolve(file)));
-    return `@font-face { font-family: Look; font-weight: 100 900; unicode-range: ${range};
+    return `@font-face { font-family: TestFont; font-weight: 100 900; unicode-range: ${range};
       src: url(data:font/woff2;base64,${bytes.toString("base64")}) }`;
   });
   return `<style>${(await Promise.all(faces)).join("\n")}</style>`;
@@ -50,7 +50,7 @@ const CHANGES = [
 
 describeInFullBrowser("screenshots", (fixture) => {
   const open = async (visit: Visit): Promise<WidgetPage> => {
-    const { publicKey } = await fixture.service.addBot({ font_family: "Look" });
+    const { publicKey } = await fixture.service.addBot({ font_family: "TestFont" });
     return fixture.visitAndOpen({ context: WINDOW, head: await fontFaces(), body: " ", publicKey, ...visit });
   };
   const openAndAsk = async ({ message = "markdown", ...visit }: Look): Promise<WidgetPage> => {

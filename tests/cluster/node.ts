@@ -28,7 +28,7 @@ const START_TIMEOUT_MS = 180_000;
 /** Thrown if no cluster can run on this machine. */
 export class NoCluster extends Error {}
 
-/** Installs the Debian packages that are missing. Throws NoCluster if that fails, if this is not Linux, or if the user is not root. */
+/** Installs the Debian packages that are missing. Throws NoCluster without Linux or root, or if the installation fails. */
 export async function ensurePrerequisites(): Promise<void> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new NoCluster("a node needs Linux and root");
   const missing = async () => {
@@ -95,6 +95,7 @@ export async function ensureImages(): Promise<string> {
   const env = { DOCKER_DATA_ROOT: join(CACHE, "docker") };
   await run(".ci/images", ["tests/cluster/save-images.sh", archive], { env, timeoutMs: 1_800_000 }).catch(
     (error: Error) => {
+      // .ci/images exits with 75 if one of its setup steps fails.
       if (error.message.includes("exit code 75")) throw new NoCluster(error.message);
       throw error;
     },

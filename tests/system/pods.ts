@@ -4,7 +4,7 @@ export const POD_MEMORY_MIB = { edge: 768, conversation: 512, quota: 384, "llm-p
 type Pod = keyof typeof POD_MEMORY_MIB;
 
 /**
- * Returns the variable that limits the heap as Node.js does in a pod: to half of the pod's memory limit plus 3 MiB. On a large machine,
+ * Returns the variable that limits the heap as Node.js does in a pod: to 3 MiB more than half of the pod's memory limit. On a large machine,
  * Node.js would choose a higher heap limit.
  */
 function heapLimitEnv(pod: Pod): Record<string, string> {

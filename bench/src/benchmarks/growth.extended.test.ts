@@ -2,7 +2,7 @@ import { queryRows, startTestPostgres } from "@parley/test-support";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { growth } from "./growth.ts";
 
-test("removes the database of a testbed when storing its turns fails", async () => {
+test("growth drops a testbed's database when storing turns fails", async () => {
   const server = await startTestPostgres();
   onTestFinished(() => server.stop());
   vi.stubEnv("PARLEY_TEST_DATABASE_URL", server.url);

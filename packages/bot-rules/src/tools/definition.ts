@@ -4,8 +4,8 @@ import { findPlaceholders, requireUrlTemplate, requireWebUrl } from "./url-templ
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
-const SECRET = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+const SECRET_NAME_PATTERN = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_URL_CHARACTERS = 2_000;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 const MAX_SELECTED_TOOLS = 64;
@@ -21,9 +21,9 @@ export type McpServerDefinition = { url: string; only: readonly string[] };
 
 /** Checks the names of a tool and of its secret. */
 export function requireValidNames({ name, secret }: { name: string; secret: string }): void {
-  if (!NAME.test(name) || name.includes(MCP_TOOL_NAME_SEPARATOR))
+  if (!NAME_PATTERN.test(name) || name.includes(MCP_TOOL_NAME_SEPARATOR))
     throw new Error("name must be 1 to 32 characters of A-Z a-z 0-9 _ -, start with a letter, and not contain __");
-  if (secret !== "" && !SECRET.test(secret))
+  if (secret !== "" && !SECRET_NAME_PATTERN.test(secret))
     throw new Error("secret must be the name of a secret in LLM_CONFIG's tool_secrets");
 }
 

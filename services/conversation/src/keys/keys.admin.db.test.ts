@@ -7,7 +7,7 @@ import { botFields, createBot } from "../testing/turns.ts";
 const system = useTestSystem();
 
 describe("keys", () => {
-  test("are created with normalised domains and listed oldest first, revoking one again returns the first revocation, and invalid calls are refused", async () => {
+  test("have normalized domains and are listed oldest first; revoking a key again returns the first revocation; invalid calls are refused", async () => {
     const keys = system.createAdminClient(KeyAdminService);
     const bot = await createBot(system.database);
     const { key } = await keys.createKey({
@@ -72,7 +72,7 @@ describe("keys", () => {
     expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toEqual([updated.key]);
   });
 
-  test("are limited to 1,000 active ones per workspace; the list also contains the 1,000 that were revoked last", async () => {
+  test("are limited to 1,000 active keys per workspace; the list also contains the 1,000 keys that were revoked last", async () => {
     const keys = system.createAdminClient(KeyAdminService);
     const bot = await createBot(system.database);
     const insert = (keyPrefix: string, count: number, revokedAtSql: string) =>

@@ -12,7 +12,7 @@ import { childrenOf, type MemoryPeaks, watchMemory } from "../testing/memory-wat
 import { startTestQuota, type TestQuota } from "../testing/quota.ts";
 import { ADMIN_TOKEN, type ServiceProcess, startServiceProcess } from "../testing/service.ts";
 import { adminFailure } from "../testing/system.ts";
-import { createBot, openRequest } from "../testing/turns.ts";
+import { createBot, newOpenRequest } from "../testing/turns.ts";
 
 /** 80 % of the chart's memory limit of 512 MiB. */
 const MAX_MIB = 410;
@@ -112,7 +112,7 @@ function suite() {
       const latencies: number[] = [];
       for (let turn = 0; turn < turns; turn++) {
         const start = performance.now();
-        await service.conversation.openTurn(openRequest(bot), { timeoutMs: 10_000 });
+        await service.conversation.openTurn(newOpenRequest(bot), { timeoutMs: 10_000 });
         latencies.push(performance.now() - start);
       }
       latencies.sort((one, other) => one - other);

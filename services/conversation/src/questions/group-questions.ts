@@ -15,7 +15,7 @@ export type QuestionGroup = {
 
 /**
  * Groups questions with the same lexemes, regardless of their order, repetition and accents. Sorts the groups by size, the largest first,
- * then by the latest question. Leaves out questions that have no lexemes because all their words are ignored, such as a greeting.
+ * then by the latest question. Leaves out questions without lexemes, such as a greeting.
  */
 export function groupQuestions(latestFirst: readonly UnansweredQuestion[]): QuestionGroup[] {
   const groups = new Map<string, QuestionGroup>();

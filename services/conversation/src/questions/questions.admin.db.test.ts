@@ -10,7 +10,7 @@ import { rateMessage } from "../sessions/messages.store.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm } from "../testing/llm.ts";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { botFields, createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { botFields, createBot, newOpenRequest, newTurn, runTurn } from "../testing/turns.ts";
 import type { NewTurn } from "../turns/open-turn.store.ts";
 import { QuestionSearch } from "./question-search.service.ts";
 
@@ -42,7 +42,7 @@ describe("checking a question", () => {
     const countTurns = async () =>
       (await system.admin.query("SELECT FROM conversation.turns WHERE bot_id = $1", [bot.id])).rowCount;
     expect(await countTurns()).toBe(0);
-    await system.conversation.openTurn(openRequest(bot, { message: question }), { timeoutMs: 5_000 });
+    await system.conversation.openTurn(newOpenRequest(bot, { message: question }), { timeoutMs: 5_000 });
     const { rows } = await system.admin.query(
       `SELECT c.content FROM conversation.messages m, unnest(m.rag_chunks_used) WITH ORDINALITY AS used (id, place)
        JOIN conversation.knowledge_chunks c ON c.chunk_id = used.id

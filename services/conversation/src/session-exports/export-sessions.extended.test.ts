@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { insertSessions } from "../testing/sessions.ts";
 import { useTestSystem } from "../testing/system.ts";
-import { createBot, openRequest } from "../testing/turns.ts";
+import { createBot, newOpenRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -27,7 +27,7 @@ test("an export takes more than twice as long while turns are opened", async () 
     return performance.now() - startedAt;
   };
   const otherBot = await createBot(system.database);
-  const open = () => system.conversation.openTurn(openRequest(otherBot), { timeoutMs: 10_000 });
+  const open = () => system.conversation.openTurn(newOpenRequest(otherBot), { timeoutMs: 10_000 });
   const ratios: number[] = [];
   for (let round = 0; round < 3; round++) {
     // For a second after each OpenTurn, exports pause before each statement. Waits until they no longer pause.

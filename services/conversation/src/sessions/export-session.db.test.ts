@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { collect, createLongSession } from "../testing/session-exports.ts";
 import { useTestSystem } from "../testing/system.ts";
-import { createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { createBot, newOpenRequest, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "../turns/open-turn.store.ts";
 
 const system = useTestSystem();
@@ -176,7 +176,9 @@ test("stalled exports do not delay turns", async () => {
   );
   const firstPieces = Promise.allSettled(readers.map((reader) => reader.next()));
   const started = performance.now();
-  const turns = Array.from({ length: 20 }, () => system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 }));
+  const turns = Array.from({ length: 20 }, () =>
+    system.conversation.openTurn(newOpenRequest(bot), { timeoutMs: 5_000 }),
+  );
   await Promise.all(turns);
   expect(performance.now() - started).toBeLessThan(3_000);
   cancellation.abort();

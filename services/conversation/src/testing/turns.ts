@@ -65,7 +65,7 @@ export type OpenRequest = {
 };
 
 /** Returns an OpenTurn request for a new session. */
-export function openRequest(bot: Bot, fields: Partial<OpenRequest> = {}): OpenRequest {
+export function newOpenRequest(bot: Bot, fields: Partial<OpenRequest> = {}): OpenRequest {
   const { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata } = newTurn(bot);
   const request = { workspaceId, botId, turnId, sessionId, edgeId, source, message, visitorId, visitorMetadata };
   return { ...request, ...fields };
@@ -103,7 +103,7 @@ export async function runTurn(database: Database, turn: NewTurn, fields: Partial
   return opened.messageId;
 }
 
-export function closeRequest(
+export function newCloseRequest(
   { workspaceId, turnId }: Pick<NewTurn, "workspaceId" | "turnId">,
   outcome = TurnOutcome.DONE,
   month = "2026-11",

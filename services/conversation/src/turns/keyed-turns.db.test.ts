@@ -4,7 +4,7 @@ import { ModerationAdminService, SessionAdminService, TurnOutcome } from "@parle
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const options = { timeoutMs: 5_000 };
 const hash = (text: string) => createHash("sha256").update(text).digest();
 const keyed = (fields: Partial<OpenRequest> = {}) =>
-  openRequest(bot, { keyHash: hash(randomUUID()), requestHash: hash("Hello?"), ...fields });
+  newOpenRequest(bot, { keyHash: hash(randomUUID()), requestHash: hash("Hello?"), ...fields });
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
 /** Opens a turn with the same key from another edge. */
 const openAgain = (turn: OpenRequest) => open({ ...turn, turnId: randomUUID(), edgeId: randomUUID() });
@@ -53,7 +53,7 @@ describe("OpenTurn with an idempotency key", () => {
   test("returns the end of a closed turn", async () => {
     const turn = keyed();
     await open(turn);
-    await system.conversation.closeTurn(closeRequest(turn), options);
+    await system.conversation.closeTurn(newCloseRequest(turn), options);
     const { existing } = await openAgain(turn);
     expect(existing?.end).toMatchObject({ outcome: TurnOutcome.DONE, content: "Hi!", model: bot.model, latencyMs: 9 });
   });
@@ -97,8 +97,8 @@ describe("OpenTurn with an idempotency key", () => {
       status: status.RESOURCE_EXHAUSTED,
       code: "too_many_keyed_turns",
     });
-    await open(openRequest(bot, { sessionId: first.sessionId }));
-    await system.conversation.closeTurn(closeRequest(first), options);
+    await open(newOpenRequest(bot, { sessionId: first.sessionId }));
+    await system.conversation.closeTurn(newCloseRequest(first), options);
     expect((await open(third)).existing).toBeUndefined();
   });
 
@@ -107,7 +107,7 @@ describe("OpenTurn with an idempotency key", () => {
     await system
       .createAdminClient(ModerationAdminService)
       .addPattern({ ...botFields(strict), pattern: "Hello", fallback: "No." });
-    const turn = openRequest(strict, { keyHash: hash(randomUUID()), requestHash: hash("Hello?") });
+    const turn = newOpenRequest(strict, { keyHash: hash(randomUUID()), requestHash: hash("Hello?") });
     expect((await open(turn)).blocked).toBeDefined();
     expect((await openAgain(turn)).existing?.end).toMatchObject({
       outcome: TurnOutcome.BLOCKED,
@@ -130,7 +130,7 @@ describe("FindTurn", () => {
     expect(await find(turn, { keyHash: new Uint8Array(), requestHash: new Uint8Array(), messageId })).toMatchObject(
       expected,
     );
-    const unkeyed = openRequest(bot);
+    const unkeyed = newOpenRequest(bot);
     const opened = await open(unkeyed);
     expect(await find(unkeyed, { messageId: opened.messageId })).toMatchObject({ turn: { turnId: unkeyed.turnId } });
   });
@@ -142,7 +142,7 @@ describe("FindTurn", () => {
       status: status.FAILED_PRECONDITION,
       code: "idempotency_key_reused",
     });
-    const unkeyed = openRequest(bot);
+    const unkeyed = newOpenRequest(bot);
     const { messageId } = await open(unkeyed);
     const found = await find(unkeyed, { messageId, requestHash: hash("Hello?") });
     expect(found).toMatchObject({ turn: { turnId: unkeyed.turnId } });
@@ -166,7 +166,7 @@ describe("FindTurn", () => {
     await open(turn);
     const quota = { plan: "free", used: 100, cap: 100 };
     await system.conversation.closeTurn(
-      { ...closeRequest(turn, TurnOutcome.QUOTA_EXCEEDED, ""), content: "", quota },
+      { ...newCloseRequest(turn, TurnOutcome.QUOTA_EXCEEDED, ""), content: "", quota },
       options,
     );
     expect((await find(turn)).turn?.end).toMatchObject({ outcome: TurnOutcome.QUOTA_EXCEEDED, quota });
@@ -176,7 +176,7 @@ describe("FindTurn", () => {
 test("CloseTurn returns the stored failure code to every caller", async () => {
   const turn = keyed();
   await open(turn);
-  const failed = { ...closeRequest(turn, TurnOutcome.ERROR, ""), errorCode: "provider_timeout" };
+  const failed = { ...newCloseRequest(turn, TurnOutcome.ERROR, ""), errorCode: "provider_timeout" };
   const stored = { outcome: TurnOutcome.ERROR, errorCode: "provider_timeout" };
   expect(await system.conversation.closeTurn(failed, options)).toMatchObject(stored);
   expect(await system.conversation.closeTurn({ ...failed, errorCode: "internal_error" }, options)).toMatchObject(
@@ -188,7 +188,7 @@ test("erasing a session removes the key hash, the request hash and the ending of
   const turn = keyed();
   await open(turn);
   await system.conversation.closeTurn(
-    { ...closeRequest(turn, TurnOutcome.QUOTA_EXCEEDED, ""), quota: { plan: "free", used: 1, cap: 1 } },
+    { ...newCloseRequest(turn, TurnOutcome.QUOTA_EXCEEDED, ""), quota: { plan: "free", used: 1, cap: 1 } },
     options,
   );
   const { workspaceId, sessionId } = turn;

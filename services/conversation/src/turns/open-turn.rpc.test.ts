@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { OpenTurnRequestSchema } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
-import { openRequest } from "../testing/turns.ts";
+import { newOpenRequest } from "../testing/turns.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./open-turn.rpc.ts";
 
 test("throws too_many_keyed_turns if the session is below the limit after the first attempt, but at the limit after the second", async () => {
@@ -20,6 +20,6 @@ test("throws too_many_keyed_turns if the session is below the limit after the fi
   } as unknown as OpenTurnDeps;
   const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };
   const bot = { workspaceId: "ws", id: randomUUID(), model: "" } as Bot;
-  const request = create(OpenTurnRequestSchema, openRequest(bot, hashes));
+  const request = create(OpenTurnRequestSchema, newOpenRequest(bot, hashes));
   await expect(handleOpenTurn(deps, request)).rejects.toMatchObject({ code: "too_many_keyed_turns" });
 });

@@ -18,7 +18,7 @@ import { createClosedTurnCounter, createSemanticSearchCounter } from "../metrics
 import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
-import { createBot, openRequest } from "../testing/turns.ts";
+import { createBot, newOpenRequest } from "../testing/turns.ts";
 import { handleCloseTurn } from "./close-turn.rpc.ts";
 import { handleOpenTurn } from "./open-turn.rpc.ts";
 
@@ -45,7 +45,7 @@ function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRe
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>
-  create(OpenTurnRequestSchema, openRequest(bot, { message }));
+  create(OpenTurnRequestSchema, newOpenRequest(bot, { message }));
 
 /** Returns the statements of OpenTurn while the bot's configuration is cached. */
 async function statementsToOpen(bot: Bot, message?: string) {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { countClosedTurns, useTestSystem } from "../testing/system.ts";
-import { botFields, closeRequest, createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 let bot: Bot;
@@ -19,13 +19,13 @@ const options = { timeoutMs: 5_000 };
 /** The poll of the outbox skips a turn in the first 2 s after its close. In this time, only the process that closed the turn settles it. */
 const BEFORE_POLL_MS = 1_900;
 const open = (turn: OpenRequest) => system.conversation.openTurn(turn, options);
-const close = (...args: Parameters<typeof closeRequest>) =>
-  system.conversation.closeTurn(closeRequest(...args), options);
+const close = (...args: Parameters<typeof newCloseRequest>) =>
+  system.conversation.closeTurn(newCloseRequest(...args), options);
 const promptOf = (bytes: Uint8Array) => fromBinary(PromptSchema, bytes);
 
 describe("a turn", () => {
   test("opens with a prompt, closes with its outcome and is settled", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     const opened = await open(turn);
     expect(opened.messageId).toBeGreaterThan(0n);
     expect(opened.blocked).toBeUndefined();
@@ -43,7 +43,7 @@ describe("a turn", () => {
       latencyMs: 9,
     });
     await expect.poll(() => system.quota.outcomeOf(turn.turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.DONE);
-    const next = await open(openRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
+    const next = await open(newOpenRequest(bot, { sessionId: turn.sessionId, message: "And?" }));
     expect(promptOf(next.prompt).messages.map((each) => each.content)).toEqual(["Hello?", "Hi!", "And?"]);
   });
 
@@ -52,7 +52,7 @@ describe("a turn", () => {
     const key = { workspaceId: blockingBot.workspaceId, botId: blockingBot.id };
     await insertPattern(system.database, key, { pattern: "spam", reason: "r", fallback: "", appliesTo: "message" }, []);
     const before = await countClosedTurns(system, "blocked");
-    const turn = openRequest(blockingBot, { message: "spam" });
+    const turn = newOpenRequest(blockingBot, { message: "spam" });
     for (let attempt = 0; attempt < 2; attempt++) {
       expect((await open(turn)).blocked).toBeDefined();
       await close(turn, TurnOutcome.BLOCKED);
@@ -61,7 +61,7 @@ describe("a turn", () => {
   });
 
   test("gets the same response when it is opened repeatedly, concurrently and after its close", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     const responses = await Promise.all(Array.from({ length: 30 }, () => open(turn)));
     await close(turn);
     responses.push(await open(turn), await open({ ...turn, message: "something else" }));
@@ -73,7 +73,7 @@ describe("a turn", () => {
   });
 
   test("keeps its first outcome when it is closed again with another outcome", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     await open(turn);
     const first = await close(turn, TurnOutcome.ERROR, "");
     expect(first.outcome).toBe(TurnOutcome.ERROR);
@@ -82,7 +82,7 @@ describe("a turn", () => {
   });
 
   test("is not closed as done after its deadline and stays open for another outcome", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     const { databaseTimeMicroseconds = 0n } = await open(turn);
     const { workspaceId, turnId } = turn;
     const closeAsDone = (deadlineMicroseconds: bigint) =>
@@ -100,7 +100,7 @@ describe("a turn", () => {
   });
 
   test("closes as done before its deadline", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     const { databaseTimeMicroseconds = 0n } = await open(turn);
     const { workspaceId, turnId } = turn;
     const deadlineMicroseconds = databaseTimeMicroseconds + 10_000_000n;
@@ -109,7 +109,7 @@ describe("a turn", () => {
   });
 
   test("stores a replacement character for each NUL in its reply", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     await open(turn);
     const { workspaceId, turnId } = turn;
     await system.conversation.closeTurn(
@@ -131,7 +131,7 @@ describe("a turn", () => {
       format: "md",
       content: Buffer.from("# Plans\n\nThe free plan has 100 messages.\n\n# Hours\n\nWe open at nine."),
     });
-    const turn = openRequest(botWithKnowledge, { message: "How many messages has the free plan?" });
+    const turn = newOpenRequest(botWithKnowledge, { message: "How many messages has the free plan?" });
     const opened = await open(turn);
     const { passages } = promptOf(opened.prompt);
     expect(passages).toMatchObject([{ source: "plans.md", heading: "Plans", text: "The free plan has 100 messages." }]);
@@ -152,7 +152,7 @@ describe("a blocked message", () => {
     const moderation = system.createAdminClient(ModerationAdminService);
     await moderation.addPattern({ ...fields, pattern: "sec(ret)+", fallback: "Not that." });
     await moderation.addPattern({ ...fields, pattern: "rude", reason: "rudeness" });
-    const turn = openRequest(moderatedBot, { message: "Tell me the SEＣRET" });
+    const turn = newOpenRequest(moderatedBot, { message: "Tell me the SEＣRET" });
     const opened = await open(turn);
     expect(opened).toMatchObject({
       blocked: { reason: "blocked_pattern", fallback: "Not that." },
@@ -160,7 +160,7 @@ describe("a blocked message", () => {
     });
     expect(opened.prompt).toHaveLength(0);
     expect(await open(turn)).toEqual(opened);
-    expect((await open(openRequest(moderatedBot, { message: "rude" }))).blocked).toMatchObject({
+    expect((await open(newOpenRequest(moderatedBot, { message: "rude" }))).blocked).toMatchObject({
       reason: "rudeness",
       fallback: moderatedBot.fallback,
     });
@@ -169,7 +169,7 @@ describe("a blocked message", () => {
     expect(rows).toEqual([]);
     // The process settles turns in the order in which they close. So once this later turn is settled, a settlement of the blocked turn would
     // have reached quota too.
-    const later = openRequest(moderatedBot);
+    const later = newOpenRequest(moderatedBot);
     await open(later);
     await close(later);
     await expect.poll(() => system.quota.outcomeOf(later.turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.DONE);
@@ -192,7 +192,7 @@ describe("tools and reply patterns", () => {
     await system
       .createAdminClient(ToolAdminService)
       .putTool({ ...fields, tool: { name: "order", secret: "orders", kind } });
-    const opened = await open(openRequest(equippedBot, { message: "Is it secret?" }));
+    const opened = await open(newOpenRequest(equippedBot, { message: "Is it secret?" }));
     expect(opened.blocked).toBeUndefined();
     const prompt = promptOf(opened.prompt);
     expect(prompt.tools).toMatchObject([{ name: "order", secret: "orders", kind }]);
@@ -201,11 +201,11 @@ describe("tools and reply patterns", () => {
       { pattern: "rude", verdict: { reason: "blocked_pattern", fallback: "No." } },
     ]);
     for (const message of ["rude", "spam"])
-      expect((await open(openRequest(equippedBot, { message }))).blocked).toBeDefined();
+      expect((await open(newOpenRequest(equippedBot, { message }))).blocked).toBeDefined();
   });
 
   test("CloseTurn stores the tool calls and the reason why the reply was blocked", async () => {
-    const turn = openRequest(bot);
+    const turn = newOpenRequest(bot);
     const { workspaceId, turnId } = turn;
     await open(turn);
     const closed = await system.conversation.closeTurn(

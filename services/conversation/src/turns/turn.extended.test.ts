@@ -3,7 +3,7 @@ import { BotAdminService } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { insertPattern, listPatterns } from "../bot-rules/moderation.store.ts";
 import { rpcFailure, useTestSystem } from "../testing/system.ts";
-import { createBot, type OpenRequest, openRequest } from "../testing/turns.ts";
+import { createBot, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
 const system = useTestSystem();
 
@@ -20,7 +20,7 @@ test("a message that takes too long to match against the patterns is refused and
   }
   // Normalisation expands U+FDFA to eighteen characters, and several of them match the start of every pattern: U+0644.
   const message = Array.from({ length: 4_000 }, () => "\ufdfa\ufdfaxy"[Math.floor(Math.random() * 4)]).join("");
-  const opened = system.conversation.openTurn(openRequest(moderatedBot, { message }), { timeoutMs: 15_000 });
+  const opened = system.conversation.openTurn(newOpenRequest(moderatedBot, { message }), { timeoutMs: 15_000 });
   expect(await rpcFailure(opened)).toMatchObject({
     status: status.RESOURCE_EXHAUSTED,
     code: "moderation_overloaded",
@@ -33,13 +33,13 @@ test("a message that takes too long to match against the patterns is refused and
 
 test("a change of a bot applies to new turns within 5 s", async () => {
   const changed = await createBot(system.database);
-  await open(openRequest(changed));
+  await open(newOpenRequest(changed));
   await system.createAdminClient(BotAdminService).updateBot({
     workspaceId: changed.workspaceId,
     slug: changed.slug,
     changes: { model: "openai:new", systemPrompt: "New." },
   });
   await expect
-    .poll(async () => (await open(openRequest(changed))).model, { timeout: 5_000, interval: 100 })
+    .poll(async () => (await open(newOpenRequest(changed))).model, { timeout: 5_000, interval: 100 })
     .toBe("openai:new");
 });

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService, SessionAdminService, TurnAdminService } from "@parley/rpc/conversation";
 import { expect, test } from "vitest";
 import { adminFailure, useTestSystem } from "../testing/system.ts";
-import { botFields, createBot, newTurn, openRequest, runTurn } from "../testing/turns.ts";
+import { botFields, createBot, newOpenRequest, newTurn, runTurn } from "../testing/turns.ts";
 import { openTurn } from "./open-turn.store.ts";
 
 const system = useTestSystem();
@@ -126,7 +126,7 @@ test("owners' reads use none of the connections that turns use", async () => {
     await expect.poll(listWaitingPools, { timeout: 10_000 }).toEqual(["parley-conversation-export"]);
     const [bot] = bots;
     if (bot === undefined) throw new Error("there is no bot");
-    await system.conversation.openTurn(openRequest(bot), { timeoutMs: 5_000 });
+    await system.conversation.openTurn(newOpenRequest(bot), { timeoutMs: 5_000 });
   } finally {
     await locker.query("ROLLBACK");
     locker.release();

@@ -33,7 +33,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   /**
    * The number of unknown keys that each client has looked up in its current window. A lookup is counted when it starts, so that concurrent
-   * lookups are limited too. It is subtracted from its window if the key exists or the call fails.
+   * lookups are limited too. If the key exists or the call fails, the count of the same window is decremented.
    */
   const lookupWindows = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: UNKNOWN_KEYS_WINDOW_MS });
 

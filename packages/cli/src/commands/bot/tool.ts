@@ -18,7 +18,7 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
   group
     .command("add")
     .description("Add or replace a tool, effective within 5 s.")
-    .argument("<name>", "Set the name that the model sees.")
+    .argument("<name>", "Set the tool's name.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .addOption(new Option("--url <url>", "Set the HTTP URL, with arguments as {name}.").conflicts(["mcp", "only"]))
@@ -119,6 +119,6 @@ function describe(tool: Tool): string {
     ["url", kind.value?.url ?? ""],
     ["secret", tool.secret || "none"],
     ...(kind.case === "http" ? [["description", kind.value.description] as [string, string]] : []),
-    ...(kind.case === "mcp" ? [["tools", kind.value.only.join(", ") || "all of the server"] as [string, string]] : []),
+    ...(kind.case === "mcp" ? [["tools", kind.value.only.join(", ") || "all"] as [string, string]] : []),
   ]);
 }

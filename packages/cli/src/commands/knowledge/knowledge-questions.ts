@@ -51,7 +51,9 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
             ...[lastAt, sessionId, example],
           ]);
           const titles = ["count", "no passage", "rated down", "last", "session", "question"];
-          const note = listed.partial ? `Only the latest ${listed.repliesRead} replies were read.\n` : "";
+          const note = listed.partial
+            ? `Only the latest ${listed.repliesRead} ungrounded or rated-down replies were read.\n`
+            : "";
           return {
             json: messageToJson(ListUnansweredResponseSchema, listed),
             text: `${formatTable(titles, rows, NO_UNANSWERED)}${note}`,

@@ -1298,7 +1298,7 @@ export declare const UnsavedPatternSchema: GenMessage<UnsavedPattern>;
 export declare type CheckTextResponse = Message<"parley.conversation.v1.CheckTextResponse"> & {
   /**
    * The patterns in the order in which they are tried. A visitor's message with this text gets the reason and fallback of the
-   * first one with blocks_message.
+   * first match whose blocks_message is true.
    *
    * @generated from field: repeated parley.conversation.v1.PatternMatch matches = 1;
    */
@@ -2286,7 +2286,7 @@ export declare type RepairResponse = Message<"parley.conversation.v1.RepairRespo
   repairs: Repair[];
 
   /**
-   * The number of turns and holds compared. A turn that several comparisons include counts once.
+   * The number of holds and turns compared. A turn is included only once, even if a later call compares it again.
    *
    * @generated from field: int32 checked = 2;
    */
@@ -2829,7 +2829,7 @@ export declare type SessionDetails = Message<"parley.conversation.v1.SessionDeta
   visitorId: string;
 
   /**
-   * A JSON object.
+   * The visitor's metadata from the customer's site, a JSON object.
    *
    * @generated from field: string visitor_metadata = 5;
    */
@@ -3048,7 +3048,8 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   grounded: number;
 
   /**
-   * Replies whose prompt had no passage. Replies from before the release that added these counts are in neither.
+   * Replies whose prompt had no passage. Replies that an old Parley version stored are in neither grounded nor
+   * ungrounded.
    *
    * @generated from field: int32 ungrounded = 4;
    */
@@ -3197,8 +3198,8 @@ export declare type CheckQuestionResponse = Message<"parley.conversation.v1.Chec
   grounded: boolean;
 
   /**
-   * The result of the semantic search: ok, timeout, failed, off or paused. With any result but ok, words alone were
-   * compared. Empty if the bot has no embeddings, or too many chunks for a semantic search.
+   * The result of the semantic search: ok, timeout, failed, off or paused. With any result but ok, only the word
+   * search was used. Empty if the bot has no embeddings, or too many chunks for a semantic search.
    *
    * @generated from field: string semantic_search = 3;
    */
@@ -3315,7 +3316,7 @@ export declare const ListUnansweredRequestSchema: GenMessage<ListUnansweredReque
  */
 export declare type ListUnansweredResponse = Message<"parley.conversation.v1.ListUnansweredResponse"> & {
   /**
-   * At most 50 groups, the most frequent first, then the latest.
+   * At most 50 groups, the most frequent first. Of equally frequent groups, the latest comes first.
    *
    * @generated from field: repeated parley.conversation.v1.UnansweredQuestion questions = 1;
    */
@@ -3336,7 +3337,7 @@ export declare type ListUnansweredResponse = Message<"parley.conversation.v1.Lis
   repliesRead: number;
 
   /**
-   * Whether a limit of the replies to read was reached. The period may then have older replies, which were not read.
+   * Whether ListUnanswered stopped reading replies at a limit. The period may then have older replies, which were not read.
    *
    * @generated from field: bool partial = 4;
    */
@@ -3690,14 +3691,15 @@ export declare type EvaluationRun = Message<"parley.conversation.v1.EvaluationRu
   searched: number;
 
   /**
-   * How many of the searched cases had their document among the passages in a reply's prompt. found / searched is the recall.
+   * For how many of the searched cases a reply's prompt would contain a passage of the case's document. found / searched is
+   * the recall.
    *
    * @generated from field: int32 found = 5;
    */
   found: number;
 
   /**
-   * For how many of the searched cases the semantic search failed, timed out or was paused, so that words alone were compared.
+   * For how many of the searched cases the semantic search failed, timed out or was paused, so that only the word search was used.
    *
    * @generated from field: int32 semantic_failures = 6;
    */
@@ -3795,7 +3797,8 @@ export declare const BotAdminService: GenService<{
   },
   /**
    * UpdateBot changes the fields that are set in changes. Idempotent.
-   * Turns use the new configuration within 5 s. The widget shows it within about a minute, the time browsers cache it.
+   * Turns use the new configuration within 5 s. Browsers cache the widget's configuration for 60 s, so the widget shows the
+   * changes within about a minute.
    *
    * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid field; PERMISSION_DENIED
    * (model_not_permitted) as for CreateBot. If an owner sets a model, also the errors that CreateBot returns for the quota service.
@@ -3880,7 +3883,7 @@ export declare const KeyAdminService: GenService<{
     output: typeof UpdateKeyResponseSchema;
   },
   /**
-   * ListKeys lists a workspace's keys that are not revoked, and the 1,000 that were revoked last. The list of an unknown
+   * ListKeys lists a workspace's keys that are not revoked, and the 1,000 keys that were revoked last. The list of an unknown
    * workspace is empty.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.ListKeys
@@ -4321,7 +4324,7 @@ export declare const TurnAdminService: GenService<{
     output: typeof ListTurnsResponseSchema;
   },
   /**
-   * GetStatistics reads a workspace's counts of the last days, in UTC. A reply is counted within about a minute. The
+   * GetStatistics reads a workspace's counts of the requested UTC days. A reply is counted within about a minute. The
    * counts of an unknown workspace are empty.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for invalid days.
@@ -4438,10 +4441,10 @@ export declare const WorkspaceDeletionAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of the conversation service. For each successful call of an admin method that
- * changes something, the service writes a line after the change. If that line cannot be written, the call fails with UNAVAILABLE
- * (change_not_recorded), although the change was made. A deletion or erasure that a member makes through the edge adds a
- * line in the same transaction. Lines are deleted after 400 days.
+ * ChangeAdminService lists the audit log of the conversation service. After an admin method has made its change, the service
+ * writes a line. If that line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change
+ * was made. A deletion or erasure that a member makes through the edge adds a line in the same transaction. Lines are
+ * deleted after 400 days.
  *
  * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
  *

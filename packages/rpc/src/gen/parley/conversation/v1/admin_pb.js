@@ -919,10 +919,10 @@ export const WorkspaceDeletionAdminService = /*@__PURE__*/
   serviceDesc(file_parley_conversation_v1_admin, 10);
 
 /**
- * ChangeAdminService lists the audit log of the conversation service. For each successful call of an admin method that
- * changes something, the service writes a line after the change. If that line cannot be written, the call fails with UNAVAILABLE
- * (change_not_recorded), although the change was made. A deletion or erasure that a member makes through the edge adds a
- * line in the same transaction. Lines are deleted after 400 days.
+ * ChangeAdminService lists the audit log of the conversation service. After an admin method has made its change, the service
+ * writes a line. If that line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change
+ * was made. A deletion or erasure that a member makes through the edge adds a line in the same transaction. Lines are
+ * deleted after 400 days.
  *
  * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
  *

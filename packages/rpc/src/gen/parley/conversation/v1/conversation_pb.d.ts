@@ -663,7 +663,7 @@ export declare type FindTurnRequest = Message<"parley.conversation.v1.FindTurnRe
   source: string;
 
   /**
-   * The turn's idempotency key, as in OpenTurn. Takes precedence over message_id.
+   * The hash of the turn's idempotency key, as in OpenTurnRequest. Takes precedence over message_id.
    *
    * @generated from field: bytes key_hash = 5;
    */
@@ -1297,14 +1297,14 @@ export declare type FoundSession = Message<"parley.conversation.v1.FoundSession"
   messageCount: number;
 
   /**
-   * down if any reply is rated down, up if only up, empty if none is rated.
+   * down if any reply is rated down, else up if any reply is rated up, else empty.
    *
    * @generated from field: string rating = 11;
    */
   rating: string;
 
   /**
-   * bad if an owner reviewed any reply as bad, good if only as good, empty if none is reviewed.
+   * bad if any reply's review is bad, else good if any reply's review is good, else empty.
    *
    * @generated from field: string review = 12;
    */
@@ -1361,7 +1361,7 @@ export declare type ExportSessionsRequest = Message<"parley.conversation.v1.Expo
   botSlug: string;
 
   /**
-   * The cursor of the last line or row of a broken export; empty for a new export.
+   * To continue an export: next_cursor, or the cursor of the last complete line or row. Empty for a new export.
    *
    * @generated from field: string cursor = 6;
    */
@@ -1416,7 +1416,7 @@ export declare type ExportSessionsResponse = Message<"parley.conversation.v1.Exp
   content: Uint8Array;
 
   /**
-   * The cursor of the next call. Set in the last response of a call that stopped before the end of the export.
+   * The cursor to send in the next call. Set in the last response of a call that stopped before the end of the export.
    *
    * @generated from field: string next_cursor = 2;
    */
@@ -1450,8 +1450,8 @@ export declare type SoftDeleteSessionRequest = Message<"parley.conversation.v1.S
   sessionId: string;
 
   /**
-   * The sub claim of the member who deletes the session, for the audit log. An edge of a release before this field leaves it
-   * empty; its deletions are not in the audit log.
+   * The sub claim of the member who deletes the session, for the audit log. An older edge, which does not know
+   * this field, leaves it empty; its deletions are not in the audit log.
    *
    * @generated from field: string member = 3;
    */
@@ -1766,8 +1766,8 @@ export declare const ConversationService: GenService<{
    * Deadline: 2 s per attempt. The edge sets deadline_microseconds of DONE to 4 s after it began to close the turn, and
    * retries DONE until then. It retries a DONE without a deadline, and every other outcome, for 10 s. If no attempt succeeds
    * in this time, the edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
-   * After every second failure other than an outage, the edge reduces the request: it first removes the text and the tool
-   * calls, then sends ERROR, and then leaves the turn to the sweeper.
+   * Each time two calls fail for another reason than an outage, the edge takes the next step: remove the text and the tool
+   * calls, send ERROR, leave the turn to the sweeper. It skips a step that would change nothing.
    * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn

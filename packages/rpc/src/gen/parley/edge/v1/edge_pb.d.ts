@@ -146,8 +146,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   closes it as an error before it returns this code. No process runs such a turn, so otherwise it would stay open until
- *   the sweeper closes it, up to 7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No other process runs the turn, so otherwise it would stay open
+ *   until the sweeper closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *
@@ -155,8 +155,8 @@ export declare const CancelTurnResponseSchema: GenMessage<CancelTurnResponse>;
  */
 export declare const EdgeService: GenService<{
   /**
-   * AttachTurn streams the reply of a running turn with an idempotency key: the existing text after an offset, more text as it
-   * arrives, then the stored end. The first response comes immediately and is empty.
+   * AttachTurn streams the reply of a running turn that has an idempotency key: the existing text after an offset, more text
+   * as it arrives, then the stored end. The first response comes immediately and is empty.
    *
    * Errors:
    * - NOT_FOUND (turn_not_found): also if the turn has no idempotency key. The called process does not close such a turn.

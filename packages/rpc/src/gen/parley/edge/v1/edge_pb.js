@@ -52,8 +52,8 @@ export const CancelTurnResponseSchema = /*@__PURE__*/
  * - UNAUTHENTICATED (unauthenticated): the token is missing, or belongs to another process.
  * - FAILED_PRECONDITION (other_edge): edge_id names another process.
  * - NOT_FOUND (turn_not_found): the called process does not run the turn. If the turn was still open, the called process
- *   closes it as an error before it returns this code. No process runs such a turn, so otherwise it would stay open until
- *   the sweeper closes it, up to 7 minutes after it was opened.
+ *   closes it as an error before it returns this code. No other process runs the turn, so otherwise it would stay open
+ *   until the sweeper closes it, up to 7 minutes after it was opened.
  * - UNAVAILABLE (unavailable): the called process does not know which outcome is stored. ConversationService.FindTurn
  *   returns it.
  *

@@ -229,8 +229,8 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tokensOut: number;
 
   /**
-   * Whether the llm-proxy counted tokens itself, because the provider reported none. Also true for a row that FillCallLog
-   * added.
+   * Whether the llm-proxy counted tokens itself, because the provider reported none. Also true for a row that
+   * LlmService.FillCallLog added.
    *
    * @generated from field: bool tokens_estimated = 7;
    */
@@ -301,7 +301,7 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   tries: Try[];
 
   /**
-   * Rounds of attempts, separated by rounds of tool calls; 0 without attempts. Retries and failovers start no new round.
+   * The number of rounds; 0 without attempts. A round is the attempts until the model calls tools or replies.
    *
    * @generated from field: int32 rounds = 17;
    */

@@ -183,7 +183,7 @@ export declare const FillCallLogResponseSchema: GenMessage<FillCallLogResponse>;
  */
 export declare type EmbedRequest = Message<"parley.llm.v1.EmbedRequest"> & {
   /**
-   * The workspace of the texts; required if there are any. Waiting calls are served round-robin by workspace.
+   * The workspace of the texts; required if `texts` is not empty. Waiting calls are served round-robin by workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -328,7 +328,7 @@ export declare const PromptSchema: GenMessage<Prompt>;
  */
 export declare type QueryTerm = Message<"parley.llm.v1.QueryTerm"> & {
   /**
-   * The word, with its spelling corrected to that of the bot's knowledge.
+   * The word, with its spelling corrected to the spelling in the bot's knowledge.
    *
    * @generated from field: string word = 1;
    */
@@ -728,7 +728,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
   name: string;
 
   /**
-   * The model's arguments, a JSON object; {} if it gave none, or none that are valid.
+   * The model's arguments, a JSON object; {} if they are missing or invalid.
    *
    * @generated from field: string arguments = 2;
    */
@@ -764,7 +764,7 @@ export declare type ToolCall = Message<"parley.llm.v1.ToolCall"> & {
 export declare const ToolCallSchema: GenMessage<ToolCall>;
 
 /**
- * GenerateEnd is the result of a generation with its token counts, for every status.
+ * GenerateEnd is the result of a generation, with its token counts.
  *
  * @generated from message parley.llm.v1.GenerateEnd
  */
@@ -929,7 +929,7 @@ export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls Embed and FillCallLog. The edge
- * also calls Generate with an empty request, to check that the llm-proxy accepts its calls.
+ * also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
@@ -985,8 +985,8 @@ export declare const LlmService: GenService<{
    * overtake text that moderation holds back. A stream without an end has failed. A provider's failure is not a gRPC
    * error: it is the status of the end.
    *
-   * If the status of the end is COMPLETE, a GenerateFinish comes before the end. Between the two, the llm-proxy may wait for
-   * token counts.
+   * If the status of the end is COMPLETE, a GenerateFinish comes before the end. Between GenerateFinish and the end, the
+   * llm-proxy may wait for token counts.
    *
    * If an attempt fails before its first text, the llm-proxy retries it, then tries the next model of the route. The
    * model may call tools in several rounds. Every generation adds one row to the call log, even if it fails or is

@@ -196,7 +196,7 @@ export const GenerateStatus = /*@__PURE__*/
 
 /**
  * LlmService calls language models. The edge calls Generate; the conversation service calls Embed and FillCallLog. The edge
- * also calls Generate with an empty request, to check that the llm-proxy accepts its calls.
+ * also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.

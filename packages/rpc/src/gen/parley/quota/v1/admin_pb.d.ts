@@ -94,8 +94,8 @@ export declare type CreateWorkspaceRequest = Message<"parley.quota.v1.CreateWork
   plan: string;
 
   /**
-   * The ID, 1 to 64 of A-Z a-z 0-9 . _ -. Set it if the identity provider already has an ID for the workspace; leave it
-   * empty to generate one.
+   * The ID, 1 to 64 characters of A-Z a-z 0-9 . _ -. Set it if the identity provider already has an ID for the workspace;
+   * leave it empty to generate one.
    *
    * @generated from field: string id = 3;
    */
@@ -544,7 +544,7 @@ export declare type AdjustUsageResponse = Message<"parley.quota.v1.AdjustUsageRe
   adjustment?: UsageAdjustment | undefined;
 
   /**
-   * Messages counted in the month, including every entry.
+   * Messages counted in the month, including all entries of AdjustUsage.
    *
    * @generated from field: int32 used = 2;
    */
@@ -973,9 +973,9 @@ export declare const BooksAdminService: GenService<{
 }>;
 
 /**
- * ChangeAdminService lists the audit log of the quota service. For each successful call of an admin method that changes
- * something, the service writes a line after the change. If the line cannot be written, the call fails with UNAVAILABLE
- * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
+ * ChangeAdminService lists the audit log of the quota service. After an admin method has made its change, the service writes
+ * a line. If the line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
+ * made. Lines are deleted after 400 days.
  *
  * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
  *

@@ -235,9 +235,9 @@ export const BooksAdminService = /*@__PURE__*/
   serviceDesc(file_parley_quota_v1_admin, 1);
 
 /**
- * ChangeAdminService lists the audit log of the quota service. For each successful call of an admin method that changes
- * something, the service writes a line after the change. If the line cannot be written, the call fails with UNAVAILABLE
- * (change_not_recorded), although the change was made. Lines are deleted after 400 days.
+ * ChangeAdminService lists the audit log of the quota service. After an admin method has made its change, the service writes
+ * a line. If the line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
+ * made. Lines are deleted after 400 days.
  *
  * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
  *

@@ -34,7 +34,7 @@ export declare type AdminAccess = Message<"parley.rpc.v1.AdminAccess"> & {
   role: AdminRole;
 
   /**
-   * Whether the method changes something, so that a successful call belongs in the audit log.
+   * Whether the method changes something. If so, each successful call is recorded in the audit log.
    *
    * @generated from field: bool changes = 3;
    */

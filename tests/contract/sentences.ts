@@ -208,7 +208,7 @@ const contract: Section[] = [
   },
   {
     id: "7.3",
-    title: "Other codes in the family",
+    title: "Other error codes",
     sentences: { 1: "`session_not_found` and `bot_not_found` come with status 404." },
   },
   {
@@ -573,7 +573,7 @@ const hostile: Section[] = [
       3: "A forged X-Forwarded-For of a direct peer is ignored.",
       4: "4,000 emoji are accepted, 4,001 refused.",
       5: "Empty, blank, NUL, lone surrogates, metadata 5,000 levels deep: 400; a metadata key `__proto__` is stored like any other.",
-      6: "Bodies that are not a JSON object, truncated, with a BOM, in UTF-16 or compressed: 400. Bodies above the limit, chunked or not: 413.",
+      6: "A body that is not a JSON object, or that is truncated, has a BOM, or is in UTF-16 or compressed: 400. Bodies above the limit, chunked or not: 413.",
       7: "A body of one byte a second: closed at the request timeout.",
       8: "Text that looks like an event stays inside the JSON of one `token` event.",
       9: "Forged tokens (no signature, HS256 with the public key, wrong issuer or audience, no or past expiry, a key set that the token names): 401.",

@@ -7,7 +7,7 @@ import type { Words } from "./words.ts";
 
 export interface MessageLog {
   readonly elements: readonly HTMLElement[];
-  /** Shows the entries, and last `active`, the entry that is still changing. Keeps the elements of entries that are already shown. */
+  /** Shows the entries, and after them `active`, the entry that is still changing. Keeps the elements of entries that are already shown. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
   /** Returns the shown text of a message, without its markup. */
   textOf(id: string): string;

@@ -45,7 +45,7 @@ export class Timeline {
       "Tokens out": data.tokens_out,
       "First token, ms": this.#firstTokenMs?.toFixed(0),
       "Total, ms": ms.toFixed(0),
-      "Latency by the service, ms": data.latency_ms,
+      "Latency reported by Parley, ms": data.latency_ms,
       "Token events": this.#tokenEvents,
     };
     for (const [name, value] of Object.entries(summary)) {

@@ -30,7 +30,7 @@ const fine = {
   held: set(),
   /** All done turns, read after `counted`. */
   done: set("1", "2"),
-  /** The part of `held` that was opened. */
+  /** The part of `held` that was ever opened, including turns that have ended. */
   opened: set(),
   /** The part of `held` that was closed, had left the outbox, and was still held afterwards. */
   closedButHeld: set(),

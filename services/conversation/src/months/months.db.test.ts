@@ -84,7 +84,7 @@ test("the task closes a month whose turns are settled and match its usage, but n
   expect(await readClosedMonths()).toEqual([]);
   await closeMonths();
   expect(await readClosedMonths()).toEqual([MONTH]);
-  // After a restore of quota's database the month is open again.
+  // After a restore of its database, quota no longer lists the month.
   quota.months.splice(0, 1);
   await closeMonths();
   expect(await readClosedMonths()).toEqual([]);
@@ -127,6 +127,7 @@ test("the task closes no month with a streaming turn, a turn in the outbox or tu
 
 test("the task does not close a month whose usage changed after the comparison", async () => {
   await completeTurns(2);
+  // The usage has one reply more than the two turns that agree with quota, as if quota had counted a reply after the comparison.
   const month = addMonth(3);
   expect(await closeMonths()).toEqual(["month_changed"]);
   expect(month.closedAt).toBe("");

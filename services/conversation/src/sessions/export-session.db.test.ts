@@ -105,12 +105,12 @@ test("ExportSession returns the same error for a missing, foreign, deleted or er
     .createAdminClient(SessionAdminService)
     .deleteSession({ workspaceId: bot.workspaceId, sessionId: deleted });
   await system.createAdminClient(SessionAdminService).eraseSession({ workspaceId: bot.workspaceId, sessionId: erased });
-  const foreign = await createSession(1);
+  const ownSession = await createSession(1);
   const failures: unknown[] = [];
   for (const pieces of [
     stream(randomUUID()),
-    stream(foreign, foreignBot.workspaceId),
-    stream(foreign, "no such workspace\0"),
+    stream(ownSession, foreignBot.workspaceId),
+    stream(ownSession, "no such workspace\0"),
     stream(deleted),
     stream(erased),
     stream("no-uuid"),

@@ -21,7 +21,7 @@ export function addMonthsCommand(usage: CommandUnknownOpts, { callAdmin, report 
               }),
             },
             text: formatTable(
-              ["month", "state", "used", "held", "pruned", "closed at", "pruned at"],
+              ["month", "state", "used", "held", "pruned messages", "closed at", "pruned at"],
               months.map((month) => [
                 month.month,
                 stateOf(month),

@@ -257,7 +257,7 @@ describe("a start that fails", () => {
     const other = createServer().listen(empty.quotaPort, "127.0.0.1");
     await once(other, "listening");
     expect(await readStartError(await startInstance(empty))).toMatch(
-      new RegExp(`^parley: port ${empty.quotaPort}, for quota, is in use: .*PORT=`),
+      new RegExp(`^parley: port ${empty.quotaPort}, for the quota service, is in use: .*PORT=`),
     );
     await once(other.close(), "close");
   });

@@ -97,8 +97,7 @@ export const CHAT: Dashboard = {
           title: "Time to first token",
           shows: "From the visitor's request to the first token, the provider's time included.",
           normal: "Slightly above _First-token time of the provider_.",
-          action:
-            "Rises: _First-token overhead_ and _First-token time of the provider_ show whether Parley or the provider is slow.",
+          action: "Rises: see _First-token overhead_ and _First-token time of the provider_.",
           unit: "s",
           queries: [0.5, 0.9, 0.99].map((q) => ({
             expr: quantile(q, "parley_first_token_seconds"),
@@ -154,8 +153,7 @@ export const CHAT: Dashboard = {
           title: "Tokens by model",
           shows: "Tokens per second by provider, model and type (input, output), including embeddings.",
           normal: "Proportional to _Generations by provider and outcome_.",
-          action:
-            "Input tokens rise and turns do not: prompts have grown. Check the bots' instructions, knowledge and tools.",
+          action: "Input tokens rise and turns do not: check the bots' instructions, knowledge and tools.",
           unit: "suffix:/s",
           queries: [
             {
@@ -184,8 +182,7 @@ export const CHAT: Dashboard = {
           shows:
             "Errors that visitors receive in a stream, by code. `provider_auth`: the provider refuses the key. `internal_error`: a Parley service failed.",
           normal: "None, or a few.",
-          action:
-            "`provider_…` persists: see ParleyProviderFailing. `internal_error` persists: see ParleyTurnsFailing.",
+          action: "`provider_…`: see ParleyProviderFailing. `internal_error`: see ParleyTurnsFailing.",
           unit: "suffix:/s",
           stacked: true,
           queries: [{ expr: `sum by (code) (${rate("parley_turns_total", 'finish="error"')})`, legend: "{{code}}" }],
@@ -195,8 +192,7 @@ export const CHAT: Dashboard = {
           shows:
             "Share of turns whose visitor disconnected or stopped the reply, and share of turns cut because the client stopped reading.",
           normal: "The same from day to day.",
-          action:
-            "Rises suddenly: replies are slow, or a proxy in front of the edge buffers them. Run `parley doctor`.",
+          action: "Rises: replies are slow, or a proxy in front of the edge buffers them. Run `parley doctor`.",
           unit: "percentunit",
           queries: [
             {

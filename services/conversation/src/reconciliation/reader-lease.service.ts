@@ -54,7 +54,7 @@ export class QueueReadStart {
   #fullReadAtMs = Number.NEGATIVE_INFINITY;
 
   /** Returns the mark at which the next read starts, a time of the database's clock; undefined for the queue's start. */
-  nextMark(): string | undefined {
+  nextStart(): string | undefined {
     if (performance.now() - this.#fullReadAtMs < FULL_READ_INTERVAL_MS) return this.#mark;
     this.#mark = undefined;
     this.#fullReadAtMs = performance.now();

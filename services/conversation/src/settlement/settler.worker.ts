@@ -148,7 +148,7 @@ export class Settler {
   async #settleOutbox(): Promise<void> {
     /** If quota has acknowledged all older settlements, the next poll may start at this time. */
     const newMark = await readOutboxMark(this.#database);
-    let after = positionBefore(this.#readStart.nextMark());
+    let after = positionBefore(this.#readStart.nextStart());
     /** The `createdAt` of the oldest settlement that quota did not acknowledge. */
     let oldestLeft: string | undefined;
     for (;;) {

@@ -63,7 +63,7 @@ export class Sweeper {
 
   async #sweepAll(databaseRespondedAt: string): Promise<number> {
     let total = 0;
-    const openedSince = this.#readStart.nextMark();
+    const openedSince = this.#readStart.nextStart();
     const mark = await readSweepMark(this.#database, openedSince);
     for (;;) {
       const closed = await sweep(this.#database, {

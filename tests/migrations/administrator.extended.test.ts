@@ -36,7 +36,7 @@ async function startNpmPostgres(): Promise<Server> {
     url: server.url,
     log: () => readFile(join(server.dataDir, "postgres.log"), "utf8"),
     async stop() {
-      await removeLocalPostgres(dataDir);
+      await removeLocalPostgres({ dataDir });
       await rm(directory, { recursive: true });
     },
   };

@@ -43,7 +43,7 @@ export async function createInstance(): Promise<Instance> {
     consolePort: port + 10,
     env: { DATA_DIR: dataDir, PORT: String(port) },
     async remove() {
-      await removeLocalPostgres(join(dataDir, "postgres"));
+      await removeLocalPostgres({ dataDir: join(dataDir, "postgres") });
       await rm(dataDir, { recursive: true, force: true });
     },
   };

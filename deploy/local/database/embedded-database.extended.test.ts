@@ -12,7 +12,7 @@ import { type EmbeddedDatabaseOptions, startEmbeddedDatabase } from "./embedded-
 async function createOptions(): Promise<{ options: EmbeddedDatabaseOptions; notices: string[] }> {
   const dataDir = await mkdtemp(join(tmpdir(), "parley-embedded-"));
   onTestFinished(async () => {
-    await removeLocalPostgres(join(dataDir, "postgres"));
+    await removeLocalPostgres({ dataDir: join(dataDir, "postgres") });
     await rm(dataDir, { recursive: true, force: true });
   });
   const notices: string[] = [];

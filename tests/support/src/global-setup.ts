@@ -12,7 +12,7 @@ declare module "vitest" {
 /** Starts a PostgreSQL server, provides its URL to a Vitest project, and returns the teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   reportMissingRequirements();
-  const postgres = await startTestPostgres();
+  const postgres = await startTestPostgres({ preferMemory: true });
   project.provide("postgresUrl", postgres.url);
   return () => postgres.stop();
 }

@@ -14,7 +14,7 @@ async function startServerInChildProcess(code = "") {
   const script = `
     import { startTestPostgres } from ${JSON.stringify(new URL("postgres.ts", import.meta.url).href)};
     ${code}
-    console.log("url=" + (await startTestPostgres()).url);
+    console.log("url=" + (await startTestPostgres({ preferMemory: true })).url);
     setInterval(() => {}, 1000);`;
   const args = [...nodeFlags, "--input-type=module", "-e", script];
   const starter = await startProcess({ name: "run", command: process.execPath, args, ready: /url=(\S+)/ });

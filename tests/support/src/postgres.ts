@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -27,24 +27,30 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
+/** A file system in memory on Linux. */
+const MEMORY_DIR = "/dev/shm";
+/** The databases of a test run take less than 1 GiB. */
+const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
+
 /**
  * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL is set to a superuser's
  * URL, returns the existing server at that URL instead. Most tests call createDatabase, which uses the server of the global setup.
+ *
+ * With `preferMemory`, the data is in memory if the system has enough. Copying and dropping a database then takes less CPU time.
  */
-export async function startTestPostgres(): Promise<TestPostgres> {
+export async function startTestPostgres({ preferMemory = false } = {}): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
   if (existingUrl) return useExistingPostgres(existingUrl);
   await removeServersOfKilledRuns();
-  const dir = await mkdtemp(join(tmpdir(), `parley-test-postgres-${process.pid}-`));
-  const options = { dataDir: join(dir, "data"), password: randomBytes(16).toString("hex"), fast: true };
+  const parent = preferMemory && (await hasEnoughMemory()) ? MEMORY_DIR : tmpdir();
+  const dir = await mkdtemp(join(parent, `parley-test-postgres-${process.pid}-`));
+  const options = { ...locateData(dir), password: randomBytes(16).toString("hex"), fast: true };
   let server = await startOnFreePort(options);
   // Runs if the process exits before a call of stop(). Exit handlers must be synchronous.
   const killAndRemove = () => {
     kill(server.pid);
     waitForShutdown(server);
-    // If this process runs as root, the server's data is outside `dir`.
-    for (const path of [server.dataDir, dir])
-      rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
   process.once("exit", killAndRemove);
   return {
@@ -57,21 +63,33 @@ export async function startTestPostgres(): Promise<TestPostgres> {
     stop: async () => {
       process.off("exit", killAndRemove);
       await server.stop();
-      for (const path of [server.dataDir, dir]) await rm(path, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true });
     },
   };
 }
 
+/** The data is below `dir`, also if this process is root. */
+function locateData(dir: string) {
+  return { dataDir: join(dir, "data"), sharedDir: dir };
+}
+
+async function hasEnoughMemory(): Promise<boolean> {
+  const { bavail, bsize } = await statfs(MEMORY_DIR).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize >= MIN_FREE_MEMORY_BYTES;
+}
+
 /** Stops and removes the servers that this user's killed test runs left. */
 async function removeServersOfKilledRuns(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const [, pid] = /^parley-test-postgres-(\d+)-/.exec(name) ?? [];
-    if (pid === undefined || processExists(Number(pid))) continue;
-    const dir = join(tmpdir(), name);
-    const owner = await stat(dir).catch(() => undefined);
-    if (owner?.uid !== process.getuid?.()) continue;
-    await removeLocalPostgres(join(dir, "data"));
-    await rm(dir, { recursive: true, force: true });
+  for (const parent of [tmpdir(), MEMORY_DIR]) {
+    for (const name of await readdir(parent).catch(() => [])) {
+      const [, pid] = /^parley-test-postgres-(\d+)-/.exec(name) ?? [];
+      if (pid === undefined || processExists(Number(pid))) continue;
+      const dir = join(parent, name);
+      const owner = await stat(dir).catch(() => undefined);
+      if (owner?.uid !== process.getuid?.()) continue;
+      await removeLocalPostgres(locateData(dir));
+      await rm(dir, { recursive: true, force: true });
+    }
   }
 }
 

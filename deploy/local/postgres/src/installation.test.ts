@@ -7,7 +7,7 @@ import { resolveInstallation, toSharedDataDir } from "./installation.ts";
 it("for an ordinary user, resolveInstallation returns the given data directory, creates its parent and finds the PostgreSQL binaries", async () => {
   const dir = await mkdtemp(join(tmpdir(), "parley-installation-"));
   try {
-    const installation = await resolveInstallation(join(dir, "new", "data"), 1000);
+    const installation = await resolveInstallation({ dataDir: join(dir, "new", "data") }, 1000);
     expect(installation).toEqual({ dataDir: join(dir, "new", "data"), binaries: installation.binaries });
     expect((await stat(join(dir, "new"))).isDirectory()).toBe(true);
     expect((await stat(join(installation.binaries.dir, "bin", "postgres"))).isFile()).toBe(true);
@@ -16,8 +16,9 @@ it("for an ordinary user, resolveInstallation returns the given data directory, 
   }
 });
 
-it("toSharedDataDir maps equivalent paths to the same directory in /var/lib/parley, and different paths to different directories", () => {
+it("toSharedDataDir maps equivalent paths to the same directory in /var/lib/parley or in the given directory, and different paths to different directories", () => {
   expect(toSharedDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(toSharedDataDir("/root/parley/../parley/.parley/")).toBe(toSharedDataDir("/root/parley/.parley"));
   expect(toSharedDataDir("/root/other/.parley")).not.toBe(toSharedDataDir("/root/parley/.parley"));
+  expect(toSharedDataDir("/root/parley/.parley", "/dev/shm/run")).toMatch(/^\/dev\/shm\/run\/[0-9a-f]{16}$/);
 });

@@ -12,17 +12,28 @@ export interface Installation {
   owner?: SystemUser | undefined;
 }
 
+/** Where the copy of the binaries is if this process is root, and by default the data. */
 const SHARED_DIR = "/var/lib/parley";
+
+export interface DataLocation {
+  dataDir: string;
+  /** The directory that replaces `dataDir`'s parent if this process is root. By default `/var/lib/parley`. */
+  sharedDir?: string;
+}
 
 /**
  * Returns the files of a server and the user that runs it. Creates missing parent directories.
  * - If this process runs as an ordinary user, the server runs as that user, with the data in `dataDir`.
  * - If this process runs as root, the server runs as an unprivileged user, because PostgreSQL refuses to run as root. The unprivileged user may
- *   not be able to enter `dataDir`, so the data and a copy of the binaries are in `/var/lib/parley`. Creates the user and the copy if missing.
+ *   not be able to enter `dataDir`, so the data is in `sharedDir`, and a copy of the binaries in `/var/lib/parley`. Creates the user and the
+ *   copy if missing.
  * - If this process runs as root but `dataDir` already has an ordinary user's data, the server runs as that user with this data and the
  *   copied binaries.
  */
-export async function resolveInstallation(dataDir: string, uid = process.getuid?.()): Promise<Installation> {
+export async function resolveInstallation(
+  { dataDir, sharedDir = SHARED_DIR }: DataLocation,
+  uid = process.getuid?.(),
+): Promise<Installation> {
   const requestedDir = resolve(dataDir);
   const packaged = await findPackagedBinaries();
   if (uid !== 0) {
@@ -33,7 +44,8 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   const binaries = await ensureSharedBinaries(packaged, SHARED_DIR);
   const owner = await findDataOwner(requestedDir);
   if (owner) return { dataDir: requestedDir, binaries, owner };
-  const sharedDataDir = toSharedDataDir(requestedDir);
+  await createTraversableDir(sharedDir);
+  const sharedDataDir = toSharedDataDir(requestedDir, sharedDir);
   return {
     dataDir: sharedDataDir,
     binaries,
@@ -41,9 +53,9 @@ export async function resolveInstallation(dataDir: string, uid = process.getuid?
   };
 }
 
-/** Returns the directory in SHARED_DIR that replaces `dataDir` if this process runs as root and `dataDir` has no ordinary user's data. */
-export function toSharedDataDir(dataDir: string): string {
-  return join(SHARED_DIR, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
+/** Returns the directory in `sharedDir` that replaces `dataDir` if this process runs as root and `dataDir` has no ordinary user's data. */
+export function toSharedDataDir(dataDir: string, sharedDir = SHARED_DIR): string {
+  return join(sharedDir, createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 16));
 }
 
 async function findDataOwner(dataDir: string): Promise<SystemUser | undefined> {

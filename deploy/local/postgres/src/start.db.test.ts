@@ -91,8 +91,8 @@ describe("a server that is already running", () => {
   it("is stopped by removeLocalPostgres, even if the process that started it was killed", async () => {
     const previous = await startInChildProcess();
     await previous.killStarter("SIGKILL");
-    const installation = await resolveInstallation(local.dataDir);
-    await removeLocalPostgres(local.dataDir);
+    const installation = await resolveInstallation(local);
+    await removeLocalPostgres(local);
     await expect(query(previous.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     await expect(stat(installation.dataDir)).rejects.toThrow("ENOENT");
   });
@@ -108,7 +108,7 @@ describe("a start that fails", () => {
     await expect(start({ port: taken })).rejects.toThrow(
       expect.objectContaining({ code: "port_taken", message: expect.stringContaining(String(taken)) }),
     );
-    await expect(stat((await resolveInstallation(local.dataDir)).dataDir)).rejects.toThrow("ENOENT");
+    await expect(stat((await resolveInstallation(local)).dataDir)).rejects.toThrow("ENOENT");
     other.close();
   });
 

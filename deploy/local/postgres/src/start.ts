@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureDataDir } from "./data-dir.ts";
 import { LocalPostgresError } from "./errors.ts";
-import { type Installation, resolveInstallation } from "./installation.ts";
+import { type DataLocation, type Installation, resolveInstallation } from "./installation.ts";
 import { clearStaleLock, stopPostmaster } from "./postmaster.ts";
 import { passwordRejectedError, probeServer, superuserUrl } from "./probe-server.ts";
 import { assertPortFree, launchServer } from "./server.ts";
@@ -12,9 +12,8 @@ const START_TIMEOUT_MS = 120_000;
 /** How long a killed server's remaining processes may take to release its port. */
 const PORT_RELEASE_GRACE_MS = 3_000;
 
-export interface LocalPostgresOptions {
-  /** If this process is root, the data may be in `/var/lib/parley` instead: see the result's `dataDir`. */
-  dataDir: string;
+/** If this process is root, the data may be in `sharedDir` instead of `dataDir`: see the result's `dataDir`. */
+export interface LocalPostgresOptions extends DataLocation {
   /** The port on 127.0.0.1. A server that is already running keeps its port. */
   port: number;
   /** The superuser's password, set when the data directory is initialised. */
@@ -43,7 +42,7 @@ export interface LocalPostgres {
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   try {
-    return await startServer(await resolveInstallation(options.dataDir), options);
+    return await startServer(await resolveInstallation(options), options);
   } catch (cause) {
     if (cause instanceof LocalPostgresError) throw cause;
     const reason = cause instanceof Error ? cause.message.trim().replaceAll(/\s+/g, " ") : "unknown";

@@ -33,7 +33,7 @@ export function useLocalPostgres() {
       local.dataDir = join(local.dir, "data");
     });
     afterAll(async () => {
-      await removeLocalPostgres(local.dataDir);
+      await removeLocalPostgres(local);
       await rm(local.dir, { recursive: true });
     });
   }

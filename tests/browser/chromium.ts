@@ -14,8 +14,17 @@ const FLAGS = [
 /** The full browser, or the headless shell, which has no window and starts faster. */
 export type BrowserKind = "full" | "headless-shell";
 
-/** Starts the installed Chromium. Uses the full browser if the headless shell is not installed. */
-export function launchChromium(kind: BrowserKind): Promise<Browser> {
+const browsers = new Map<BrowserKind, Promise<Browser>>();
+
+/** Returns the installed Chromium, which all test files of a worker share. Playwright stops it when the worker exits. */
+export function shareChromium(kind: BrowserKind): Promise<Browser> {
+  const browser = browsers.get(kind) ?? launchChromium(kind);
+  browsers.set(kind, browser);
+  return browser;
+}
+
+/** Uses the full browser if the headless shell is not installed. */
+function launchChromium(kind: BrowserKind): Promise<Browser> {
   const executablePath = (kind === "headless-shell" ? headlessChromiumCommand() : undefined) ?? chromiumCommand();
   if (!executablePath) throw new Error("chromium is not on the PATH");
   return chromium.launch({ executablePath, headless: true, args: FLAGS });

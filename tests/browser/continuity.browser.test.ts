@@ -141,12 +141,13 @@ describeInBrowser("continuity", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.refuseChat(404, "session_not_found");
-    await widget.ask("slow 100");
+    // Takes 8 s. The page must change before the answer ends, also on a busy machine.
+    await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     await widget.page.goto(`${widget.page.url()}?next`);
     await widget.open();
     await widget.ratingControls.waitFor();
-    expect(await widget.texts()).toEqual(["slow 100", slowReply(100)]);
+    expect(await widget.texts()).toEqual(["slow 200", slowReply(200)]);
     expect(await widget.notice.innerText()).toBe("The earlier conversation has ended. This is a new one.");
     const [resent, continued] = widget.requests
       .filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"))

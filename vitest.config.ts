@@ -68,11 +68,16 @@ const slowestFiles = [
   "tests/ops-ports/ops-ports.extended.test.ts",
 ].map((file) => fileURLToPath(new URL(file, import.meta.url)));
 
+/**
+ * Sorts the files by group, then the browser tests last, then the slowest first. Browser tests come last because each worker serves one project:
+ * the next file of another project starts a new worker.
+ */
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
       const index = slowestFiles.indexOf(moduleId);
-      return project.config.sequence.groupOrder * 1_000 + (index === -1 ? slowestFiles.length : index);
+      const projectRank = project.config.sequence.groupOrder * 2 + (project.name.endsWith("browser") ? 1 : 0);
+      return projectRank * 1_000 + (index === -1 ? slowestFiles.length : index);
     };
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }

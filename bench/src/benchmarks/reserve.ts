@@ -23,7 +23,8 @@ const loadGenerator = fileURLToPath(new URL("../load/quota-load-generator.ts", i
 
 export const reserve: Benchmark = {
   name: "reserve",
-  description: "turns per second (a Reserve and a Settle each) by RPC ÷ by the quota service's SQL statements alone",
+  description:
+    "turns per second (a Reserve and a Settle each) through RPC ÷ turns per second with the quota service's SQL statements alone",
   hintIfMissed: "each turn needs two RPCs between two processes",
   async run({ rounds, scale }, progress) {
     // This benchmark sends no chats, so the model is not used.

@@ -450,7 +450,19 @@ test("the sessions of an erasure are read in order from the index sessions_visit
   expect(plan).toContain('"Index Name":"sessions_visitor"');
   expect(plan).not.toContain('"Node Type":"Sort"');
   expect(plan).not.toMatch(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(?!erasures)/);
-  await listErasures(db.database, { after: erasure, limit: 1 });
+});
+
+test("a page of erasures starts after the last erasure of the previous page", async () => {
+  const requestIds = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+  await db.admin.query("DELETE FROM conversation.erasures");
+  for (const requestId of requestIds)
+    await db.admin.query(
+      "INSERT INTO conversation.erasures (workspace_id, request_id, visitor_id, requested_at) VALUES ($1, $2, '00000000', now())",
+      [bot.workspaceId, requestId],
+    );
+  const [first] = await listErasures(db.database, { after: undefined, limit: 1 });
+  const rest = await listErasures(db.database, { after: first, limit: 10 });
+  expect([first, ...rest].map((erasure) => erasure?.requestId)).toEqual(requestIds);
 });
 
 test("listing the workspaces for retention reads only the tables of bots and of deleted workspaces", async () => {

@@ -99,7 +99,7 @@ export async function start(
     metrics.streams,
     monotonicMs,
   );
-  const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.doneAfterError.inc());
+  const turnCloser = createTurnCloser(conversation, log, () => metrics.streams.storedDoneAfterError.inc());
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.isConnected() && reachability.hasReachedAll && !isStopping();
 
@@ -165,7 +165,7 @@ export async function start(
     "streams",
     async () => {
       const graceEndsAtMs = monotonicMs() + config.drainMs;
-      streams.resetStreamsFromOtherEdges();
+      streams.resetForwardedStreams();
       listener.stop();
       await connections.drain(config.drainMs);
       // A reply with an idempotency key may still be running without a reader.

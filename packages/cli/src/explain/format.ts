@@ -89,7 +89,7 @@ function formatCalls(calls: readonly Call[]): string {
     each.next || "–",
     each.latencyMs,
   ]);
-  return `${formatTable(titles, rows, "")}\n${formatTable(["attempt", "model", "result", "next", "ms"], attemptRows, "")}`;
+  return `${formatTable(titles, rows, "")}\n${formatTable(["attempt", "model", "result", "next step", "ms"], attemptRows, "")}`;
 }
 
 function formatKnowledge({ knowledge }: TurnRecord): string {

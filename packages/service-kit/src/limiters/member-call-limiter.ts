@@ -8,8 +8,7 @@ import { WorkspaceConcurrencyLimiter } from "./workspace-concurrency-limiter.ts"
  */
 const MAX_SMALL_CALLS_PER_WORKSPACE = 4;
 /**
- * How many calls with a large body the process may run at once. Each uses up to 60 MiB of memory, including its JSON body of up to 24 MiB
- * and the decoded content.
+ * How many calls with a large body the process may run at once. A call's memory includes its JSON body of up to 24 MiB and the decoded content.
  */
 const MAX_UPLOADS = 4;
 /** A body that is larger, is compressed or has no valid Content-Length counts as large. */

@@ -55,7 +55,8 @@ async function* readReply(reply: KeyedReply, offset: number, signal: AbortSignal
     reply.attach(reader, offset, false);
     yield {};
     while (!signal.aborted) {
-      if (isOutcomeUnknown) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
+      if (isOutcomeUnknown)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "it is unknown whether an outcome is stored");
       const response: Response | undefined = next;
       if (response === undefined) {
         await new Promise<void>((resolve) => {

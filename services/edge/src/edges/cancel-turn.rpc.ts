@@ -12,6 +12,7 @@ export async function handleCancelTurn(
 ): Promise<MessageInitShape<typeof CancelTurnResponseSchema>> {
   await requireTurn(deps, request);
   const ending = await deps.turnDeps.runningTurns.cancel(request.turnId, STOP_TIMEOUT_MS);
-  if (ending === undefined) throw new RpcError(status.UNAVAILABLE, "unavailable", "the stored outcome is unknown");
+  if (ending === undefined)
+    throw new RpcError(status.UNAVAILABLE, "unavailable", "it is unknown whether an outcome is stored");
   return { outcome: OUTCOMES[ending.outcome].proto };
 }

@@ -36,8 +36,8 @@ export type StreamRegistry = {
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Resets the connections of forwarded streams, so that their clients reconnect to another edge. */
-  resetStreamsFromOtherEdges(): void;
+  /** Resets the connections of forwarded streams, whose text comes from another edge, so that their clients reconnect to another edge. */
+  resetForwardedStreams(): void;
   /**
    * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end
    * those replies, and waits at most `endMs` until all streams and replies have ended.
@@ -120,7 +120,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     open(raw, clientBucket) {
       ensureMayOpen(clientBucket);
       const cancelController = new AbortController();
-      // If the client left during the key lookup, no further close event follows.
+      // If the client left while the route resolved the public key, no further close event follows.
       if (raw.destroyed) throw new HttpError(499, "client_gone");
       acquireSlot(clientBucket);
       const endController = new AbortController();
@@ -177,7 +177,7 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       if (done.finish_reason === "error") log.warn({ ...line, code: errorCode, error: cause }, "turn failed");
       else log.info(line, "turn closed");
     },
-    resetStreamsFromOtherEdges() {
+    resetForwardedStreams() {
       for (const { raw, isForwarded } of streams) if (isForwarded) resetConnection(raw);
     },
     async drain(graceMs, endMs, onEnding) {

@@ -34,7 +34,7 @@ export function createStreamMetrics(registry: Registry) {
       labelNames: ["finish", "code"],
       registers,
     }),
-    doneAfterError: new Counter({
+    storedDoneAfterError: new Counter({
       name: "parley_turns_done_after_error_total",
       help: "Turns stored as done and counted against the quota, although the edge ended their streams with an error.",
       registers,

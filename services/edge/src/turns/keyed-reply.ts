@@ -7,7 +7,7 @@ export type ReplyReader = {
   /** Sends a part of the text. If the reader is slow, returns a promise that resolves when it can take more. */
   token(text: string, endOffset: number): Promise<void> | undefined;
   end(ending: TurnEnding): void;
-  /** Closes the connection without a terminal event, because the stored outcome is unknown. The client resumes. */
+  /** Closes the connection without a terminal event, because it is unknown whether an outcome is stored. The client resumes. */
   disconnect(): void;
 };
 

@@ -99,7 +99,7 @@ export async function runTurn(
       throw error;
     });
     const completed = await completeTurn(deps, turn, opened, { ...context, releaseStart });
-    // RunningTurns.cancel() returns this ending after the turn is removed.
+    // A call of RunningTurns.cancel() that waits for this turn returns this ending when the turn is removed.
     running.ending = completed.ending;
     return completed.report;
   } finally {
@@ -109,8 +109,8 @@ export async function runTurn(
 }
 
 /**
- * Runs an opened turn to its end. `ending` is undefined if the stored outcome is unknown. The sink has then received an ending with the outcome
- * `error`, or no ending if the turn has an idempotency key.
+ * Runs an opened turn to its end. `ending` is undefined if it is unknown whether an outcome is stored. The sink has then received an ending
+ * with the outcome `error`, or no ending if the turn has an idempotency key.
  */
 export async function completeTurn(
   deps: TurnDeps,

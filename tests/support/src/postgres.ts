@@ -29,7 +29,7 @@ export interface TestPostgres {
 
 /** A file system in memory on Linux. */
 const MEMORY_DIR = "/dev/shm";
-/** The databases of a test run take less than 1 GiB. */
+/** Twice what the databases of a test run take. */
 const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
 
 /**

@@ -275,7 +275,7 @@ describe("uniqueItems and patterns", () => {
     else expect(parse({ uniqueItems }).findProblem({ x })).toContain(problem);
   });
 
-  // Compiling Ajv's meta-schemas for each tool took 14 ms.
+  // The llm-proxy parses the parameters of each of a bot's tools for every reply. Compiling Ajv's meta-schema each time took 14 ms per tool.
   test("parses the parameters of 64 tools in less than 500 ms of CPU time", () => {
     parse({ properties: { x: { type: "string" } } });
     const start = process.cpuUsage();

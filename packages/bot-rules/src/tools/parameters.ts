@@ -5,7 +5,7 @@ import { RE2JS } from "re2js";
 const MAX_SCHEMA_CHARACTERS = 16 * 1024;
 /** Limit for the number of objects and arrays after references are expanded. A schema without references cannot exceed it. */
 const MAX_EXPANDED_NODES = MAX_SCHEMA_CHARACTERS / 2;
-/** Limit for the total size of a schema's compiled patterns, in instructions. The llm-proxy keeps the compiled patterns of recently used tools. */
+/** Limit for the total size of a schema's compiled patterns, in instructions. The llm-proxy compiles them again for every reply. */
 const MAX_PATTERNS_SIZE = 2_000;
 /** Keywords that change what a reference means, and Ajv's $async, with which a check returns a promise. No tool needs them. */
 const REFUSED_KEYWORDS = new Set([
@@ -175,7 +175,7 @@ function parseObject(text: string): Record<string, unknown> {
   throw new Error("parameters must be a JSON object");
 }
 
-/** Checks schemas against the JSON Schema standard. All tools share it, because compiling the standard's own schemas takes 20 ms. */
+/** Checks schemas against the JSON Schema standard. All tools share it, because compiling the standard's own schemas takes 14 ms. */
 const metaSchemas = createAjv();
 
 function compile(schema: Record<string, unknown>) {

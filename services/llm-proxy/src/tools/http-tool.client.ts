@@ -1,8 +1,7 @@
-import { expandUrl, parseParameters, type ToolParameters } from "@parley/bot-rules/tools";
+import { expandUrl, parseParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
 import type { Egress } from "@parley/service-kit";
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
-import { LRUCache } from "lru-cache";
 import type { Credentials } from "./secrets.ts";
 import { type CallableTool, ToolFailure } from "./tool-call.ts";
 
@@ -14,18 +13,9 @@ export type HttpToolDeps = {
   credentials: () => Credentials;
 };
 
-/**
- * The parsed parameters of recently offered tools, by their text. Parsing takes 1 to 17 ms of CPU time, and each reply needs the parameters of all its
- * bot's tools. An entry takes less than 100 KB.
- */
-const parsedParameters = new LRUCache<string, ToolParameters>({
-  max: 200,
-  memoMethod: (text) => parseParameters(text),
-});
-
 /** Creates a tool that sends an HTTP request. Throws when its parameters are not a JSON Schema. */
 export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps): CallableTool {
-  const { schema, findProblem } = parsedParameters.memo(tool.parameters);
+  const { schema, findProblem } = parseParameters(tool.parameters);
   return {
     kind: "http",
     function: { name, description: tool.description, parameters: schema },

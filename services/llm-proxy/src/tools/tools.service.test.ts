@@ -27,7 +27,7 @@ function createFactory() {
     },
     lifecycle,
   );
-  const openHttpTools = async (names: readonly string[], turn = TURN) => {
+  const listOfferedNames = async (names: readonly string[], turn = TURN) => {
     const http = {
       description: "Finds.",
       method: "GET",
@@ -35,13 +35,10 @@ function createFactory() {
       parameters: '{"type":"object"}',
     };
     const tools = names.map((name) => create(ToolSchema, { name, kind: { case: "http", value: http } }));
-    return await factory.openToolbox(tools, turn, new AbortController().signal);
+    const toolbox = await factory.openToolbox(tools, turn, new AbortController().signal);
+    return toolbox.functions.map(({ name }) => name);
   };
-  const listOfferedNames = async (names: readonly string[], turn = TURN) => {
-    const { functions } = await openHttpTools(names, turn);
-    return functions.map(({ name }) => name);
-  };
-  return { factory, openHttpTools, listOfferedNames, warn };
+  return { factory, listOfferedNames, warn };
 }
 
 test("omits functions after the 64th and functions with a repeated name, and logs the same omissions once per workspace", async () => {
@@ -71,12 +68,6 @@ test("omits and logs an MCP server's functions whose schema is too large", async
   expect(toolbox.functions.map(({ name }) => name)).toEqual(["shop__largest"]);
   const omitted = { workspace_id: "ws", functions: ["shop__too_large"], omitted: 1, ...LOGGED_LIMITS };
   expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
-});
-
-test("parses a tool's parameters once for many replies", async () => {
-  const { openHttpTools } = createFactory();
-  const [first, second] = [await openHttpTools(["a"]), await openHttpTools(["a"])];
-  expect(second.functions[0]?.parameters).toBe(first.functions[0]?.parameters);
 });
 
 test("logs nothing when every function is offered", async () => {

@@ -16,9 +16,11 @@ export type BrowserKind = "full" | "headless-shell";
 
 const browsers = new Map<BrowserKind, Promise<Browser>>();
 
-/** Returns the installed Chromium, which all test files of a worker share. Playwright stops it when the worker exits. */
-export function shareChromium(kind: BrowserKind): Promise<Browser> {
-  const browser = browsers.get(kind) ?? launchChromium(kind);
+/** Returns the installed Chromium, which all test files of a worker share and which exits with the worker. If it has crashed, starts it again. */
+export async function shareChromium(kind: BrowserKind): Promise<Browser> {
+  const running = await browsers.get(kind)?.catch(() => undefined);
+  if (running?.isConnected()) return running;
+  const browser = launchChromium(kind);
   browsers.set(kind, browser);
   return browser;
 }

@@ -45,6 +45,7 @@ export class BrowserFixture {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#contexts].map((context) => context.close()));
     await Promise.all([this.#parts?.site.close(), this.#parts?.service.close()]);
   }
 

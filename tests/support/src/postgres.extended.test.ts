@@ -1,5 +1,8 @@
 import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { chmod, lstat, mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { queryRows as query } from "./database.ts";
 import { startTestPostgres } from "./postgres.ts";
 import { nodeFlags, startProcess } from "./process.ts";
@@ -42,6 +45,23 @@ describe("startTestPostgres", () => {
     expect(existsSync(killed.dataDir)).toBe(false);
     await expect(query(killed.url, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     await server.stop();
+  });
+
+  it("does not follow a link that has the name of a killed process's directory", async () => {
+    const privateDir = await mkdtemp(join(tmpdir(), "parley-private-"));
+    await chmod(privateDir, 0o700);
+    // Linux has no process with this id.
+    const links = [tmpdir(), "/dev/shm"]
+      .filter(existsSync)
+      .map((dir) => join(dir, "parley-test-postgres-99999999-link"));
+    onTestFinished(async () => {
+      for (const path of [...links, privateDir]) await rm(path, { recursive: true, force: true });
+    });
+    for (const link of links) await symlink(privateDir, link);
+    const server = await startTestPostgres({ preferMemory: true });
+    await server.stop();
+    expect((await stat(privateDir)).mode & 0o777).toBe(0o700);
+    for (const link of links) expect((await lstat(link)).isSymbolicLink()).toBe(true);
   });
 
   it("stops the server and removes its data when the process exits", async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
-import { mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
+import { access, constants, lstat, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   type LocalPostgres,
   LocalPostgresError,
@@ -36,13 +36,13 @@ const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
  * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL is set to a superuser's
  * URL, returns the existing server at that URL instead. Most tests call createDatabase, which uses the server of the global setup.
  *
- * With `preferMemory`, the data is in memory if the system has enough. Copying and dropping a database then takes less CPU time.
+ * With `preferMemory`, the data is in memory if there is enough. Copying and dropping a database then takes less CPU time.
  */
 export async function startTestPostgres({ preferMemory = false } = {}): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
   if (existingUrl) return useExistingPostgres(existingUrl);
   await removeServersOfKilledRuns();
-  const parent = preferMemory && (await hasEnoughMemory()) ? MEMORY_DIR : tmpdir();
+  const parent = preferMemory && (await canUseMemory()) ? MEMORY_DIR : tmpdir();
   const dir = await mkdtemp(join(parent, `parley-test-postgres-${process.pid}-`));
   const options = { ...locateData(dir), password: randomBytes(16).toString("hex"), fast: true };
   let server = await startOnFreePort(options);
@@ -50,7 +50,8 @@ export async function startTestPostgres({ preferMemory = false } = {}): Promise<
   const killAndRemove = () => {
     kill(server.pid);
     waitForShutdown(server);
-    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    for (const path of [server.dataDir, dir])
+      rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
   process.once("exit", killAndRemove);
   return {
@@ -63,19 +64,26 @@ export async function startTestPostgres({ preferMemory = false } = {}): Promise<
     stop: async () => {
       process.off("exit", killAndRemove);
       await server.stop();
-      await rm(dir, { recursive: true, force: true });
+      for (const path of [server.dataDir, dir]) await rm(path, { recursive: true, force: true });
     },
   };
 }
 
-/** The data is below `dir`, also if this process is root. */
-function locateData(dir: string) {
-  return { dataDir: join(dir, "data"), sharedDir: dir };
+/** In memory, the data of root's server is below `dir` too. On disk, the server's user may not be able to enter `dir`. */
+function locateData(dir: string): Pick<LocalPostgresOptions, "dataDir" | "sharedDir"> {
+  const dataDir = join(dir, "data");
+  return dirname(dir) === MEMORY_DIR ? { dataDir, sharedDir: dir } : { dataDir };
 }
 
-async function hasEnoughMemory(): Promise<boolean> {
-  const { bavail, bsize } = await statfs(MEMORY_DIR).catch(() => ({ bavail: 0, bsize: 0 }));
-  return bavail * bsize >= MIN_FREE_MEMORY_BYTES;
+/** Returns false too if this user cannot write to MEMORY_DIR, or if the system has no such directory. */
+async function canUseMemory(): Promise<boolean> {
+  try {
+    await access(MEMORY_DIR, constants.W_OK);
+    const { bavail, bsize } = await statfs(MEMORY_DIR);
+    return Math.min(bavail * bsize, process.availableMemory()) >= MIN_FREE_MEMORY_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 /** Stops and removes the servers that this user's killed test runs left. */
@@ -85,8 +93,9 @@ async function removeServersOfKilledRuns(): Promise<void> {
       const [, pid] = /^parley-test-postgres-(\d+)-/.exec(name) ?? [];
       if (pid === undefined || processExists(Number(pid))) continue;
       const dir = join(parent, name);
-      const owner = await stat(dir).catch(() => undefined);
-      if (owner?.uid !== process.getuid?.()) continue;
+      // lstat, because another user could have created a link to a directory that must not change.
+      const found = await lstat(dir).catch(() => undefined);
+      if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
       await removeLocalPostgres(locateData(dir));
       await rm(dir, { recursive: true, force: true });
     }

@@ -32,7 +32,7 @@ const projectDefaults = {
 // The workers, and the processes that tests and global setups start, share a cache of compiled modules.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/parley/compiled", import.meta.url));
 
-/** The slowest test files of groups 1 to 3. Each starts first in its group, or first of the browser tests, so that none runs alone at the end. */
+/** The slowest test files of groups 1 to 3. They start before the other files of their kind (browser tests, other tests), so that none ends last. */
 const slowestFiles = [
   "services/conversation/src/settlement/settler.db.test.ts",
   "services/llm-proxy/src/generation/generate.db.test.ts",

@@ -16,8 +16,8 @@ export type BrowserKind = "full" | "headless-shell";
 
 const browsers = new Map<BrowserKind, Promise<Browser>>();
 
-/** Returns the installed Chromium, which all test files of a worker share and which exits with the worker. If it has crashed, starts it again. */
-export async function shareChromium(kind: BrowserKind): Promise<Browser> {
+/** Returns the browser that the test files of a worker share. Starts it at the first call and after a crash. It exits with the worker. */
+export async function getSharedChromium(kind: BrowserKind): Promise<Browser> {
   const running = await browsers.get(kind)?.catch(() => undefined);
   if (running?.isConnected()) return running;
   const browser = launchChromium(kind);
@@ -25,7 +25,7 @@ export async function shareChromium(kind: BrowserKind): Promise<Browser> {
   return browser;
 }
 
-/** Uses the full browser if the headless shell is not installed. */
+/** Starts the installed Chromium. Uses the full browser if the headless shell is not installed. */
 function launchChromium(kind: BrowserKind): Promise<Browser> {
   const executablePath = (kind === "headless-shell" ? headlessChromiumCommand() : undefined) ?? chromiumCommand();
   if (!executablePath) throw new Error("chromium is not on the PATH");

@@ -141,7 +141,7 @@ describeInBrowser("continuity", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("quick");
     await widget.refuseChat(404, "session_not_found");
-    // Takes 8 s. The page must change before the answer ends, also on a busy machine.
+    // The answer takes 8 s, so that the page changes before it ends, even on a busy machine.
     await widget.ask("slow 200");
     await eventually(() => widget.answers.innerText()).toContain("word5");
     await widget.page.goto(`${widget.page.url()}?next`);

@@ -1,7 +1,7 @@
 import { describeWith } from "@parley/test-support";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { type BrowserKind, shareChromium } from "./chromium.ts";
+import { type BrowserKind, getSharedChromium } from "./chromium.ts";
 import type {} from "./global-setup.ts";
 import { Service } from "./service.ts";
 import { type Site, startSite } from "./site.ts";
@@ -40,7 +40,7 @@ export class BrowserFixture {
   async open(kind: BrowserKind): Promise<void> {
     const system = inject("system");
     if (!system) throw new Error("the global setup did not start a system");
-    const [service, site, browser] = await Promise.all([Service.open(system), startSite(), shareChromium(kind)]);
+    const [service, site, browser] = await Promise.all([Service.open(system), startSite(), getSharedChromium(kind)]);
     this.#parts = { service, site, browser };
   }
 

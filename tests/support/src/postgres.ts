@@ -36,7 +36,7 @@ const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30;
  * Starts a PostgreSQL server without durability, with its data in a temporary directory. If PARLEY_TEST_DATABASE_URL is set to a superuser's
  * URL, returns the existing server at that URL instead. Most tests call createDatabase, which uses the server of the global setup.
  *
- * With `preferMemory`, the data is in memory if there is enough. Copying and dropping a database then takes less CPU time.
+ * With `preferMemory`, the data is in memory if enough memory is free. Copying and dropping a database then takes less CPU time.
  */
 export async function startTestPostgres({ preferMemory = false } = {}): Promise<TestPostgres> {
   const existingUrl = process.env.PARLEY_TEST_DATABASE_URL;
@@ -69,13 +69,16 @@ export async function startTestPostgres({ preferMemory = false } = {}): Promise<
   };
 }
 
-/** In memory, the data of root's server is below `dir` too. On disk, the server's user may not be able to enter `dir`. */
+/**
+ * Returns where the data of the server of `dir` is. If this process is root, an unprivileged user runs the server. That user can enter MEMORY_DIR,
+ * but perhaps not tmpdir(), so the data is then outside `dir`.
+ */
 function locateData(dir: string): Pick<LocalPostgresOptions, "dataDir" | "sharedDir"> {
   const dataDir = join(dir, "data");
   return dirname(dir) === MEMORY_DIR ? { dataDir, sharedDir: dir } : { dataDir };
 }
 
-/** Returns false too if this user cannot write to MEMORY_DIR, or if the system has no such directory. */
+/** Returns whether MEMORY_DIR exists, this user can write to it, and enough memory is free. */
 async function canUseMemory(): Promise<boolean> {
   try {
     await access(MEMORY_DIR, constants.W_OK);

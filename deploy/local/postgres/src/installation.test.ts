@@ -16,7 +16,7 @@ it("for an ordinary user, resolveInstallation returns the given data directory, 
   }
 });
 
-it("toSharedDataDir maps equivalent paths to the same directory in /var/lib/parley or in the given directory, and different paths to different directories", () => {
+it("toSharedDataDir maps equivalent paths to one directory and different paths to different ones, in /var/lib/parley or in the given directory", () => {
   expect(toSharedDataDir("/root/parley/.parley")).toMatch(/^\/var\/lib\/parley\/[0-9a-f]{16}$/);
   expect(toSharedDataDir("/root/parley/../parley/.parley/")).toBe(toSharedDataDir("/root/parley/.parley"));
   expect(toSharedDataDir("/root/other/.parley")).not.toBe(toSharedDataDir("/root/parley/.parley"));

@@ -36,11 +36,13 @@ export function parseParameters(text: string): ToolParameters {
   const { $schema: _, $id: __, ...schema } = parseObject(text);
   if (schema.type !== "object") throw new Error('parameters must be a JSON Schema of "type": "object"');
   requireCheckable(schema);
-  const checkable = { unevaluatedProperties: false, ...(forbidOtherNestedFields(schema, schema) as object) };
-  const validate = compile(checkable);
+  const strictSchema = { unevaluatedProperties: false, ...(forbidOtherNestedFields(schema, schema) as object) };
+  const validate = compile(strictSchema);
   const describe = (error: ErrorObject) => {
     const field: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
-    return metaSchemas.errorsText([error], { dataVar: "arguments" }) + (typeof field === "string" ? `: ${field}` : "");
+    return (
+      schemaValidator.errorsText([error], { dataVar: "arguments" }) + (typeof field === "string" ? `: ${field}` : "")
+    );
   };
   return {
     schema,
@@ -176,11 +178,12 @@ function parseObject(text: string): Record<string, unknown> {
 }
 
 /** Checks schemas against the JSON Schema standard. All tools share it, because compiling the standard's own schemas takes 14 ms. */
-const metaSchemas = createAjv();
+const schemaValidator = createAjv();
 
 function compile(schema: Record<string, unknown>) {
   try {
-    void metaSchemas.validateSchema(schema, true);
+    void schemaValidator.validateSchema(schema, true);
+    // Without JSON Schema's own schemas, because the schema is already checked against them.
     return createAjv({ meta: false, validateSchema: false }).compile(schema);
   } catch (cause) {
     throw uncheckable(cause instanceof Error ? cause.message : "unknown error", { cause });

@@ -27,7 +27,7 @@ function enqueue(
   return { end: end.resolve, fail: end.reject, done };
 }
 
-/** Lets the enqueued work begin, and then waits for at least `ms`. A timer alone can end early, by the time that its event loop iteration has taken. */
+/** Lets the enqueued work begin, then waits until `ms` have passed by the clock. A timer ends early if the current event loop iteration took long. */
 async function workFor(ms: number): Promise<void> {
   await sleep(0);
   const endMs = performance.now() + ms;

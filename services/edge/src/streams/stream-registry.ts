@@ -36,7 +36,7 @@ export type StreamRegistry = {
   open(raw: ServerResponse, clientBucket: string): StreamHandle;
   /** Logs a finished turn and updates the metrics. */
   reportTurn(report: TurnReport, stopwatch: Stopwatch, log: FastifyBaseLogger): void;
-  /** Resets the connections of forwarded streams, whose text comes from another edge, so that their clients reconnect to another edge. */
+  /** Resets the connections of forwarded streams (their text comes from another edge), so that their clients reconnect elsewhere. */
   resetForwardedStreams(): void;
   /**
    * Waits at most `graceMs` for the open streams and the replies without a reader. Then ends the open streams, calls `onEnding` to end

@@ -8,7 +8,7 @@ import type { Manifest } from "./src/assets.ts";
 const KB = 1000;
 
 /** After gzip. */
-export const LIMITS_BYTES = { launcher: 4 * KB, total: 15 * KB };
+export const LIMITS_BYTES = { launcher: 4 * KB, total: 20 * KB };
 
 /**
  * Returns sizes in bytes after gzip. `launcher` is what a page loads before the visitor opens the widget. `total` is the

@@ -25,6 +25,13 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     quota: readHttpUrl("PARLEY_QUOTA_REPLICAS_URL") ?? adminUrls.quota,
     llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? adminUrls.llm,
   };
+  /** The numbers of replicas below which `parley top` reports a replica as missing. 0 reports none. */
+  const minReplicas: Record<ServiceWithAdmin | "edge", number> = {
+    edge: environment.integer("PARLEY_EDGE_MIN_REPLICAS", 0),
+    conversation: environment.integer("PARLEY_CONVERSATION_MIN_REPLICAS", 0),
+    quota: environment.integer("PARLEY_QUOTA_MIN_REPLICAS", 0),
+    llm: environment.integer("PARLEY_LLM_MIN_REPLICAS", 0),
+  };
   // Package managers run scripts in the repository root. INIT_CWD is the directory of the user's shell.
   const isPackageScript = environment.optionalText("npm_lifecycle_event") === "parley";
   const configDir = environment.text("XDG_CONFIG_HOME", join(environment.text("HOME", homedir()), ".config"));
@@ -34,6 +41,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     filesDir: (isPackageScript && environment.optionalText("INIT_CWD")) || workingDir,
     adminUrls,
     replicaUrls,
+    minReplicas,
     /** The edge has no admin service; `parley top` reads its metrics. */
     edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
     adminToken: readAdminToken(environment),

@@ -162,6 +162,16 @@ have no address of the headless Service, or only those of replicas that are gone
 {{- end -}}
 
 {{/*
+The variables with which `parley top` finds missing replicas: a headless Service has no address of a replica that is not ready.
+*/}}
+{{- define "parley.minReplicasEnv" -}}
+{{- range $variable, $values := dict "EDGE" .Values.edge "CONVERSATION" .Values.conversation "QUOTA" .Values.quota "LLM" .Values.llmProxy -}}
+- name: PARLEY_{{ $variable }}_MIN_REPLICAS
+  value: {{ include "parley.minReplicas" $values | quote }}
+{{ end -}}
+{{- end -}}
+
+{{/*
 A database URL without the password: (dict "root" $ "user" "parley_quota" "host" … "port" …). PGPASSWORD holds the password, which may therefore
 contain any character.
 */}}

@@ -6,6 +6,11 @@
 {{- if .autoscaling.enabled }}{{ max .autoscaling.minReplicas .autoscaling.maxReplicas }}{{ else }}{{ .replicas }}{{ end -}}
 {{- end -}}
 
+{{/* The number of a component's replicas below which one is missing. Expects the component's values. */}}
+{{- define "parley.minReplicas" -}}
+{{- ternary .autoscaling.minReplicas .replicas .autoscaling.enabled -}}
+{{- end -}}
+
 {{/*
 The database connections that a service may open: the pools of all replicas, including the replicas that a rollout adds.
 Expects a component's name and values. Returns the number and its explanation as JSON, such as {"count": 30, "explanation": "quota (2 + 1) × 10"}.
@@ -136,7 +141,7 @@ spec:
 {{- end -}}
 
 {{- define "parley.disruptionBudget" -}}
-{{- $replicas := ternary .values.autoscaling.minReplicas .values.replicas .values.autoscaling.enabled | int -}}
+{{- $replicas := include "parley.minReplicas" .values | int -}}
 {{- if and .values.podDisruptionBudget.enabled (gt $replicas 1) -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -3,6 +3,7 @@ import { CliError } from "../errors.ts";
 import { type Instance, isRunning, readInstance } from "../local/instance.ts";
 import { readLogin } from "../login/login-file.ts";
 import { readAccessToken } from "../login/sign-in.ts";
+import type { ReplicaTarget } from "../top/scrape.ts";
 import type { ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
@@ -13,8 +14,8 @@ export type AdminTarget = {
   refusedTokenDescription: string;
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
-  /** The configured ops URLs of each service, for `parley top`. A host name may resolve to several replicas. */
-  opsUrls: Record<ServiceWithAdmin | "edge", readonly string[]>;
+  /** The ops URLs of each service's replicas, for `parley top`. A host name may resolve to several replicas. */
+  replicas: Record<ServiceWithAdmin | "edge", ReplicaTarget>;
   /** Returns the next step for the error that a service is unreachable. */
   suggestNextStep: (service: ServiceWithAdmin) => string;
 };
@@ -56,7 +57,7 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
     readToken: async () => instance.adminToken,
     refusedTokenDescription: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
     findUrl: (service) => instance.adminUrls[service],
-    opsUrls: toUrlLists({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
+    replicas: toReplicaTargets({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
     suggestNextStep: (service) =>
       isRunning(instance)
         ? `try again in a few seconds, then check ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
@@ -65,7 +66,7 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
 }
 
 async function remoteTarget(
-  { adminUrls, replicaUrls, edgeOpsUrl, adminToken, login }: Config,
+  { adminUrls, replicaUrls, edgeOpsUrl, minReplicas, adminToken, login }: Config,
   notice: (line: string) => void,
 ): Promise<AdminTarget> {
   const readToken = async () => adminToken ?? (await readAccessToken(login.path, notice)) ?? failWithoutToken();
@@ -79,7 +80,7 @@ async function remoteTarget(
         throw new CliError(`${VARIABLES[service]} is not set: set it to the URL of the service's ops port`);
       return url;
     },
-    opsUrls: toUrlLists({ ...replicaUrls, edge: edgeOpsUrl }),
+    replicas: toReplicaTargets({ ...replicaUrls, edge: edgeOpsUrl }, minReplicas),
     suggestNextStep: (service) =>
       `check that ${VARIABLES[service]} is the URL of its ops port and that the network allows the connection`,
   };
@@ -91,10 +92,20 @@ function failWithoutToken(): never {
   );
 }
 
-function toUrlLists(urls: Record<ServiceWithAdmin | "edge", string | undefined>): AdminTarget["opsUrls"] {
-  const list = (url: string | undefined) => (url === undefined ? [] : [url]);
-  const { edge, conversation, quota, llm } = urls;
-  return { edge: list(edge), conversation: list(conversation), quota: list(quota), llm: list(llm) };
+function toReplicaTargets(
+  urls: Record<ServiceWithAdmin | "edge", string | undefined>,
+  minReplicas?: Config["minReplicas"],
+): AdminTarget["replicas"] {
+  const toTarget = (service: ServiceWithAdmin | "edge"): ReplicaTarget => {
+    const url = urls[service];
+    return url === undefined ? { urls: [] } : { urls: [url], minReplicas: minReplicas?.[service] };
+  };
+  return {
+    edge: toTarget("edge"),
+    conversation: toTarget("conversation"),
+    quota: toTarget("quota"),
+    llm: toTarget("llm"),
+  };
 }
 
 function notRunningMessage(dataDir: string): string {

@@ -1,7 +1,7 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Context } from "../context.ts";
-import type { Service } from "../top/scrape.ts";
+import type { ReplicaTarget } from "../top/scrape.ts";
 import { reportSnapshot, showLive, type TopDeps } from "../top/top.ts";
 import { wholeNumberParser } from "./options.ts";
 
@@ -26,20 +26,21 @@ If PARLEY_CONVERSATION_URL, PARLEY_QUOTA_URL or PARLEY_LLM_URL is set, the URLs 
 PARLEY_CONVERSATION_REPLICAS_URL, PARLEY_QUOTA_REPLICAS_URL or PARLEY_LLM_REPLICAS_URL is set too, it replaces the URL of its service.
 If none of the first three is set, the URLs are those of the installation on this machine. --edge, --conversation, --quota and --llm
 take precedence over all of these URLs.
-If a host name has several addresses, each address is one replica.
+If a host name has several addresses, each address is one replica. PARLEY_EDGE_MIN_REPLICAS, PARLEY_CONVERSATION_MIN_REPLICAS,
+PARLEY_QUOTA_MIN_REPLICAS and PARLEY_LLM_MIN_REPLICAS are the numbers of replicas below which a replica is missing.
 NO_COLOR turns colours off.`,
     )
     .action(async ({ once = false, workspaces, ...options }) => {
-      const { edge, conversation, quota, llm } = (await context.target()).opsUrls;
+      const { edge, conversation, quota, llm } = (await context.target()).replicas;
       const deps: TopDeps = {
         callAdmin: context.callAdmin,
         workspaceLimit: workspaces,
-        urls: {
+        targets: {
           edge: options.edge ?? edge,
           conversation: options.conversation ?? conversation,
           quota: options.quota ?? quota,
           "llm-proxy": options.llm ?? llm,
-        } satisfies Record<Service, readonly string[]>,
+        },
       };
       const { stdout, stdin, config } = context;
       if (once || context.isJsonOutput() || !isTerminal(stdout) || !config.canMoveCursor)
@@ -52,12 +53,11 @@ function createReplicaOption<S extends string>(service: S, serviceName: string) 
   return new Option(
     `--${service} <urls>` as `--${S} <urls>`,
     `Set the ops URLs of ${serviceName}, comma-separated.`,
-  ).argParser((text): string[] =>
-    text.split(",").map((url) => {
-      if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-      throw new InvalidArgumentError('Write them like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
-    }),
-  );
+  ).argParser((text): ReplicaTarget => {
+    const urls = text.split(",");
+    if (urls.every((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) return { urls };
+    throw new InvalidArgumentError('Write them like "http://10.0.0.1:8081,http://10.0.0.2:8081".');
+  });
 }
 
 function isTerminal(stream: NodeJS.WritableStream): stream is WriteStream {

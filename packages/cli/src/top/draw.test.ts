@@ -37,7 +37,7 @@ describe("drawActivity", () => {
     expect(text).toContain("outbox        0 turns to settle, the oldest – s");
     expect(text).toContain("breakers      openai closed, other HALF OPEN");
     expect(text).toContain(
-      "replicas      edge 1 of 2, conversation not configured, quota 1 of 1, llm-proxy not configured",
+      "replicas      edge 1 of 2 ready, conversation not configured, quota 1 of 1, llm-proxy not configured",
     );
     expect(text).toContain("! edge at http://edge (10.0.0.2) is unreachable");
     expect(text).toMatch(/^rate_limited +3 +12$/m);

@@ -56,9 +56,9 @@ function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activi
   });
   const counts = SERVICES.map((service) => {
     const all = replicas.filter((each) => each.service === service);
-    return all.length === 0
-      ? `${service} not configured`
-      : `${service} ${all.filter(({ up }) => up).length} of ${all.length}`;
+    if (all.length === 0) return `${service} not configured`;
+    const ready = all.filter(({ up }) => up).length;
+    return `${service} ${ready} of ${all.length}${ready < all.length ? " ready" : ""}`;
   });
   const fallback = rate_limiter_alone
     ? ["an edge made its last rate limit decision on its own: Redis did not respond"]

@@ -21,6 +21,17 @@ export type Sample = {
   replicas: Replica[];
 };
 
+/** Where to find the replicas of a service. */
+export type ReplicaTarget = {
+  urls: readonly string[];
+  /** The number of replicas that should be ready. If fewer addresses are found, the others are reported as missing. */
+  minReplicas?: number | undefined;
+};
+
+export type ReplicaTargets = Readonly<Record<Service, ReplicaTarget>>;
+
+type Resolve = (hostname: string, options: { all: true }) => Promise<{ address: string; family: number }[]>;
+
 const TIMEOUT_MS = 2_000;
 const MAX_PAGE_MIB = 8;
 const MAX_PAGE_BYTES = MAX_PAGE_MIB * 1024 * 1024;
@@ -32,33 +43,53 @@ class PageError extends Error {}
  * Reads `/metrics` of every replica. If a host name resolves to several addresses, as the name of a headless Service does, each address is one
  * replica. A replica whose metrics cannot be read does not fail the call.
  */
-export async function scrapeReplicas(urls: Readonly<Record<Service, readonly string[]>>): Promise<Sample> {
-  const endpoints = await Promise.all(
-    SERVICES.flatMap((service) =>
-      urls[service].map((url) => resolveAddresses(url).then((addresses) => ({ service, url, addresses }))),
-    ),
-  );
-  const replicas = await Promise.all(
-    endpoints.flatMap(({ service, url, addresses }) =>
+export async function scrapeReplicas(targets: ReplicaTargets, resolve: Resolve = lookup): Promise<Sample> {
+  const replicas = await Promise.all(SERVICES.map((service) => scrapeService(service, targets[service], resolve)));
+  return { atMs: performance.now(), replicas: replicas.flat() };
+}
+
+async function scrapeService(
+  service: Service,
+  { urls, minReplicas = 0 }: ReplicaTarget,
+  resolve: Resolve,
+): Promise<Replica[]> {
+  const endpoints = await Promise.all(urls.map(async (url) => ({ url, addresses: await resolveUrl(url, resolve) })));
+  const found = await Promise.all(
+    endpoints.flatMap(({ url, addresses }) =>
       addresses.map(async (address): Promise<Replica> => {
         const label = addresses.length > 1 ? `${url} (${address})` : url;
         return { service, url: label, ...(await readSeries(url, address)) };
       }),
     ),
   );
-  return { atMs: performance.now(), replicas };
+  const missing = Array.from({ length: Math.max(0, minReplicas - found.length) }, (_, index): Replica => {
+    const url = `${urls.join(", ")} (replica ${found.length + index + 1} of ${minReplicas})`;
+    return {
+      service,
+      url,
+      series: undefined,
+      problem: "is missing: it is not ready, so its name has no address for it",
+    };
+  });
+  return [...found, ...missing];
 }
 
-async function resolveAddresses(url: string): Promise<string[]> {
+async function resolveUrl(url: string, resolve: Resolve): Promise<string[]> {
   const { hostname } = new URL(url);
   // localhost may resolve to several addresses of the same replica.
-  if (hostname === "localhost" || isIP(hostname.replace(/^\[|\]$/g, ""))) return [hostname];
+  if (hostname === "localhost" || isIP(withoutBrackets(hostname)) !== 0) return [hostname];
   try {
-    const found = await lookup(hostname, { all: true });
-    return [...new Set(found.map(({ address }) => address))];
+    const found = await resolve(hostname, { all: true });
+    // In a dual-stack cluster each replica has an address of both families.
+    const [v4, v6] = [found.filter(({ family }) => family === 4), found.filter(({ family }) => family === 6)];
+    return [...new Set((v4.length >= v6.length ? v4 : v6).map(({ address }) => address))];
   } catch {
     return [hostname];
   }
+}
+
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
 }
 
 async function readSeries(base: string, address: string) {
@@ -69,11 +100,14 @@ async function readSeries(base: string, address: string) {
   }
 }
 
-/** Requests a URL at a given address of its host, which fetch cannot do. */
+/** Requests a URL at a given address of its host, which fetch cannot do. The Host header and TLS keep the host's name. */
 function requestPage(url: URL, address: string): Promise<string> {
   return new Promise((resolve, reject) => {
+    const host = withoutBrackets(url.hostname);
     const options = {
-      host: address.replace(/^\[|\]$/g, ""),
+      // `host` would have no effect, because Node prefers the URL's `hostname`.
+      hostname: withoutBrackets(address),
+      ...(isIP(host) === 0 && { servername: host }),
       headers: { host: url.host },
       signal: AbortSignal.timeout(TIMEOUT_MS),
       agent: false as const,

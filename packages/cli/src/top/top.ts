@@ -5,12 +5,12 @@ import { CliError } from "../errors.ts";
 import type { Result } from "../output/result.ts";
 import { type Activity, computeActivity, dropOldSamples, type WorkspaceUsage } from "./activity.ts";
 import { drawActivity } from "./draw.ts";
-import { type Sample, type Service, scrapeReplicas } from "./scrape.ts";
+import { type ReplicaTargets, type Sample, scrapeReplicas } from "./scrape.ts";
 import { awaitUnlessAborted, openScreen, pause } from "./screen.ts";
 
 export type TopDeps = {
   callAdmin: CallAdmin;
-  urls: Readonly<Record<Service, readonly string[]>>;
+  targets: ReplicaTargets;
   /** How many of the workspaces nearest to their cap to show. */
   workspaceLimit: number;
 };
@@ -21,9 +21,9 @@ const QUOTA_INTERVAL_MS = 5_000;
 
 /** Reports the activity from two samples taken a second apart. Exit code 1 when no replica returned its metrics. */
 export async function reportSnapshot(deps: TopDeps): Promise<Result> {
-  const [first, quota] = await Promise.all([scrapeReplicas(deps.urls), readQuota(deps)]);
+  const [first, quota] = await Promise.all([scrapeReplicas(deps.targets), readQuota(deps)]);
   await pause(REFRESH_MS);
-  const current = computeActivityWithQuota([first, await scrapeReplicas(deps.urls)], quota);
+  const current = computeActivityWithQuota([first, await scrapeReplicas(deps.targets)], quota);
   const lines = drawActivity(current, {
     width: Number.POSITIVE_INFINITY,
     height: Number.POSITIVE_INFINITY,
@@ -60,7 +60,7 @@ export async function showLive(
       const startedAt = performance.now();
       const isDue = startedAt - lastQuotaReadMs >= QUOTA_INTERVAL_MS;
       if (isDue) lastQuotaReadMs = startedAt;
-      const work = Promise.all([scrapeReplicas(deps.urls), isDue ? readQuota(deps) : quota]);
+      const work = Promise.all([scrapeReplicas(deps.targets), isDue ? readQuota(deps) : quota]);
       const result = await awaitUnlessAborted(work, screen.ended);
       if (result === undefined) break;
       const [sample, latestQuota] = result;

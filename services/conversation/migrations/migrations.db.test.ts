@@ -62,6 +62,7 @@ async function fill() {
     workspaceId,
     botId,
   ]);
+  await runTurn(db.database, newTurn(bot), { outcome: "quota_exceeded", content: "", month: undefined });
   const erased = newTurn(bot);
   await openTurn(db.database, erased);
   await eraseSession(db.database, workspaceId, erased.sessionId);
@@ -97,7 +98,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(24);
+  expect(Object.keys(before)).toHaveLength(25);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

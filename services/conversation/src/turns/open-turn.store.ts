@@ -4,6 +4,7 @@ import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
 import { chooseMessageId, MAX_STEP, MIN_COMPUTED_ID, MIN_SEQUENCE_ID } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
+import { countRefusalSql, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 
 export type NewTurn = {
   workspaceId: string;
@@ -47,13 +48,14 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 //   id of the sequence if one of the session's messages already has an id of at least MIN_COMPUTED_ID.
 // - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 //   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
-const OPEN_TURN = `
-  WITH session AS (
+// - `keep` returns the SQL of a text that the visitor sent, given its parameter.
+const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
+  WITH ${before} session AS (
     INSERT INTO conversation.sessions AS s (
       workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
       last_message_id, message_count, ratings_up, ratings_down, counted_at
     )
-    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif($8, ''), '{}')::jsonb, $9, $10, started.at, started.at, $18::bigint, 2, 0, 0, started.at
+    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif(${keep("$8")}, ''), '{}')::jsonb, ${keep("$9")}, ${keep("$10")}, started.at, started.at, $18::bigint, 2, 0, 0, started.at
     FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
       AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.key_hash = $20::bytea)
@@ -63,7 +65,7 @@ const OPEN_TURN = `
       ) < ${MAX_RUNNING_KEYED_TURNS})
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
-          visitor_metadata = CASE WHEN $8 = '' THEN s.visitor_metadata ELSE excluded.visitor_metadata END,
+          visitor_metadata = CASE WHEN ${keep("$8")} = '' THEN s.visitor_metadata ELSE excluded.visitor_metadata END,
           message_count = s.message_count + 2,
           (last_activity_at, counted_at) = (
             SELECT activity.at, CASE WHEN s.counted_at = s.last_activity_at THEN activity.at END
@@ -92,16 +94,27 @@ const OPEN_TURN = `
     INSERT INTO conversation.messages (
       workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
     )
-    SELECT $1, $3, user_message_id, $2, 'user', $11, '', 'done', '{}'::bigint[], at FROM opened
+    SELECT $1, $3, user_message_id, $2, 'user', ${keep("$11")}, '', 'done', '{}'::bigint[], at FROM opened
     UNION ALL
     SELECT $1, $3, user_message_id + 1, $2, 'assistant', $15, $12, $13, $16::bigint[], at FROM opened
-  )
+  ) ${after}
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
     ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
   ) history
     ON $13 = 'streaming'`;
+
+const OPEN_TURN = openTurnSql();
+
+const REFUSAL = { workspace: "$1", outcome: "$13", max: "$22::integer" };
+
+// Above the limit of refusals, the statement stores no text of the visitor. It stores the fallback, which a repeated call must return.
+const OPEN_BLOCKED_TURN = openTurnSql({
+  before: `${roomSql(REFUSAL)},`,
+  after: `, ${countRefusalSql(REFUSAL, "opened")}`,
+  keep: (parameter) => `CASE WHEN (SELECT keeps_texts FROM room) THEN ${parameter}::text ELSE '' END`,
+});
 
 const UNIQUE_VIOLATION = "23505";
 const MESSAGE_ID_INDEX = "turns_message_id";
@@ -126,8 +139,8 @@ export async function openTurn(
   const { start, step } = chooseId();
   try {
     const { rows } = await database.query<OpenedRow>({
-      name: "open_turn",
-      text: OPEN_TURN,
+      name: blocked ? "open_blocked_turn" : "open_turn",
+      text: blocked ? OPEN_BLOCKED_TURN : OPEN_TURN,
       values: [
         turn.workspaceId,
         turn.turnId,
@@ -150,6 +163,7 @@ export async function openTurn(
         step,
         turn.keyHash,
         turn.requestHash,
+        ...(blocked ? [maxStoredRefusals("blocked")] : []),
       ],
     });
     const row = rows[0];

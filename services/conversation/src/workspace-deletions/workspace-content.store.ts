@@ -26,10 +26,11 @@ const TABLES = [
   "evaluation_cases",
   "evaluation_runs",
   "erasures",
+  "refusal_counts",
   "bots",
 ] as const;
 
-/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, and its requests to erase visitors. */
+/** Deletes a workspace's bots with their tools, patterns, keys and evaluations, its requests to erase visitors and its counts of refusals. */
 export async function deleteBots(database: Database, workspaceId: string): Promise<void> {
   await transaction(database, async (connection) => {
     for (const table of TABLES)

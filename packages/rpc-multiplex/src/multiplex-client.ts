@@ -62,8 +62,8 @@ export class MultiplexClient implements CallTransport {
     try {
       return await sendPlainCall();
     } catch (error) {
-      // The first attempt may have succeeded, but a caller takes RESOURCE_EXHAUSTED as proof that nothing was done.
-      throw hasStatus(error, status.RESOURCE_EXHAUSTED) ? firstError : error;
+      // The first attempt may have succeeded, although the retry was refused.
+      throw hasStatus(error, status.RESOURCE_EXHAUSTED) ? firstError : RpcError.from(error).asRetry();
     }
   }
 

@@ -1,16 +1,13 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type ClientReadableStream, type ServiceError, status } from "@grpc/grpc-js";
+import { type ClientReadableStream, status } from "@grpc/grpc-js";
 import type { Channel } from "./channel.ts";
 import { RpcError } from "./error.ts";
 import type { Call, CallTransport, MetadataWriter } from "./transport.ts";
 import { waitForConnection } from "./wait-for-connection.ts";
 
-/** grpc-js adds this key to the metadata of a failed call that it has retried. */
-const PREVIOUS_ATTEMPTS_KEY = "grpc-previous-rpc-attempts";
-
 /**
  * Sends each call as a separate gRPC call. If grpc-js retries a unary call and the retry is refused with RESOURCE_EXHAUSTED, the call fails
- * with UNAVAILABLE: the first attempt may have succeeded, but callers take RESOURCE_EXHAUSTED as proof that nothing was done.
+ * with UNAVAILABLE, because the first attempt may have succeeded.
  */
 export class GrpcTransport implements CallTransport {
   readonly #channel: Channel;
@@ -35,7 +32,7 @@ export class GrpcTransport implements CallTransport {
         { deadline: deadlineMs },
         (error, response) => {
           signal?.removeEventListener("abort", cancel);
-          if (error) reject(isRefusedRetry(error) ? toUnavailable(error) : error);
+          if (error) reject(toUnavailableIfRefusedRetry(RpcError.from(error)));
           else resolve(response as Message);
         },
       );
@@ -66,10 +63,9 @@ export class GrpcTransport implements CallTransport {
   }
 }
 
-function isRefusedRetry({ code, metadata }: ServiceError): boolean {
-  return code === status.RESOURCE_EXHAUSTED && metadata.get(PREVIOUS_ATTEMPTS_KEY).length > 0;
-}
-
-function toUnavailable(cause: ServiceError): RpcError {
-  return new RpcError(status.UNAVAILABLE, "unavailable", "the peer was unavailable, then refused the retry", { cause });
+function toUnavailableIfRefusedRetry(cause: RpcError): RpcError {
+  const { isRetry } = cause;
+  if (!isRetry || cause.status !== status.RESOURCE_EXHAUSTED) return cause;
+  const message = "the peer was unavailable, then refused the retry";
+  return new RpcError(status.UNAVAILABLE, "unavailable", message, { cause, isRetry });
 }

@@ -1,7 +1,7 @@
 export { type Channel, type ChannelOptions, openChannel } from "./channel.ts";
 export { type CallObserver, type CallOptions, createClient, type RpcClient } from "./client.ts";
 export { CODE_METADATA_KEY } from "./code.ts";
-export { CALL_CANCELLED, RpcError, status } from "./error.ts";
+export { CALL_CANCELLED, isParleyError, RpcError, status } from "./error.ts";
 export { GrpcTransport } from "./grpc-transport.ts";
 export { toMethodDefinition, toServiceDefinition } from "./method-definition.ts";
 export {

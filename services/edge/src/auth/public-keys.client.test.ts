@@ -71,3 +71,15 @@ test("an unknown key is looked up again 4 s after its previous lookup started", 
   expect(await statusOf("svc_pk_slow_new")).toBe(401);
   expect(lookedUp).toHaveLength(2);
 });
+
+test("a NOT_FOUND that the conversation service did not send is no unknown key, and is not cached", async () => {
+  const failures = [new RpcError(status.NOT_FOUND, "not_found", "no route", { isFromParley: false })];
+  const resolveKey = async () => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return FOUND;
+  };
+  const resolve = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
+  await expect(resolve("svc_pk_valid", "client")).rejects.toMatchObject({ status: 503, code: "unavailable" });
+  await expect(resolve("svc_pk_valid", "client")).resolves.toMatchObject({ workspaceId: FOUND.workspaceId });
+});

@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
 import { HttpError, unavailableError } from "../http/index.ts";
@@ -67,7 +67,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
       validKeys.set(publicKey, key, { ttl: computeTtlMs() });
       return key;
     } catch (error) {
-      if (!(error instanceof RpcError) || error.status !== status.NOT_FOUND) {
+      if (!isParleyError(error, status.NOT_FOUND)) {
         window.count--;
         throw unavailableError(error);
       }

@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
@@ -68,8 +68,7 @@ export async function resolveBot(
     const { botId } = await deps.conversation.resolveBot({ workspaceId, botSlug }, { timeoutMs: RESOLVE_TIMEOUT_MS });
     return botId;
   } catch (error) {
-    if (error instanceof RpcError && error.status === status.NOT_FOUND)
-      throw new HttpError(404, "bot_not_found", {}, { cause: error });
+    if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "bot_not_found", {}, { cause: error });
     throw unavailableError(error);
   }
 }

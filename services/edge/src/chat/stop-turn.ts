@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { ConversationService, StoredTurn } from "@parley/rpc/conversation";
 import { type Outcome, outcomeFromProto } from "@parley/rpc/outcomes";
 import type { EdgeClients } from "../edges/index.ts";
@@ -49,7 +49,7 @@ async function findTurn(deps: StopDeps, request: FindTurnInit): Promise<StoredTu
     const { turn } = await deps.conversation.findTurn(request, { timeoutMs: FIND_TIMEOUT_MS });
     if (turn !== undefined) return turn;
   } catch (error) {
-    if (!(error instanceof RpcError && error.status === status.NOT_FOUND)) throw unavailableError(error);
+    if (!isParleyError(error, status.NOT_FOUND)) throw unavailableError(error);
   }
   throw new HttpError(404, "message_not_found");
 }

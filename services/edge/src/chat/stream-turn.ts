@@ -47,6 +47,7 @@ export async function streamTurn(
 /** Translates an RpcError of OpenTurn or FindTurn. Returns any other error unchanged. */
 export function translateTurnError(error: unknown): Error {
   if (!(error instanceof RpcError)) return error as Error;
+  if (!error.isFromParley) return unavailableError(error);
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
   if (error.status === status.FAILED_PRECONDITION) return new HttpError(409, error.code, {}, { cause: error });
   if (error.status === status.RESOURCE_EXHAUSTED) return overloadedError(error);

@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
@@ -32,8 +32,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
       try {
         await deps.conversation.rateMessage({ workspaceId, botId, ...rating }, { timeoutMs: RATE_MESSAGE_TIMEOUT_MS });
       } catch (error) {
-        if (error instanceof RpcError && error.status === status.NOT_FOUND)
-          throw new HttpError(404, "message_not_found", {}, { cause: error });
+        if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "message_not_found", {}, { cause: error });
         throw unavailableError(error);
       }
       return reply.code(204).send();

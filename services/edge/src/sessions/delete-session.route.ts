@@ -1,4 +1,4 @@
-import { RpcError, status } from "@parley/rpc";
+import { isParleyError, status } from "@parley/rpc";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
@@ -27,9 +27,7 @@ export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): voi
       try {
         await deps.conversation.softDeleteSession({ workspaceId, sessionId, member }, { timeoutMs: TIMEOUT_MS });
       } catch (error) {
-        throw error instanceof RpcError && error.status === status.NOT_FOUND
-          ? sessionNotFound(error)
-          : unavailableError(error);
+        throw isParleyError(error, status.NOT_FOUND) ? sessionNotFound(error) : unavailableError(error);
       }
       return reply.code(204).header("cache-control", "no-store").send();
     },

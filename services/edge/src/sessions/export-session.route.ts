@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
@@ -56,7 +56,7 @@ async function openDocument(chunks: AsyncIterator<ExportSessionResponse>): Promi
   try {
     first = await chunks.next();
   } catch (error) {
-    if (error instanceof RpcError && error.status === status.NOT_FOUND) throw sessionNotFound(error);
+    if (isParleyError(error, status.NOT_FOUND)) throw sessionNotFound(error);
     throw unavailableError(error);
   }
   return streamChunks(first, chunks);

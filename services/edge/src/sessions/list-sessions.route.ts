@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
@@ -35,7 +35,7 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
 
 /** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that a query parameter is invalid. */
 export function translateSessionQueryError(error: unknown) {
-  const isInvalid = error instanceof RpcError && error.status === status.INVALID_ARGUMENT;
+  const isInvalid = isParleyError(error, status.INVALID_ARGUMENT);
   return isInvalid ? invalidParameter({ cause: error }) : unavailableError(error);
 }
 

@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { type RpcClient, RpcError } from "@parley/rpc";
 import type { CloseTurnResponse, ConversationService, OpenTurnResponse } from "@parley/rpc/conversation";
 import type { LlmService } from "@parley/rpc/llm";
 import { type ErrorCode, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
@@ -217,18 +217,29 @@ export async function openTurn(
   return opened;
 }
 
-const REFUSALS: readonly number[] = [
-  status.INVALID_ARGUMENT,
-  status.NOT_FOUND,
-  status.FAILED_PRECONDITION,
-  status.RESOURCE_EXHAUSTED,
-];
+/** The codes with which OpenTurn refuses to open a turn. `conversation.proto` documents them. */
+const OPEN_REFUSALS: ReadonlySet<string> = new Set([
+  "invalid_argument",
+  "bot_not_found",
+  "session_not_found",
+  "idempotency_key_reused",
+  "too_many_keyed_turns",
+  "moderation_overloaded",
+  "overloaded",
+]);
+
+/**
+ * Whether the failure of OpenTurn proves that the turn is not open: the conversation service itself refused the only attempt. A status alone
+ * proves nothing, because gRPC and proxies use the same ones, also after the handler has opened the turn.
+ */
+function isOpenRefusal(error: unknown): boolean {
+  return error instanceof RpcError && error.isFromParley && !error.isRetry && OPEN_REFUSALS.has(error.code);
+}
 
 /** Closes the turn later, unless the failure of OpenTurn proves that it is not open. */
 export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: unknown, stopwatch: Stopwatch): void {
-  const isRefusal = error instanceof RpcError && (REFUSALS.includes(error.status) || error.code === "overloaded");
   const { workspaceId, turnId } = turn;
-  if (!isRefusal) deps.turnCloser.closeIfOpened({ workspaceId, turnId, ...readTimings(stopwatch) });
+  if (!isOpenRefusal(error)) deps.turnCloser.closeIfOpened({ workspaceId, turnId, ...readTimings(stopwatch) });
 }
 
 /** Reserves a message of the quota and streams the reply. Never throws: returns failures as a result. */

@@ -119,6 +119,29 @@ test.each([
   expect(sent).toEqual(expected);
 });
 
+test.each([
+  ["NOT_FOUND", status.NOT_FOUND],
+  ["INVALID_ARGUMENT", status.INVALID_ARGUMENT],
+  ["FAILED_PRECONDITION", status.FAILED_PRECONDITION],
+])("retries the same outcome after a %s that the conversation service did not send", async (_, foreignStatus) => {
+  let failures = 3;
+  const stored: unknown[] = [];
+  const closer = createCloser(async ({ outcome, content }) => {
+    const foreign = { isFromParley: false };
+    if (failures-- > 0) throw new RpcError(foreignStatus, status[foreignStatus].toLowerCase(), "no route", foreign);
+    stored.push([outcome, content]);
+    return { outcome };
+  });
+  const closed = closer.close({ ...turn, outcome: done.proto, content: "text" }, undefined);
+  closer.closeIfOpened(turn);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(await closed).toEqual({ outcome: done.proto });
+  expect(stored).toEqual([
+    [done.proto, "text"],
+    [error.proto, undefined],
+  ]);
+});
+
 test("logs that timings were not recorded, and does not send them again", async () => {
   const log = createLogger("test", "silent");
   const warn = vi.spyOn(log, "warn");

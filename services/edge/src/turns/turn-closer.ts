@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import { isParleyError, type RpcClient, RpcError, status } from "@parley/rpc";
 import type { CloseTurnRequestSchema, CloseTurnResponse, ConversationService } from "@parley/rpc/conversation";
 import { OUTCOMES } from "@parley/rpc/outcomes";
 import type { Logger } from "@parley/service-kit";
@@ -200,16 +200,17 @@ function reduceRequest(request: CloseTurnInit): CloseTurnInit | undefined {
 
 const OUTAGES: readonly number[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.ABORTED];
 
-/** Whether a retry of the same request may succeed. */
+/** Whether a retry of the same request may succeed. A proxy without a peer may send any status. */
 function isOutage(error: unknown): boolean {
-  return error instanceof RpcError && OUTAGES.includes(error.status);
+  if (!(error instanceof RpcError)) return false;
+  return OUTAGES.includes(error.status) || (!error.isFromParley && REJECTIONS.includes(error.status));
 }
 
-const REJECTIONS: readonly number[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
+const REJECTIONS: readonly status[] = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
 
 /** Whether no retry can succeed: the turn was never opened, the request is invalid, or the deadline of `done` has passed. */
 function isRejection(error: unknown): error is RpcError {
-  return error instanceof RpcError && REJECTIONS.includes(error.status);
+  return isParleyError(error, ...REJECTIONS);
 }
 
 /**

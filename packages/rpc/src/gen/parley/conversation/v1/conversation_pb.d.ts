@@ -1722,7 +1722,7 @@ export declare const ConversationService: GenService<{
    *
    * Idempotent by (workspace_id, turn_id): a repeated call stores nothing and answers from the stored turn.
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
-   * Deadline: 10 s. After any error except NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION and RESOURCE_EXHAUSTED, the turn
+   * Deadline: 10 s. Only these codes, sent by this service, prove that the turn is not open. After any other error it
    * may be open, so the edge waits 32 s and calls CloseTurn with ERROR.
    * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *

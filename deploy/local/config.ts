@@ -81,6 +81,8 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     /** The address on which the public port listens. */
     publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
     dataDir,
+    /** The services' roles are named after their schemas, such as `parley_quota`. */
+    rolePrefix: environment.text("DATABASE_ROLE_PREFIX", "parley_"),
     databaseUrl: environment.optionalUrl("DATABASE_URL", ["postgres", "postgresql"]),
     adminToken: environment.optionalText("ADMIN_TOKEN"),
     internalToken: environment.optionalText("INTERNAL_TOKEN"),

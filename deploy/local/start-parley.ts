@@ -83,7 +83,7 @@ export async function startParley(
   cleanups.add(database.stop, database.stopNow);
   await step(
     "schemas",
-    () => migrateAll(database.url, secrets, config.systemVariables),
+    () => migrateAll(database.url, secrets, config),
     (applied) => (applied === 0 ? "up to date" : `${formatCount(applied, "migration")} applied`),
   );
   await step(

@@ -96,7 +96,12 @@ export async function migrateAsProcess(name: ServiceWithDatabase, url: string, p
     command: process.execPath,
     args: [...nodeFlags, `services/${name}/src/migrate.ts`],
     cwd: root,
-    env: { DATABASE_URL: url, ...(password !== undefined && { DATABASE_PASSWORD: password }) },
+    // The databases of a test run share the server and its roles.
+    env: {
+      DATABASE_URL: url,
+      DATABASE_ROLES_SHARED: "on",
+      ...(password !== undefined && { DATABASE_PASSWORD: password }),
+    },
   });
   const { code } = await migration.exited;
   return { code, stdout: migration.stdout(), stderr: migration.stderr() };

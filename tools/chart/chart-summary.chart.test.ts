@@ -139,7 +139,14 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
     ...[...SERVER, "CONSOLE_URL", ...ACCESS_TOKENS, "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET_FILE", "OIDC_SCOPE"],
     ...["SESSION_SECRET_FILE", "CONVERSATION_URL", "QUOTA_URL", "EDGE_URL", "PUBLIC_EDGE_URL"],
   ],
-  migrations: ["DATABASE_ADMIN_USERNAME", "PGPASSWORD", "DATABASE_URL", "DATABASE_PASSWORD"],
+  migrations: [
+    "DATABASE_ADMIN_USERNAME",
+    "PGPASSWORD",
+    "DATABASE_URL",
+    "DATABASE_PASSWORD",
+    "PARLEY_INSTALLATION",
+    "DATABASE_ROLE_PREFIX",
+  ],
 };
 
 /** For each values file, the variables that it adds to VARIABLES and those that it lacks. */

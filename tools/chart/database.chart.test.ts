@@ -30,6 +30,19 @@ it("uses the second set of database roles and passwords in the services and the 
   expect(roles.sort()).toEqual(["parley_conversation_2", "parley_llm_2", "parley_quota_2"]);
 });
 
+it("names the services' roles after database.rolePrefix, and gives the migrations the prefix and the installation's name", async () => {
+  const { manifests } = await renderChart("minimal", ["database.rolePrefix=shop_"]);
+  const users = variableByContainer(manifests, "DATABASE_URL").flatMap((each) => /shop_\w+(?=@)/.exec(each) ?? []);
+  expect(users.sort()).toEqual(["shop_conversation", "shop_llm", "shop_quota"]);
+  const jobValues = (name: string) => variableByContainer(manifests, name).map((each) => each.split(" ").at(-1));
+  expect(jobValues("DATABASE_ROLE_PREFIX")).toEqual(["shop_", "shop_", "shop_"]);
+  expect(new Set(jobValues("PARLEY_INSTALLATION"))).toEqual(new Set(["chat/parley"]));
+});
+
+it.each(["Shop_", "1shop_", "shop-", "", "a".repeat(41)])("refuses the role prefix %j", async (prefix) => {
+  await expect(renderChart("minimal", [`database.rolePrefix=${prefix}`])).rejects.toThrow("/database/rolePrefix");
+});
+
 it("connects a service and its migrations to the service's own databaseHost, and the other services to database.host", async () => {
   const { manifests } = await renderChart("minimal", ["conversation.databaseHost=conversations.example.com"]);
   const hosts = variableByContainer(manifests, "DATABASE_URL").map((each) => each.replace(/\S+@([^:]*):.*$/, "$1"));

@@ -1,4 +1,5 @@
 import { MIGRATED_SERVICES, type MigratedService, migrateService } from "@parley/cli";
+import type { Config } from "../config.ts";
 import type { Secrets } from "../secrets.ts";
 
 /**
@@ -8,16 +9,17 @@ import type { Secrets } from "../secrets.ts";
 export async function migrateAll(
   databaseUrl: string,
   secrets: Secrets,
-  systemVariables: Readonly<Record<string, string>>,
+  { rolePrefix, systemVariables }: Pick<Config, "rolePrefix" | "systemVariables">,
 ): Promise<number> {
   const rolePasswords: Record<MigratedService, string> = {
     conversation: secrets.conversationPassword,
     quota: secrets.quotaPassword,
     "llm-proxy": secrets.llmPassword,
   };
+  const roleVariables = { DATABASE_ROLE_PREFIX: rolePrefix };
   const migrations = await Promise.all(
     MIGRATED_SERVICES.map((service) =>
-      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], systemVariables }),
+      migrateService(service, { databaseUrl, rolePassword: rolePasswords[service], roleVariables, systemVariables }),
     ),
   );
   return migrations.flatMap(({ applied }) => applied).length;

@@ -67,17 +67,17 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
   return {
     quota: spec("quota", ports.quotaOps, {
       GRPC_PORT: String(ports.quota),
-      DATABASE_URL: urlForRole(databaseUrl, "parley_quota", secrets.quotaPassword),
+      DATABASE_URL: urlForRole(databaseUrl, `${config.rolePrefix}quota`, secrets.quotaPassword),
     }),
     conversation: spec("conversation", ports.conversationOps, {
       GRPC_PORT: String(ports.conversation),
-      DATABASE_URL: urlForRole(databaseUrl, "parley_conversation", secrets.conversationPassword),
+      DATABASE_URL: urlForRole(databaseUrl, `${config.rolePrefix}conversation`, secrets.conversationPassword),
       QUOTA_TARGET: targets.QUOTA_TARGET,
       LLM_TARGET: targets.LLM_TARGET,
     }),
     "llm-proxy": spec("llm-proxy", ports.llmOps, {
       GRPC_PORT: String(ports.llm),
-      DATABASE_URL: urlForRole(databaseUrl, "parley_llm", secrets.llmPassword),
+      DATABASE_URL: urlForRole(databaseUrl, `${config.rolePrefix}llm`, secrets.llmPassword),
       ...(await readProviderVariables(config)),
     }),
     edge: spec("edge", ports.edgeOps, {

@@ -4,6 +4,7 @@ import { Environment } from "@parley/service-kit/environment";
 import { readSecret } from "@parley/service-kit/secrets";
 import { parseTokens } from "@parley/service-kit/tokens";
 import type { ServiceWithAdmin } from "./admin/service.ts";
+import { ROLE_VARIABLES } from "./local/migrate-service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -61,6 +62,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
       quota: environment.optionalText("QUOTA_DATABASE_PASSWORD"),
       "llm-proxy": environment.optionalText("LLM_DATABASE_PASSWORD"),
     },
+    roleVariables: pickVariables(values, ROLE_VARIABLES),
     systemVariables: pickSystemVariables(values),
     isColorEnabled: environment.optionalText("NO_COLOR") === undefined,
     canMoveCursor: environment.text("TERM", "dumb") !== "dumb",
@@ -82,6 +84,9 @@ function readAdminToken(environment: Environment): string | undefined {
 
 /** Returns the variables of the operating system that every child process needs, such as PATH, HOME and TZ. None is a secret. */
 export function pickSystemVariables(values: NodeJS.ProcessEnv): Record<string, string> {
-  const entries = SYSTEM_VARIABLES.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []));
-  return Object.fromEntries(entries);
+  return pickVariables(values, SYSTEM_VARIABLES);
+}
+
+function pickVariables(values: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])));
 }

@@ -33,7 +33,7 @@ test("migrate.ts prints a line per migration, one line if the schema is up to da
       name: "migrate",
       command: process.execPath,
       args: script("migrate.ts"),
-      env: { DATABASE_URL: url, DATABASE_PASSWORD: ROLE_PASSWORD },
+      env: { DATABASE_URL: url, DATABASE_PASSWORD: ROLE_PASSWORD, DATABASE_ROLES_SHARED: "on" },
     });
     const { code } = await migration.exited;
     return { code, stdout: migration.stdout(), stderr: migration.stderr() };

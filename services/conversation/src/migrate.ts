@@ -4,7 +4,6 @@ import { APPEND_ONLY_TABLES } from "./role.ts";
 
 await runMigrations({
   schema: "conversation",
-  role: "parley_conversation",
   appendOnlyTables: APPEND_ONLY_TABLES,
   migrations,
 });

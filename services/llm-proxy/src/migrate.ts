@@ -1,4 +1,4 @@
 import { runMigrations } from "@parley/service-kit/migrations";
 import { migrations } from "../migrations/index.ts";
 
-await runMigrations({ schema: "llm", role: "parley_llm", migrations });
+await runMigrations({ schema: "llm", migrations });

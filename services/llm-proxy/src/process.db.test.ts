@@ -18,7 +18,7 @@ afterAll(async () => {
 
 describe("migrate", () => {
   test("prints only the migrations that it applied", async () => {
-    const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test" };
+    const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test", DATABASE_ROLES_SHARED: "on" };
     const first = await startScript("migrate.ts", env);
     expect((await first.exited).code).toBe(0);
     expect(first.stdout()).toContain("0001_calls");

@@ -4,7 +4,6 @@ import { APPEND_ONLY_TABLES, ROLE_TIMEOUTS } from "./role.ts";
 
 await runMigrations({
   schema: "quota",
-  role: "parley_quota",
   roleTimeouts: ROLE_TIMEOUTS,
   appendOnlyTables: APPEND_ONLY_TABLES,
   migrations,

@@ -196,7 +196,7 @@ postgres://{{ .user }}@{{ $host }}:{{ .port | int }}/{{ $db.name }}
 {{- $db := .root.Values.database -}}
 {{- $suffix := include "parley.roleSetSuffix" .root -}}
 - name: DATABASE_URL
-  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "parley_%s%s%s" .schema $suffix $db.userSuffix) "host" (default (include "parley.databaseHost" .root) .values.databaseHost) "port" $db.port) | quote }}
+  value: {{ include "parley.databaseUrl" (dict "root" .root "user" (printf "%s%s%s%s" $db.rolePrefix .schema $suffix $db.userSuffix) "host" (default (include "parley.databaseHost" .root) .values.databaseHost) "port" $db.port) | quote }}
 {{ include "parley.secretEnv" (dict "root" .root "env" "PGPASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $db.existingSecret) }}
 - name: DATABASE_POOL
   value: {{ .values.databasePool | quote }}

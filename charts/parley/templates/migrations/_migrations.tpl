@@ -69,6 +69,10 @@ template:
           {{- with include "parley.extraCaEnv" $migrations | trim }}
           {{- . | nindent 10 }}
           {{- end }}
+          - name: PARLEY_INSTALLATION
+            value: {{ printf "%s/%s" $.Release.Namespace $.Release.Name | quote }}
+          - name: DATABASE_ROLE_PREFIX
+            value: {{ $values.database.rolePrefix }}
           {{- $suffix := include "parley.roleSetSuffix" $ }}
           {{- with $suffix }}
           - name: DATABASE_ROLE_SUFFIX

@@ -19,13 +19,15 @@ export function addMigrateCommand(program: CommandUnknownOpts, context: Context)
       "after",
       `
 Running this command repeatedly or concurrently is safe. To create the services' roles or change their passwords, use
-an administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.`,
+an administrator's DATABASE_URL and set CONVERSATION_DATABASE_PASSWORD, QUOTA_DATABASE_PASSWORD and LLM_DATABASE_PASSWORD.
+The roles belong to one database, and to the installation in PARLEY_INSTALLATION if it is set. The command refuses roles of another
+one: DATABASE_ROLE_PREFIX (default: parley_) gives this one roles of its own.`,
     )
     .action((service) => context.report(migrateServices(context, service ? [service] : MIGRATED_SERVICES)));
 }
 
 async function migrateServices({ config, progress }: Context, services: readonly MigratedService[]): Promise<Result> {
-  const { databaseUrl, rolePasswords, systemVariables } = config;
+  const { databaseUrl, rolePasswords, roleVariables, systemVariables } = config;
   if (databaseUrl === undefined) {
     throw new CliError(
       "DATABASE_URL is not set: set it to the database's URL (pnpm start migrates the local database itself)",
@@ -37,6 +39,7 @@ async function migrateServices({ config, progress }: Context, services: readonly
     const migration = await migrateService(service, {
       databaseUrl,
       rolePassword: rolePasswords[service],
+      roleVariables,
       systemVariables,
     });
     results.push({ service, ...migration });

@@ -6,11 +6,16 @@ import { CliError } from "../errors.ts";
 export const MIGRATED_SERVICES = ["conversation", "quota", "llm-proxy"] as const;
 export type MigratedService = (typeof MIGRATED_SERVICES)[number];
 
+/** The variables that tell a migration which roles the services use and to which installation these belong. */
+export const ROLE_VARIABLES = ["DATABASE_ROLE_PREFIX", "DATABASE_ROLES_SHARED", "PARLEY_INSTALLATION"];
+
 export type MigrateRequest = {
   /** Connects as an administrator, who may create schemas. With `rolePassword`, the administrator must also be allowed to create roles. */
   databaseUrl: string;
   /** The new password of the service's role. Without it, the role stays unchanged. */
   rolePassword?: string | undefined;
+  /** Variables of runMigrations that concern the roles: ROLE_VARIABLES that are set. */
+  roleVariables?: Readonly<Record<string, string>>;
   /** Environment variables to pass on to the child process, such as PATH. */
   systemVariables: Readonly<Record<string, string>>;
 };
@@ -33,6 +38,7 @@ export async function migrateService(service: MigratedService, request: MigrateR
   const script = fileURLToPath(new URL(`../../../../services/${service}/src/migrate.ts`, import.meta.url));
   const env = {
     ...request.systemVariables,
+    ...request.roleVariables,
     DATABASE_URL: request.databaseUrl,
     ...(request.rolePassword !== undefined && { DATABASE_PASSWORD: request.rolePassword }),
   };

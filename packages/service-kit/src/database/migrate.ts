@@ -32,6 +32,11 @@ export type MigrateOptions = {
   role: string;
   /** Without a password, the role stays unchanged. It must then exist and have the timeouts that prepareRole requires. */
   rolePassword?: string;
+  /**
+   * The installation's name, such as `chat/parley`; may be empty. The role is marked with it and with the database, and a role of another
+   * installation or database is refused. If undefined, several databases may share the role, and it is neither marked nor checked.
+   */
+  installation?: string;
   /** Timeouts in addition to those of every service's role. */
   roleTimeouts?: RoleTimeouts;
   /** The names of tables whose rows the role may read and insert, but neither update nor delete. */
@@ -61,10 +66,11 @@ const KEEPALIVE_DELAY_MS = 10_000;
  * not run on that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
+  const { schema, role, rolePassword, installation, roleTimeouts, appendOnlyTables } = options;
   const scramVerifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
   return withLock(options, async (client, assertLocked) => {
-    await prepareRole(client, role, scramVerifier, roleTimeouts);
+    const owner = installation === undefined ? undefined : { database: client.database ?? "", installation };
+    await prepareRole(client, role, scramVerifier, roleTimeouts, owner);
     await prepareSchema(client, schema);
     return withKnex(options, async (migrator) => {
       const newerMigration = await findNewerMigration(client, migrator, options);

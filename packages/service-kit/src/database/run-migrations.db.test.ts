@@ -6,6 +6,33 @@ import { expect, inject, onTestFinished, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
+test("runs with the roles of DATABASE_ROLE_PREFIX, and refuses the roles of another database and an invalid prefix", async () => {
+  const [first, second] = [await createDatabase(), await createDatabase()];
+  const prefix = `shop_${randomBytes(4).toString("hex")}_`;
+  onTestFinished(async () => {
+    await Promise.all([first.drop(), second.drop()]);
+    const admin = new pg.Client({ connectionString: inject("postgresUrl") });
+    await admin.connect();
+    await admin.query(`DROP ROLE IF EXISTS ${prefix}quota`);
+    await admin.end();
+  });
+  const run = async (url: string, rolePrefix: string) => {
+    const { exited, stderr } = await startProcess({
+      name: "migrate",
+      command: process.execPath,
+      args: [...nodeFlags, "services/quota/src/migrate.ts"],
+      cwd: ROOT,
+      env: { DATABASE_URL: url, DATABASE_PASSWORD: "password", DATABASE_ROLE_PREFIX: rolePrefix },
+    });
+    return { ...(await exited), stderr: stderr() };
+  };
+  expect(await run(first.url, prefix)).toMatchObject({ code: 0, stderr: "" });
+  const refused = await run(second.url, prefix);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`quota: cannot migrate: role ${prefix}quota belongs to database ${first.name}`);
+  expect((await run(second.url, "Shop-")).stderr).toContain("DATABASE_ROLE_PREFIX must be");
+});
+
 test("two roles of a service, as in a password rotation, can use the schema, each with its own password and a lock timeout", async () => {
   const database = await createDatabase();
   // Random, because roles belong to the whole server, which other tests share.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "../process/logger.ts";
 import { type Queryable, sqlState } from "./database.ts";
+import { assertRoleIsOwn, buildMarkStatement, type RoleOwner } from "./role-owner.ts";
 
 /** Limits a service's statements and transactions. Set on the role, because PgBouncer shares sessions between clients. */
 const TIMEOUTS = { statement_timeout: "10s", idle_in_transaction_session_timeout: "15s" };
@@ -15,17 +16,20 @@ const MAX_ROLE_RETRY_DELAY_MS = 200;
 /**
  * Creates the service's login role with its password and timeouts, or sets them on the existing role. `scramVerifier` is what PostgreSQL stores
  * instead of the password. Without `scramVerifier`, changes nothing, and throws if the role is missing or lacks one of TIMEOUTS;
- * logMissingRoleTimeouts also checks `timeouts`. If the administrator lacks a privilege, throws an error with the statement to run.
+ * logMissingRoleTimeouts also checks `timeouts`. If the administrator lacks a privilege, throws an error with the statement to run. With `owner`,
+ * marks the role, and throws if it belongs to another owner.
  */
 export async function prepareRole(
   client: pg.Client,
   role: string,
   scramVerifier: string | undefined,
   timeouts: RoleTimeouts = {},
+  owner?: RoleOwner,
 ): Promise<void> {
   await assertRoleIsRestricted(client, role);
+  if (owner !== undefined) await assertRoleIsOwn(client, role, owner, { mustBeUnused: scramVerifier !== undefined });
   if (scramVerifier === undefined) await assertRoleIsComplete(client, role, timeouts);
-  else await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts));
+  else await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts, owner));
 }
 
 async function defineRole(
@@ -33,13 +37,26 @@ async function defineRole(
   role: string,
   scramVerifier: string,
   timeouts: RoleTimeouts,
+  owner: RoleOwner | undefined,
 ): Promise<void> {
   const name = pg.escapeIdentifier(role);
   const verb = (await roleExists(client, role)) ? "ALTER" : "CREATE";
-  await withRemedy(await buildRoleRemedy(client, role), async () => {
-    await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(scramVerifier)}`);
-    for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
-  });
+  const remedy = await buildRoleRemedy(client, role);
+  await client.query("BEGIN");
+  try {
+    await withRemedy(remedy, async () => {
+      await client.query(`${verb} ROLE ${name} LOGIN PASSWORD ${pg.escapeLiteral(scramVerifier)}`);
+      for (const statement of buildTimeoutStatements(role, { ...TIMEOUTS, ...timeouts })) await client.query(statement);
+      if (owner === undefined) return;
+      // Checked again, because the migration of another database may have marked the role since. ALTER ROLE locks the role until COMMIT.
+      await assertRoleIsOwn(client, role, owner, { mustBeUnused: true });
+      await client.query(await buildMarkStatement(client, role, owner));
+    });
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  }
 }
 
 /**

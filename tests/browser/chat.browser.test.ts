@@ -43,6 +43,62 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.log.locator(".dots").isVisible()).toBe(false);
   });
 
+  it("renders a table while it arrives, scrolls it inside the message, and links to pages of the site, calls and emails", async () => {
+    const widget = await fixture.visitAndOpen();
+    const rowCounts = await widget.log.evaluateHandle((log) => {
+      const counts = new Set<number>();
+      let table: Element | null = null;
+      new MutationObserver(() => {
+        const current = log.querySelector(".messages table");
+        // The table keeps its element while it grows.
+        counts.add(table && table !== current ? -1 : (current?.querySelectorAll("tr").length ?? 0));
+        table = current;
+      }).observe(log, { childList: true, characterData: true, subtree: true });
+      return counts;
+    });
+    await widget.askAndWait("table");
+    const counts = await rowCounts.evaluate((all) => [...all]);
+    expect(counts).not.toContain(-1);
+    expect(counts.length).toBeGreaterThan(2);
+    const table = widget.answers.getByRole("table");
+    expect(await table.getByRole("columnheader").allInnerTexts()).toEqual([
+      "Plan",
+      "Messages",
+      "Price a month",
+      "Support",
+      "Regions",
+    ]);
+    const read = (name: string) =>
+      table.getByRole("cell", { name, exact: true }).evaluate((cell) => getComputedStyle(cell).textAlign);
+    expect([await read("100"), await read("99 €"), await read("Free")]).toEqual([
+      expect.stringContaining("right"),
+      expect.stringContaining("center"),
+      expect.stringContaining("left"),
+    ]);
+    expect(await table.getByRole("cell", { name: "19 €" }).innerText()).toBe("19 €\n(190 € a year)");
+    for (const box of [widget.answers.getByRole("group", { name: "Plan, Messages" }), widget.answers.locator("pre")]) {
+      await box.focus();
+      await widget.page.keyboard.press("ArrowRight");
+      await eventually(() => box.evaluate((element) => element.scrollLeft)).toBeGreaterThan(0);
+    }
+    expect(await widget.log.evaluate((log) => log.scrollWidth - log.clientWidth)).toBe(0);
+    const links = widget.answers.getByRole("link");
+    expect(
+      await links.evaluateAll((all) =>
+        all.map((a) => [a.textContent, (a as HTMLAnchorElement).href, a.getAttribute("target")]),
+      ),
+    ).toEqual([
+      ["Forum", `${fixture.site.origin}/forum`, "_blank"],
+      ["Email", "mailto:help@shop.example", null],
+      ["Phone", "tel:+49301234", null],
+      ["The plans", "https://shop.example/plans.png", "_blank"],
+      ["https://shop.example/plans", "https://shop.example/plans", "_blank"],
+    ]);
+    expect(await widget.answers.locator("del").innerText()).toBe("two");
+    expect(await widget.findAxeViolations()).toEqual([]);
+    expect(widget.problems).toEqual([]);
+  });
+
   it("renders only the safe subset of Markdown", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.askAndWait("markdown");

@@ -56,4 +56,32 @@ describeInBrowser("conversations in the console", (fixture) => {
     expect(await row(visitor).count()).toBe(0);
     expect(page.problems).toEqual([]);
   });
+
+  it("shows a reply's Markdown as the widget does, with links to pages of the visitor's site", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot, { message: "table" });
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/conversations?bot=${bot}`, "Conversations");
+    await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
+    await page.heading(visitor).waitFor();
+    const headers = page.tab.getByRole("table").getByRole("columnheader");
+    await eventually(() => headers.allInnerTexts()).toEqual([
+      "Plan",
+      "Messages",
+      "Price a month",
+      "Support",
+      "Regions",
+    ]);
+    const links = page.tab.locator(".markdown").getByRole("link");
+    expect(await links.evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href))).toEqual([
+      "https://bakery.example/forum",
+      "mailto:help@shop.example",
+      "tel:+49301234",
+      "https://shop.example/plans.png",
+      "https://shop.example/plans",
+    ]);
+    expect(await page.tab.locator(".markdown :is(strong, del)").allInnerTexts()).toEqual(["two", "three"]);
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(page.problems).toEqual([]);
+  });
 });

@@ -19,6 +19,21 @@ More in [the returns page](https://shop.example/returns) or at https://shop.exam
 
 <img src=x onerror="document.title='broken'"> [not a link](javascript:alert(1))`;
 
+/** The reply to the message "table". */
+export const TABLE = `We have ~~two~~ **three** plans:
+
+| Plan | Messages | Price a month | Support | Regions |
+| :--- | -------: | :-----------: | ------- | ------- |
+| Free | 100 | 0 € | [Forum](/forum) | Europe |
+| Pro | 5,000 | 19 €<br>(190 € a year) | [Email](mailto:help@shop.example) | Europe and America |
+| Scale | 25,000 | 99 € | [Phone](tel:+49301234) | everywhere, in every data centre |
+
+\`\`\`
+parley workspace create --name shop --plan pro --domain shop.example --domain www.shop.example
+\`\`\`
+
+![The plans](https://shop.example/plans.png) See https://shop.example/plans（all plans）。`;
+
 /** A Markdown reply in a right-to-left language. */
 export const ARABIC = `نعم، بشرطين **اثنين**:
 
@@ -65,6 +80,8 @@ export function replyTo({ body }: ReceivedRequest): Reply {
   switch (first) {
     case "markdown":
       return { tokens: MARKDOWN.match(/.{1,7}/gs) ?? [], everyMs: 2 };
+    case "table":
+      return { tokens: TABLE.match(/.{1,7}/gs) ?? [], everyMs: 15 };
     case "عربي":
       return { tokens: ARABIC.match(/.{1,7}/gs) ?? [], everyMs: 2 };
     case "slow":

@@ -1,7 +1,7 @@
 import { createElement, createIcon } from "../shared/dom.ts";
+import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { BotConfig } from "../shared/types.ts";
 import { type ActiveEntry, createMessageView, type MessageActions, type MessageView } from "./message.ts";
-import { renderMarkdown } from "./render-markdown.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
 
@@ -27,7 +27,7 @@ export function createMessageLog(
 ): MessageLog {
   const views = new Map<string, MessageView>();
   const welcome = createElement("div", { dir: "auto" });
-  renderMarkdown(welcome, bot.welcome_message);
+  renderMarkdown(welcome, bot.welcome_message, document.baseURI);
   const messages = createElement("div", { class: "messages" });
   const quickReplies = createElement(
     "div",

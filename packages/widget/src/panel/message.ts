@@ -1,5 +1,5 @@
 import { createElement, createIcon } from "../shared/dom.ts";
-import { renderMarkdown } from "./render-markdown.ts";
+import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { Entry } from "./session-store.ts";
 import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
 
@@ -80,7 +80,7 @@ export function createMessageView(
       if (isVisitor) {
         text.textContent = entry.text;
       } else {
-        renderMarkdown(text, entry.text);
+        renderMarkdown(text, entry.text, document.baseURI);
       }
       bubble.hidden = !entry.text;
       typing.hidden = !(isReplying && bubble.hidden);

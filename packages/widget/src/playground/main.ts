@@ -1,4 +1,3 @@
-import { renderMarkdown } from "../panel/render-markdown.ts";
 import {
   CONNECTION_FAILURE,
   type Entry,
@@ -9,6 +8,7 @@ import {
 } from "../panel/session-store.ts";
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
+import { renderMarkdown } from "../shared/render-markdown.ts";
 import { streamTurn } from "../shared/stream-turn.ts";
 import { createUuid } from "../shared/uuid.ts";
 import { describeError } from "./advice.ts";

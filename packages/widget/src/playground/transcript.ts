@@ -1,5 +1,6 @@
 import { createElement } from "../shared/dom.ts";
 import { Failure } from "../shared/failure.ts";
+import { renderMarkdown } from "../shared/render-markdown.ts";
 
 /** An exported message, with only the fields that the page shows. */
 interface ExportedMessage {
@@ -36,10 +37,13 @@ export function createTranscriptRows(transcript: string): HTMLTableRowElement[] 
   const { messages } = JSON.parse(transcript) as { messages: readonly ExportedMessage[] };
   return messages.map((message) => {
     const chunks = message.rag_chunks_used;
-    const cells = [
-      message.id,
-      message.role,
-      message.content,
+    const content = createElement("td", { class: "content" });
+    if (message.role === "assistant") {
+      renderMarkdown(content, message.content);
+    } else {
+      content.textContent = message.content;
+    }
+    const otherCells = [
       [message.status, message.error_message].filter(Boolean).join(": "),
       chunks.length > 0 ? `chunks ${chunks.join(", ")}` : "none",
       `${message.tokens_in}, ${message.tokens_out}`,
@@ -49,7 +53,10 @@ export function createTranscriptRows(transcript: string): HTMLTableRowElement[] 
     return createElement(
       "tr",
       {},
-      ...cells.map((text, at) => createElement("td", at === 2 ? { class: "content" } : {}, text)),
+      createElement("td", {}, message.id),
+      createElement("td", {}, message.role),
+      content,
+      ...otherCells.map((text) => createElement("td", {}, text)),
     );
   });
 }

@@ -45,6 +45,33 @@ describe("a hostile text", () => {
       "h",
       "\\",
       "\\[",
+      "![",
+      "![a](",
+      "[a](<",
+      "[a](b (",
+      '[a](b "',
+      "[[a](b)](c)",
+      "https://a(",
+      "https://a)",
+      "https://a[(",
+      "https://a....",
+      "https://a!!!! ",
+      "https://日",
+      "www.",
+      "www.a",
+      "<https://",
+      "<a@",
+      "a@",
+      "a@b.",
+      "a@b-",
+      "a.",
+      "~~",
+      "~~a ",
+      "a~~",
+      "&amp;",
+      "&#",
+      "<br>",
+      "<br",
     ],
     ...[
       "- ",
@@ -63,6 +90,15 @@ describe("a hostile text", () => {
       "\n",
       " ",
       "\t",
+      "|",
+      "| ",
+      "|-",
+      "|-\n",
+      "|a|\n|-|\n",
+      "|a|b|\n|-|-|\n|",
+      "-|",
+      ":-",
+      "> |a|\n> |-|\n",
     ],
   ])("of 256 KB is parsed in less than 2 s of CPU time if it repeats %j", (piece) => {
     const source = `${piece.repeat(262_144 / piece.length)}x`;
@@ -82,13 +118,33 @@ describe("a hostile text", () => {
     },
   );
 
+  it("of a table with many columns and many short rows is parsed in less than 2 s of CPU time", () => {
+    const source = `${"|a".repeat(20_000)}|\n${"|-".repeat(20_000)}|\n${"|\n".repeat(60_000)}`;
+    expect(cpuMsOf(() => parseBlocks(source))).toBeLessThan(2000);
+  });
+
+  it("of one long line of backticks and letters is parsed in less than 2 s of CPU time", () => {
+    const source = `${"`".repeat(100_000)}${"a".repeat(100_000)}\``;
+    expect(cpuMsOf(() => parseBlocks(source))).toBeLessThan(2000);
+  });
+
   it("of ever shorter runs of backticks is parsed in less than 2 s of CPU time", () => {
-    const source = Array.from({ length: 720 }, (_, at) => "`".repeat(720 - at)).join("a");
+    const source = `a${Array.from({ length: 720 }, (_, at) => "`".repeat(720 - at)).join("a")}`;
     expect(cpuMsOf(() => parseBlocks(source))).toBeLessThan(2000);
   });
 
   it("of a megabyte in one block does not overflow the stack", () => {
-    for (const piece of ["*a", "[", "[a](https://b.example)", "> ", "`a`", "**a** "]) {
+    for (const piece of [
+      "*a",
+      "[",
+      "[a](https://b.example)",
+      "> ",
+      "`a`",
+      "**a** ",
+      "https://a",
+      "(a@b.example",
+      "|a",
+    ]) {
       expect(parseBlocks(piece.repeat(1_000_000 / piece.length))).toHaveLength(1);
     }
   });

@@ -7,6 +7,7 @@ import {
 } from "@parley/rpc/conversation";
 import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
+import { Markdown } from "./markdown.tsx";
 import { Rating } from "./rating.tsx";
 import { Review, ReviewBadge } from "./review.tsx";
 
@@ -23,10 +24,12 @@ type TurnProps = {
   turn: SessionTurn;
   /** The passages' texts by chunk ID. */
   passages: ReadonlyMap<bigint, string>;
+  /** The address of the page where the conversation started, or empty. */
+  page: string;
 };
 
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
-export function Turn({ turn: { turn, message, reply, rating, review }, passages }: TurnProps) {
+export function Turn({ turn: { turn, message, reply, rating, review }, passages, page }: TurnProps) {
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   if (turn === undefined) return null;
   const statusText = STATUSES[turn.status];
@@ -38,10 +41,10 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages 
         {message}
       </p>
       <div className="reply">
-        <p className={reply === "" ? "bubble no-reply" : "bubble"}>
+        <div className={reply === "" ? "bubble no-reply" : "bubble"}>
           <span className="visually-hidden">Bot: </span>
-          {reply || "No answer"}
-        </p>
+          {reply === "" ? "No answer" : <Markdown text={reply} page={page} />}
+        </div>
         <p className="reply-facts">
           {statusText && (
             <span className="badge">

@@ -55,11 +55,14 @@ export function Conversation() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}
-      <div className="transcript">
+      <section className="transcript" aria-labelledby="messages">
+        <h2 id="messages" className="visually-hidden">
+          Messages
+        </h2>
         {turns?.map((each) => (
-          <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} />
+          <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} page={session?.referrer ?? ""} />
         ))}
-      </div>
+      </section>
       {data && error && <Failure error={error} />}
       {hasNextPage && (
         <button

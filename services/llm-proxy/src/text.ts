@@ -2,3 +2,8 @@
 export function replaceUnstorable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
+
+/** Whether a text has a character that a reader sees. */
+export function hasVisibleText(text: string): boolean {
+  return /[^\s\p{Cc}\p{Cf}]/u.test(text);
+}

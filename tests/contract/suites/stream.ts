@@ -104,8 +104,10 @@ export function streamSuite(shared: () => ContractSystem): void {
       }
     });
 
-    test("an empty reply is meta and done [6/2]", async () => {
-      expect(eventNames(await api.chat(await createBot("openai:empty")))).toEqual(["meta", "done"]);
+    test("a reply without text is an error without tokens, and is not counted [6/2]", async () => {
+      const stream = await api.chat(await createBot("openai:empty"));
+      expect(eventNames(stream)).toEqual(["meta", "error", "done"]);
+      expect(stream.done?.finish_reason).toBe("error");
     });
   });
 

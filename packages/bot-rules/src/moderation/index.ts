@@ -6,6 +6,6 @@ export {
   prepareMessagePatterns,
   serializePatterns,
 } from "./moderate.ts";
-export { type Pattern, PatternRefusedError, type Verdict } from "./pattern.ts";
+export { DEFAULT_FALLBACK, type Pattern, PatternRefusedError, type Verdict } from "./pattern.ts";
 export { PatternThreadPool } from "./pattern-thread-pool.ts";
 export { ReplyFilter } from "./reply-filter.ts";

@@ -5,6 +5,9 @@ import { readProgram } from "./program.ts";
 /** If `fallback` is empty, the bot's fallback applies. */
 export type Pattern = { pattern: string; reason: string; fallback: string };
 
+/** The fallback of a new bot. */
+export const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
+
 export type Span = { start: number; end: number };
 
 export type Matcher = {

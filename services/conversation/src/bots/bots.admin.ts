@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
 import type { RpcClient } from "@parley/rpc";
 import type { BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
@@ -10,7 +11,6 @@ import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.
 import { botNotFound } from "./require-bot.service.ts";
 import { isSlug } from "./slug.ts";
 
-const DEFAULT_FALLBACK = "I'm sorry, I can't help with that.";
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 

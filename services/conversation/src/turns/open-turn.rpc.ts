@@ -124,6 +124,6 @@ async function readRepeatedTurn(
   };
 }
 
-function promptPartsOfBot({ systemPrompt: system, tools, replyPatterns }: BotConfig) {
-  return { system, tools, replyPatterns };
+function promptPartsOfBot({ systemPrompt: system, fallback, tools, replyPatterns }: BotConfig) {
+  return { system, fallback, tools, replyPatterns };
 }

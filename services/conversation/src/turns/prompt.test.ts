@@ -3,15 +3,24 @@ import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
 import { encodePrompt } from "./prompt.ts";
 
-test("encodePrompt encodes the system prompt, the passages, the search terms and the history, with the visitor's message last", () => {
+test("encodePrompt encodes the system prompt, the fallback, the passages, the search terms and the history, with the visitor's message last", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
   const terms = [{ word: "free", weight: 2.5 }];
   const history = [{ message: "q1", reply: "a1" }];
   const prompt = fromBinary(
     PromptSchema,
-    encodePrompt({ system: "s", passages, terms, history, message: "now", tools: [], replyPatterns: [] }),
+    encodePrompt({
+      system: "s",
+      fallback: "f",
+      passages,
+      terms,
+      history,
+      message: "now",
+      tools: [],
+      replyPatterns: [],
+    }),
   );
-  expect(prompt.system).toBe("s");
+  expect([prompt.system, prompt.fallback]).toEqual(["s", "f"]);
   expect(prompt.passages).toMatchObject([
     { id: 7n, source: "plans.md", heading: "Plans > Free", text: "100 messages." },
   ]);

@@ -18,6 +18,8 @@ export type Exchange = { message: string; reply: string };
 
 export type PromptParts = KnowledgeMatches & {
   system: string;
+  /** The bot's text for a message that the model declines to answer. */
+  fallback: string;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
@@ -29,6 +31,7 @@ export type PromptParts = KnowledgeMatches & {
 /** Encodes a parley.llm.v1.Prompt. Its last message is `message`. */
 export function encodePrompt({
   system,
+  fallback,
   passages,
   terms,
   history,
@@ -45,6 +48,7 @@ export function encodePrompt({
     PromptSchema,
     create(PromptSchema, {
       system,
+      fallback,
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
       tools: [...tools],

@@ -1,5 +1,5 @@
 import type { Prompt } from "@parley/rpc/llm";
-import type { Candidate, GenerationCancelled, ProviderFailure, Usage } from "../providers/index.ts";
+import type { Candidate, GenerationCancelled, ProviderFailure, StopCause, Usage } from "../providers/index.ts";
 import type { ToolFunction, ToolRequest, ToolRound } from "../tools/index.ts";
 
 export type AttemptRequest = {
@@ -23,9 +23,12 @@ export type Completion = {
   /** The provider's token counts; undefined when it sent none. */
   usage: Usage | undefined;
   isFinished: boolean;
+  stopCause: StopCause;
   /** The provider's finish reason; empty unless the completion is finished. */
   finishReason: string;
   toolRequests: readonly ToolRequest[];
+  /** The model's message in the provider's format, if it requests tools. */
+  assistantMessage: Record<string, unknown> | undefined;
 };
 
 /** Times in milliseconds; `…AtMs` is a time of the monotonic clock. */

@@ -41,6 +41,7 @@ function run(request: AttemptRequest, signal = new AbortController().signal) {
   });
 }
 
+const STOPPED = { stopCause: "stop", finishReason: "stop", toolRequests: [] } as const;
 const usage = { tokensIn: 3, tokensOut: 1 };
 
 test("a failed attempt returns the text and the usage that came before the failure", async () => {
@@ -66,7 +67,7 @@ test("an attempt refuses text that arrives after its total timeout, and fails", 
     await onText("some ");
     await timedOut;
     await onText("text");
-    onFinished([], "stop");
+    onFinished(STOPPED);
   });
   const result = await run({ ...request, deadlineAtMs: 1 });
   expect(result.completion).toMatchObject({ text: "some ", isFinished: false });
@@ -104,7 +105,7 @@ test.each([
   const caller = new AbortController();
   const request = createAttemptRequest(async ({ onText, onFinished, onTextComplete, signal }) => {
     await onText("text");
-    onFinished([], "stop");
+    onFinished(STOPPED);
     if (isTextComplete) onTextComplete();
     caller.abort(new GenerationCancelled());
     signal.throwIfAborted();
@@ -145,7 +146,7 @@ test("a half-open breaker closes at the first text of an attempt, before the com
   const reply = async ({ onText, onFinished }: CompletionRequest, end?: Promise<void>) => {
     await onText("text");
     await end;
-    onFinished([], "stop");
+    onFinished(STOPPED);
   };
   const streams = [fail, (each: CompletionRequest) => reply(each, longReplyEnd), reply];
   const request = createAttemptRequest(async (each) => await streams.shift()?.(each));

@@ -3,8 +3,11 @@ import {
   type BreakerVerdict,
   GenerationCancelled,
   ProviderFailure,
+  type StopCause,
   type TextSink,
 } from "../providers/index.ts";
+import { hasVisibleText } from "../text.ts";
+import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 
@@ -17,7 +20,7 @@ export type AttemptOptions = {
   now: () => number;
   onText: TextSink;
   /** Called after all text was passed to `onText`. Only token counts may follow. */
-  onTextComplete: () => void;
+  onTextComplete: (stopCause: StopCause) => void;
   /** Called before the first text is passed to `onText`. */
   onFirstText: (times: AttemptTimes) => void;
 };
@@ -26,8 +29,10 @@ const EMPTY_COMPLETION: Completion = {
   text: "",
   usage: undefined,
   isFinished: false,
+  stopCause: "stop",
   finishReason: "",
   toolRequests: [],
+  assistantMessage: undefined,
 };
 
 /**
@@ -109,15 +114,16 @@ async function streamCompletion(
         else attemptTimer.pause();
         return backpressure?.then(() => attemptTimer.resume());
       },
-      onProgress: () => attemptTimer.resume(),
-      onFinished: (toolRequests, finishReason) => {
+      onSignOfLife: () => attemptTimer.recordSignOfLife(),
+      onFinished: (finished) => {
         if (!completion.isFinished) attemptTimer.finish();
-        completion = { ...completion, isFinished: true, toolRequests, finishReason };
+        const toolRequests = tools.length > 0 ? finished.toolRequests : [];
+        completion = { ...completion, isFinished: true, assistantMessage: undefined, ...finished, toolRequests };
       },
       onTextComplete: () => {
         if (isTextComplete || attemptTimer.signal.aborted) return;
         isTextComplete = true;
-        onTextComplete();
+        onTextComplete(completion.stopCause);
       },
       onUsage: (usage) => {
         completion = { ...completion, usage };
@@ -132,8 +138,16 @@ async function streamCompletion(
       failure = toFailure(attemptTimer.signal.aborted ? attemptTimer.signal.reason : error);
   }
   attemptTimer.stop();
+  if (failure === undefined && !isAnswer({ ...completion, text }, toolRounds))
+    failure = new ProviderFailure("provider_error", "no_text", { detail: completion.finishReason });
   endProviderSpan(span, completion, failure);
   return { firstTextAtMs, completion: { ...completion, text }, failure };
+}
+
+/** Whether a completion has text, calls tools or is a refusal. The text may also have come before the calls of an earlier round. */
+function isAnswer({ text, toolRequests, stopCause }: Completion, toolRounds: readonly ToolRound[]): boolean {
+  if (toolRequests.length > 0 || stopCause === "refusal") return true;
+  return hasVisibleText(text) || toolRounds.some((round) => hasVisibleText(round.text));
 }
 
 function toFailure(error: unknown): ProviderFailure | GenerationCancelled {

@@ -1,7 +1,7 @@
 import { type PatternThreadPool, ReplyFilter, serializePatterns } from "@parley/bot-rules/moderation";
 import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
-import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
+import type { FinishDetail, GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
 /** Backpressure: the provider must wait while this much text waits to be checked against the patterns. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;
@@ -23,7 +23,7 @@ export type CompletionModeration = {
    * Must be called when the text is complete but token counts may follow. Sends the held-back text and the event `isTextComplete`. If a
    * pattern matches, sends neither and stops the generation.
    */
-  sendHeldBackText: () => void;
+  sendHeldBackText: (finishDetail: FinishDetail) => void;
   /** Must be called when the generation has ended. If it is complete, sends the held-back text. Returns the ending after moderation. */
   finish: (ending: GenerationEnding) => Promise<GenerationEnding>;
 };
@@ -68,7 +68,7 @@ export function moderateCompletion({
   };
 
   let heldBackSent: Promise<void> | undefined;
-  const matchAndSendRest = async () => {
+  const matchAndSendRest = async (finishDetail: FinishDetail) => {
     await matching;
     if (hasStopped()) return;
     const rest = await filter.end().catch((error: unknown) => {
@@ -77,10 +77,10 @@ export function moderateCompletion({
     });
     if (hasStopped()) return stop();
     if (rest !== "") void sink(rest);
-    void sink({ isTextComplete: true });
+    void sink({ isTextComplete: true, finishDetail });
   };
-  const sendHeldBackText = () => {
-    heldBackSent ??= matchAndSendRest();
+  const sendHeldBackText = (finishDetail: FinishDetail) => {
+    heldBackSent ??= matchAndSendRest(finishDetail);
     return heldBackSent;
   };
 
@@ -95,15 +95,15 @@ export function moderateCompletion({
     async waitForMatching() {
       await matching;
     },
-    sendHeldBackText: () => void sendHeldBackText(),
+    sendHeldBackText: (finishDetail) => void sendHeldBackText(finishDetail),
     async finish(ending) {
       // If the generation is not complete, the held-back text is not sent: a pattern could have matched it together with the missing text.
-      await (ending.outcome === "complete" ? sendHeldBackText() : matching);
+      await (ending.outcome === "complete" ? sendHeldBackText(ending.finishDetail) : matching);
       if (filter.matchedPatternIndex !== undefined) {
         const { reason = "", fallback = "" } = replyPatterns[filter.matchedPatternIndex]?.verdict ?? {};
-        return { outcome: "blocked", reason: "", verdict: { reason, fallback } };
+        return { outcome: "blocked", reason: "", verdict: { reason, fallback }, finishDetail: "" };
       }
-      if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation" };
+      if (failure instanceof ServiceError) return { outcome: "provider_error", reason: "moderation", finishDetail: "" };
       if (failure !== undefined) throw failure;
       return ending;
     },
@@ -112,8 +112,8 @@ export function moderateCompletion({
 
 function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
   let hasSentTextComplete = false;
-  const sendHeldBackText = () => {
-    if (!hasSentTextComplete) void sink({ isTextComplete: true });
+  const sendHeldBackText = (finishDetail: FinishDetail) => {
+    if (!hasSentTextComplete) void sink({ isTextComplete: true, finishDetail });
     hasSentTextComplete = true;
   };
   return {
@@ -121,7 +121,7 @@ function createPassThrough(sink: Sink<GenerationEvent>): CompletionModeration {
     waitForMatching: () => Promise.resolve(),
     sendHeldBackText,
     async finish(ending) {
-      if (ending.outcome === "complete") sendHeldBackText();
+      if (ending.outcome === "complete") sendHeldBackText(ending.finishDetail);
       return ending;
     },
   };

@@ -32,6 +32,15 @@ afterEach(() => {
   second.reset();
 });
 
+test("a model may think for longer than the timeouts if it shows signs of life", async () => {
+  const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] });
+  first.script([
+    { preamble: Array.from({ length: 8 }, () => chunk({ reasoning_content: "Hm" })), everyMs: 500, tokens: ["42"] },
+  ]);
+  const events = await proxy.generate({ model: "first:default" });
+  expect([statusOf(events), events.text, events.end.attempts]).toEqual(["COMPLETE", "42", 1]);
+});
+
 describe("a route", () => {
   test.each([
     ["refuses the key", { status: 401 }, 1],

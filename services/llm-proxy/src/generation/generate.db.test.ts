@@ -37,6 +37,7 @@ afterAll(async () => {
 });
 afterEach(() => provider.reset());
 
+const PROMPT_WITH_FALLBACK = { messages: [{ role: Role.USER, content: "Hi" }], fallback: "No." };
 const TEXT = "Hello from the scripted provider, token by token.";
 
 describe("a generation", () => {
@@ -116,12 +117,20 @@ describe("a generation", () => {
     ["no-done", TEXT],
     ["length", TEXT],
     ["split-utf8", "Grüße 👋🏽 日本語 👨‍👩"],
-    ["empty", ""],
     ["big-token", "x".repeat(256 * 1024)],
   ])("is complete for the provider's script %s", async (model, text) => {
     const events = await proxy.generate({ model: `fake:${model}` });
     expect(statusOf(events)).toBe("COMPLETE");
     expect(events.text).toBe(text);
+  });
+
+  test.each([
+    ["empty", "PROVIDER_ERROR"],
+    ["content-filter", "BLOCKED"],
+  ])("is not complete for the provider's script %s", async (model, status) => {
+    const events = await proxy.generate({ model: `fake:${model}`, prompt: PROMPT_WITH_FALLBACK });
+    expect(statusOf(events)).toBe(status);
+    if (status === "BLOCKED") expect(events.end.blocked).toMatchObject({ reason: "refusal", fallback: "No." });
   });
 
   test("has the whole text when one token is a mebibyte long", async () => {

@@ -52,8 +52,9 @@ export async function* handleGenerate(
       if (typeof event === "string") {
         for (const text of splitText(event)) yield toResponse({ case: "delta", value: { text } });
         failpoint("llm.token");
-      } else if ("isTextComplete" in event) yield toResponse({ case: "finish", value: {} });
-      else yield toResponse({ case: "toolCall", value: event });
+      } else if ("isTextComplete" in event) {
+        yield toResponse({ case: "finish", value: { finishDetail: event.finishDetail } });
+      } else yield toResponse({ case: "toolCall", value: event });
     }
     yield toResponse({ case: "end", value: toEnd(await result) });
   } finally {

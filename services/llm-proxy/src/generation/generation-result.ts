@@ -18,7 +18,10 @@ export type GenerationRequest = {
 export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The generation may still wait for token counts. */
-export type TextComplete = { isTextComplete: true };
+export type TextComplete = { isTextComplete: true; finishDetail: FinishDetail };
+
+/** `length` if a complete text was cut at a limit of tokens. */
+export type FinishDetail = "" | "length";
 
 /** A string is a part of the text. */
 export type GenerationEvent = string | ToolCallEvent | TextComplete;
@@ -27,8 +30,10 @@ export type GenerationEnding = {
   outcome: GenerationOutcome;
   /** Parley's code for the cause of a failure, such as `http_503`; empty for the outcome `model_unknown` and without a failure. */
   reason: string;
-  /** The verdict of the moderation pattern that matched; only with the outcome `blocked`. */
+  /** The reason, and the text for the visitor; only with the outcome `blocked`. */
   verdict?: Verdict;
+  /** Empty unless the outcome is `complete`. */
+  finishDetail: FinishDetail;
 };
 
 /** The step after a failed attempt. */
@@ -64,8 +69,8 @@ export type GenerationResult = GenerationEnding & {
 
 /** Rethrows unexpected errors. @param error an attempt's failure, the reason of an aborted signal, or undefined if the attempt completed. */
 export function toEnding(error: unknown): GenerationEnding {
-  if (error === undefined) return { outcome: "complete", reason: "" };
-  if (error instanceof GenerationCancelled) return { outcome: "cancelled", reason: "" };
-  if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason };
+  if (error === undefined) return { outcome: "complete", reason: "", finishDetail: "" };
+  if (error instanceof GenerationCancelled) return { outcome: "cancelled", reason: "", finishDetail: "" };
+  if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason, finishDetail: "" };
   throw error;
 }

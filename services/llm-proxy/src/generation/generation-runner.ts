@@ -60,7 +60,7 @@ export class GenerationRunner {
     const { countTokens, log, now } = this.#deps;
     const ending = await this.#generate(generation, request, active, sink).catch((error: unknown): GenerationEnding => {
       log.error({ error, turn_id: request.turnId }, "generation failed unexpectedly");
-      return { outcome: "provider_error", reason: "internal" };
+      return { outcome: "provider_error", reason: "internal", finishDetail: "" };
     });
     const endedAtMs = now();
     active.remove();
@@ -79,7 +79,7 @@ export class GenerationRunner {
   ): Promise<GenerationEnding> {
     const { catalog, patternThreads } = this.#deps;
     const candidates = catalog.findCandidates(request.model);
-    if (candidates === undefined) return { outcome: "model_unknown", reason: "" };
+    if (candidates === undefined) return { outcome: "model_unknown", reason: "", finishDetail: "" };
     const toolbox = await this.#openToolbox(candidates, request, signal);
     try {
       const moderation = moderateCompletion({ threads: patternThreads, request, sink, stop: cancel });

@@ -1,11 +1,13 @@
+import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
 import { MAX_GENERATION_MS, pause } from "@parley/service-kit";
-import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink } from "../providers/index.ts";
+import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink, type StopCause } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import type { CompletionModeration } from "./completion-moderation.ts";
 import {
+  type FinishDetail,
   type GenerationAttempt,
   type GenerationEnding,
   type GenerationEvent,
@@ -45,7 +47,8 @@ export class Generation {
   /** The models left to try, in order. The first is the current one. */
   #candidates: readonly Candidate[] = [];
   #attempts: readonly GenerationAttempt[] = [];
-  #toolRounds: readonly ToolRound[] = [];
+  /** `model` is the model that called the tools. */
+  #toolRounds: readonly (ToolRound & { model: string })[] = [];
   #toolCalls = 0;
   #toolsMs = 0;
   /** Set when the first text arrives. */
@@ -74,18 +77,26 @@ export class Generation {
     this.#candidates = candidates;
     for (;;) {
       const { ending, completion } = await this.#runRound(toolbox, output);
-      // Without a toolbox the model was offered no tools, so its tool calls are ignored.
-      if (ending.outcome !== "complete" || completion.toolRequests.length === 0 || toolbox === undefined) return ending;
+      if (ending.outcome !== "complete") return ending;
+      if (completion.stopCause === "refusal") return this.#createRefusal();
+      if (completion.toolRequests.length === 0 || toolbox === undefined)
+        return { ...ending, finishDetail: toFinishDetail(completion.stopCause) };
       // A blocked completion must not call tools. If a pattern matches the completion, the signal is aborted.
       await output.waitForMatching();
       if (this.#signal.aborted) return toEnding(this.#signal.reason);
-      if (!toolbox.canCallAgain(this.#toolRounds.length)) return { outcome: "provider_error", reason: "tool_calls" };
+      if (!toolbox.canCallAgain(this.#toolRounds.length))
+        return toEnding(new ProviderFailure("provider_error", "tool_calls"));
       try {
         await this.#callTools(toolbox, completion, output.sink);
       } catch (error) {
         return toEnding(error);
       }
     }
+  }
+
+  #createRefusal(): GenerationEnding {
+    const fallback = this.#request.prompt.fallback || DEFAULT_FALLBACK;
+    return { outcome: "blocked", reason: "refusal", verdict: { reason: "refusal", fallback }, finishDetail: "" };
   }
 
   getWaits(): FirstTextWaits {
@@ -127,7 +138,7 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
-        onTextComplete: sendHeldBackText,
+        onTextComplete: (stopCause) => sendHeldBackText(toFinishDetail(stopCause)),
         onFirstText: (times) => {
           this.#waits ??= this.#measureWaits([...this.#attempts, times]);
         },
@@ -150,7 +161,10 @@ export class Generation {
 
   #buildAttemptRequest(candidate: Candidate, toolbox: Toolbox | undefined): AttemptRequest {
     const { workspaceId, turnId, prompt } = this.#request;
-    const toolRounds = this.#toolRounds;
+    const toolRounds = this.#toolRounds.map(({ model, assistantMessage, ...round }) => ({
+      ...round,
+      assistantMessage: model === candidate.model ? assistantMessage : undefined,
+    }));
     return {
       candidate,
       workspaceId,
@@ -188,7 +202,9 @@ export class Generation {
   }
 
   /** Makes all tool calls of a completion concurrently. Throws the signal's reason if the generation is cancelled. */
-  async #callTools(toolbox: Toolbox, { text, toolRequests }: Completion, sink: Sink<GenerationEvent>): Promise<void> {
+  async #callTools(toolbox: Toolbox, completion: Completion, sink: Sink<GenerationEvent>): Promise<void> {
+    const { text, toolRequests, assistantMessage } = completion;
+    const model = this.#candidates[0]?.model ?? "";
     const { now } = this.#deps;
     this.#toolCalls += toolRequests.length;
     const startedAtMs = now();
@@ -198,7 +214,7 @@ export class Generation {
       roundMs = now() - startedAtMs;
       this.#toolsMs += roundMs;
     });
-    this.#toolRounds = [...this.#toolRounds, { text, calls }];
+    this.#toolRounds = [...this.#toolRounds, { text, calls, model, assistantMessage }];
     for (const [i, { use }] of calls.entries())
       await sink({ ...use, roundLatencyMs: i === 0 ? Math.round(roundMs) : 0 });
   }
@@ -209,6 +225,10 @@ export class Generation {
     const queueMs = sumQueueMs(attempts);
     return { queueMs, providerMs: this.#deps.now() - first.startedAtMs - queueMs };
   }
+}
+
+function toFinishDetail(stopCause: StopCause): FinishDetail {
+  return stopCause === "length" ? "length" : "";
 }
 
 function sumQueueMs(attempts: readonly AttemptTimes[]): number {

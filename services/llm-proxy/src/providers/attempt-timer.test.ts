@@ -42,6 +42,47 @@ test("each text restarts the silence timeout", () => {
   expect(reasonAfter(1)).toBe("silence_timeout");
 });
 
+test("signs of life restart the timeout before the first text, which is then at least the first-token timeout", () => {
+  const { attemptTimer, reasonAfter, deliverText } = setUp();
+  for (let sign = 0; sign < 5; sign++) {
+    expect(reasonAfter(29)).toBe("");
+    attemptTimer.recordSignOfLife();
+  }
+  expect(reasonAfter(29)).toBe("");
+  deliverText();
+  expect(reasonAfter(19)).toBe("");
+  attemptTimer.recordSignOfLife();
+  expect(reasonAfter(19)).toBe("");
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
+test("without text, silence after a sign of life ends the attempt", () => {
+  const { attemptTimer, reasonAfter } = setUp({ silenceMs: 50 });
+  attemptTimer.recordSignOfLife();
+  expect(reasonAfter(49)).toBe("");
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
+test("the total timeout bounds an attempt that has only signs of life", () => {
+  const { attemptTimer, reasonAfter } = setUp();
+  for (let sign = 0; sign < 14; sign++) {
+    expect(reasonAfter(20)).toBe("");
+    attemptTimer.recordSignOfLife();
+  }
+  expect(reasonAfter(20)).toBe("total_timeout");
+});
+
+test("signs of life after the completion has finished do not extend the wait for token counts", () => {
+  const { attemptTimer, reasonAfter, deliverText } = setUp();
+  deliverText();
+  attemptTimer.finish();
+  attemptTimer.pause();
+  attemptTimer.resume();
+  expect(reasonAfter(19)).toBe("");
+  attemptTimer.recordSignOfLife();
+  expect(reasonAfter(1)).toBe("silence_timeout");
+});
+
 test("the silence timeout does not apply while text waits for its reader", () => {
   const { attemptTimer, reasonAfter } = setUp();
   attemptTimer.pause();

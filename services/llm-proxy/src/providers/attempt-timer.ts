@@ -15,8 +15,11 @@ export class AttemptTimer {
   readonly #totalTimer: NodeJS.Timeout;
   /** Runs the first-token timeout, then the silence timeout. */
   #waitTimer: NodeJS.Timeout;
-  #isSilenceTimerRunning: boolean = false;
+  /** The running silence timeout; undefined before the first sign of life. */
+  #silenceMs: number | undefined;
+  #hasText: boolean = false;
   #isPaused: boolean = false;
+  #isFinished: boolean = false;
 
   constructor(timeouts: Timeouts, outer: AbortSignal) {
     this.#timeouts = timeouts;
@@ -36,19 +39,29 @@ export class AttemptTimer {
     this.#isPaused = true;
   }
 
-  /**
-   * Must be called when the reader has the text, and when a part of a tool call arrives. From then on the provider must send more within the
-   * silence timeout.
-   */
+  /** Must be called when the reader has the text. From then on the provider must send more within the silence timeout. */
   resume(): void {
+    const wasPaused = this.#isPaused;
     this.#isPaused = false;
-    if (this.#isSilenceTimerRunning) this.#waitTimer.refresh();
-    else this.#startSilenceTimer(this.#timeouts.silenceMs);
+    this.#hasText = true;
+    if (!this.#isFinished) this.#restart(this.#timeouts.silenceMs);
+    else if (wasPaused) this.#waitTimer.refresh();
+  }
+
+  /**
+   * Must be called when anything arrives from the provider, even without text. Restarts the silence timeout. Before the first text, the provider
+   * may be silent for the first-token timeout if that is longer, because some providers send an empty chunk before the model thinks.
+   */
+  recordSignOfLife(): void {
+    if (this.#isPaused || this.#isFinished) return;
+    const { firstTokenMs, silenceMs } = this.#timeouts;
+    this.#restart(this.#hasText ? silenceMs : Math.max(firstTokenMs, silenceMs));
   }
 
   /** Must be called when the model has finished. Shortens the silence timeout, because only token counts may follow. */
   finish(): void {
-    this.#startSilenceTimer(Math.min(USAGE_TIMEOUT_MS, this.#timeouts.silenceMs));
+    this.#isFinished = true;
+    this.#restart(Math.min(USAGE_TIMEOUT_MS, this.#timeouts.silenceMs));
   }
 
   stop(): void {
@@ -59,9 +72,13 @@ export class AttemptTimer {
 
   readonly #cancel = () => this.#controller.abort(this.#outer.reason);
 
-  #startSilenceTimer(silenceMs: number): void {
+  #restart(silenceMs: number): void {
+    if (this.#silenceMs === silenceMs) {
+      this.#waitTimer.refresh();
+      return;
+    }
     clearTimeout(this.#waitTimer);
-    this.#isSilenceTimerRunning = true;
+    this.#silenceMs = silenceMs;
     this.#waitTimer = this.#startTimer("silence_timeout", silenceMs);
   }
 

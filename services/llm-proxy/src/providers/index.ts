@@ -3,7 +3,7 @@ export type { Candidate, EmbeddingModel, ProviderCatalog } from "./catalog.servi
 export type { BreakerVerdict } from "./circuit-breaker.ts";
 export { GenerationCancelled, ProviderFailure } from "./failure.ts";
 export type { Operation } from "./operations.metrics.ts";
-export type { Embeddings, Usage } from "./provider.ts";
+export type { Embeddings, StopCause, Usage } from "./provider.ts";
 export { renderPrompt } from "./render-prompt.ts";
 export { computeRetryDelayMs } from "./retry.ts";
 export type { Sink, TextSink } from "./text-sink.ts";

@@ -14,17 +14,29 @@ export type CompletionRequest = {
   signal: AbortSignal;
   /** Receives the text as it arrives, in parts without lone surrogates or NUL. If `onText` throws, the stream ends with that error. */
   onText: TextSink;
-  /** Called for each streamed chunk that has no text and arrives after the model has begun a tool call. Restarts the silence timeout. */
-  onProgress: () => void;
+  /** Called when anything arrives from the provider, even a comment. Restarts the silence timeout. */
+  onSignOfLife: () => void;
   /** Called when the model has finished, after `onText` has accepted its text. May be called repeatedly. Later failures are ignored. */
-  onFinished: (toolRequests: readonly ToolRequest[], finishReason: string) => void;
+  onFinished: (completion: FinishedCompletion) => void;
   /**
    * Called after `onText` has received all text, if the model has finished without tool calls but the stream is still open for token counts.
    * May be called repeatedly.
    */
   onTextComplete: () => void;
-  /** Called with the latest token counts, if the provider sends any. May be called repeatedly. */
+  /** Called with the token counts if the provider sent any, even if the completion fails. */
   onUsage: (usage: Usage) => void;
+};
+
+/** Why a model stopped. `length`: at a limit of tokens. `refusal`: the model or its provider declined to answer. */
+export type StopCause = "stop" | "length" | "refusal";
+
+export type FinishedCompletion = {
+  stopCause: StopCause;
+  /** The provider's finish reason; empty if it is not a machine-readable code. */
+  finishReason: string;
+  toolRequests: readonly ToolRequest[];
+  /** With tool requests: the model's message in the provider's format. The next round must send it back unchanged. */
+  assistantMessage?: Record<string, unknown>;
 };
 
 export type Usage = { tokensIn: number; tokensOut: number };

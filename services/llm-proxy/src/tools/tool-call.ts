@@ -31,6 +31,8 @@ export type ToolUse = {
 export type ToolRound = {
   /** The completion's text before the calls. */
   text: string;
+  /** The model's message in its provider's format; undefined if the next prompt is for another model. Must reach nobody but that provider. */
+  assistantMessage: Record<string, unknown> | undefined;
   calls: readonly { request: ToolRequest; result: string }[];
 };
 

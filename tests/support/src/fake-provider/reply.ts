@@ -5,6 +5,8 @@ export interface Reply {
   headers?: Record<string, string>;
   /** Response body that replaces the completion. */
   body?: string;
+  /** Chunks or other lines that a stream sends before the first token, `everyMs` apart: an object as `data:`, a string as it is. */
+  preamble?: (object | string)[];
   /** The content of each delta. */
   tokens?: string[];
   /** Tool calls after the tokens. The provider streams the arguments in two parts. A reply that is not streamed has no tool calls. */

@@ -48,6 +48,10 @@ export async function sendStream(
     chunk({ choices: [{ index: 0, delta: content, finish_reason: reason }] });
 
   await delta({ role: "assistant", content: "" });
+  for (const part of reply.preamble ?? []) {
+    if (reply.everyMs) await sleep(reply.everyMs, undefined, { signal });
+    await write(typeof part === "string" ? part : `data: ${JSON.stringify(part)}`);
+  }
   for (const [index, content] of tokens.slice(0, reply.afterTokens).entries()) {
     const waitMs = (index === 0 ? reply.firstTokenMs : undefined) ?? reply.everyMs ?? 0;
     if (waitMs > 0) await sleep(waitMs, undefined, { signal });

@@ -18,7 +18,7 @@ async function stream({ prompt, signal, onText, onFinished }: CompletionRequest)
     signal.throwIfAborted();
     await onText(part);
   }
-  onFinished([], "stop");
+  onFinished({ stopCause: "stop", finishReason: "stop", toolRequests: [] });
 }
 
 function lastUserMessage(prompt: Prompt): string {

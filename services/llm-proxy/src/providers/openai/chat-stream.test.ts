@@ -9,7 +9,7 @@ const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}.sse`, i
 type ReadResult = { text: string; usage: unknown; failure: ProviderFailure | undefined };
 
 function read(body: Uint8Array, bytesPerRead = body.length || 1): ReadResult {
-  const reader = new ChatStreamReader();
+  const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
   const wellFormed = new WellFormedTextBuffer();
   let text = "";
   try {
@@ -120,7 +120,7 @@ describe("ChatStreamReader", () => {
   });
 
   test("the texts of one read are returned as one text", () => {
-    expect(new ChatStreamReader().feed(fixture("plain"))).toBe("Hello, world");
+    expect(new ChatStreamReader({ toolNames: ["f"], round: 0 }).feed(fixture("plain"))).toBe("Hello, world");
   });
 
   test("reads a token of one mebibyte within 2 s", () => {
@@ -166,7 +166,7 @@ describe("ChatStreamReader", () => {
       "does not finish the completion",
     ],
   ])("a finish reason %s $2", (_, chunks, effect) => {
-    const reader = new ChatStreamReader();
+    const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
     for (const chunk of chunks) reader.feed(bytesOf(chunk));
     expect(reader.isFinished).toBe(effect !== "does not finish the completion");
     expect(reader.isTextComplete).toBe(effect === "finishes the text");
@@ -174,7 +174,7 @@ describe("ChatStreamReader", () => {
 
   test("a completion whose finish reason came with text is finished by [DONE] and by the end of the body", () => {
     for (const rest of ["data: [DONE]\n\n", ""]) {
-      const reader = new ChatStreamReader();
+      const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
       reader.feed(bytesOf(textChunk("Hi", "stop")));
       reader.feed(Buffer.from(rest));
       if (rest === "") reader.end();
@@ -183,13 +183,13 @@ describe("ChatStreamReader", () => {
   });
 
   test("an error after a chunk with text and a finish reason is a failure", () => {
-    const reader = new ChatStreamReader();
+    const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
     reader.feed(bytesOf(textChunk("Hi", "stop")));
     expect(() => reader.feed(bytesOf({ error: { code: "server_error" } }))).toThrow("http_500");
   });
 
   test("keeps the text of chunks that have a finish reason, and ignores text that follows the complete text", () => {
-    const reader = new ChatStreamReader();
+    const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
     const chunks = [
       finishChunk("stop"),
       textChunk("a", "stop"),
@@ -201,7 +201,7 @@ describe("ChatStreamReader", () => {
   });
 
   test("an endless event is refused", () => {
-    const reader = new ChatStreamReader();
+    const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
     const piece = Buffer.from(`data: ${"x".repeat(1024 * 1024)}`);
     expect(() => {
       for (let sent = 0; sent < 20; sent++) reader.feed(piece);
@@ -211,7 +211,7 @@ describe("ChatStreamReader", () => {
   test("usage with an invalid token count is ignored", () => {
     for (const count of [-1, 1.5, 1e300, "12", null, 2 ** 31]) {
       const chunk = { choices: [], usage: { prompt_tokens: count, completion_tokens: 3 } };
-      const reader = new ChatStreamReader();
+      const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
       reader.feed(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
       expect(reader.usage).toBeUndefined();
     }

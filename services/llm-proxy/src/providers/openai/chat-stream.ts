@@ -1,8 +1,13 @@
+import { hasVisibleText } from "../../text.ts";
 import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
-import type { Usage } from "../provider.ts";
+import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
+import { AssistantMessage } from "./assistant-message.ts";
 import { failureFromReason } from "./failure.ts";
-import { ToolCallAssembler } from "./tool-call-deltas.ts";
+import { isRefusalError, toStopCause } from "./finish-reason.ts";
+import { isObject } from "./merge-deltas.ts";
+import { ThinkingFilter } from "./thinking-filter.ts";
+import type { ToolCallContext } from "./tool-call-deltas.ts";
 
 /** The largest value of the call log's integer columns. */
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -19,31 +24,56 @@ export class ChatStreamReader {
   isTextComplete: boolean = false;
   /** Whether `[DONE]` has arrived. Later events are ignored. */
   hasDoneMarker: boolean = false;
-  /** The provider's finish reason; empty until it arrives, or if it is not a machine-readable code. */
-  finishReason: string = "";
   usage: Usage | undefined;
-  /** Complete once `isFinished` is true. */
-  readonly toolCalls: ToolCallAssembler = new ToolCallAssembler();
+  readonly #message: AssistantMessage;
+  readonly #thinkingFilter = new ThinkingFilter();
   readonly #events = new EventStreamParser((event) => this.#readEvent(event.event, event.data));
+  #finishReason = "";
+  #hasRefusal: boolean = false;
   #hasChoice: boolean = false;
-  #hasFinishReason: boolean = false;
   #hasText: boolean = false;
   #failure: ProviderFailure | undefined;
   #text = "";
 
-  /** Returns the text in the bytes. Throws ProviderFailure if the stream is malformed or reports an error. */
+  constructor(context: ToolCallContext) {
+    this.#message = new AssistantMessage(context);
+  }
+
+  /** Complete once `isFinished` is true. */
+  get completion(): FinishedCompletion {
+    const stopCause = this.#stopCause;
+    return {
+      stopCause: stopCause === "failure" ? "stop" : stopCause,
+      // A finish reason can be any text, which must not reach a log.
+      finishReason: toProviderCode(this.#finishReason.toLowerCase()) ?? "",
+      toolRequests: this.#message.toolRequests,
+      assistantMessage: this.#message.build(),
+    };
+  }
+
+  /** Returns the text for the visitor in the bytes. Throws ProviderFailure if the stream is malformed or reports an error. */
   feed(bytes: Uint8Array): string {
     return this.#collectText(() => this.#events.feed(bytes));
   }
 
   /** Returns the rest of the text. Throws ProviderFailure if the body ended before the completion did. */
   end(): string {
-    const text = this.#collectText(() => this.#events.end());
-    if (!this.#hasFinishReason && !this.isFinished) {
+    const text = this.#collectText(() => {
+      this.#events.end();
+      if (this.#hasFinishReason) this.#finish();
+    });
+    if (!this.isFinished) {
       throw new ProviderFailure("provider_error", "truncated", { isRetryable: true, isProviderFault: true });
     }
-    this.isFinished = true;
     return text;
+  }
+
+  get #hasFinishReason(): boolean {
+    return this.#finishReason !== "" || this.#hasRefusal;
+  }
+
+  get #stopCause(): StopCause | "failure" {
+    return this.#hasRefusal ? "refusal" : toStopCause(this.#finishReason);
   }
 
   #collectText(parseMore: () => void): string {
@@ -58,56 +88,95 @@ export class ChatStreamReader {
 
   #readEvent(name: string | undefined, data: string): void {
     if (this.hasDoneMarker || this.#failure !== undefined) return;
-    // An unknown or damaged line (`hasGap`) is a failure only when an event arrives. A body without events, such as an HTML page, is reported
-    // as truncated instead.
-    if (this.#events.hasGap) this.#failure = failureFromReason("malformed");
-    else if (data === "[DONE]") {
-      this.hasDoneMarker = true;
-      if (this.#hasChoice) this.isFinished = true;
-    } else this.#readChunk(name, data);
-  }
-
-  #readChunk(name: string | undefined, data: string): void {
     try {
-      const chunk = parseObject(data);
-      if (isPresent(chunk.error)) throw failureFromStreamError(chunk.error);
-      if (name === "error") throw failureFromStreamError(chunk);
-      this.#readChoice(chunk);
+      // An unknown or damaged line (`hasGap`) is a failure only when an event arrives. A body without events, such as an HTML page, is
+      // reported as truncated instead.
+      if (this.#events.hasGap) throw failureFromReason("malformed");
+      if (data.trim() === "[DONE]") {
+        this.hasDoneMarker = true;
+        if (this.#hasChoice || this.#hasFinishReason) this.#finish();
+      } else if (data.trim() !== "") this.#readChunk(name, parseObject(data));
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       this.#failure = error;
     }
   }
 
+  #readChunk(name: string | undefined, chunk: Chunk): void {
+    const error = name === "error" ? (chunk.error ?? chunk) : chunk.error;
+    if (!isAbsent(error)) this.#readError(error);
+    else this.#readChoice(chunk);
+  }
+
+  #readError(error: unknown): void {
+    if (!isRefusalError(error)) throw failureFromStreamError(error);
+    this.#hasRefusal = true;
+    this.#finishIfPossible();
+  }
+
   #readChoice(chunk: Chunk): void {
-    this.usage = readUsage(chunk.usage) ?? this.usage;
+    this.#readUsage(chunk.usage);
+    // Groq sends the counts here, and Moonshot in the choice.
+    if (isObject(chunk.x_groq)) this.#readUsage(chunk.x_groq.usage);
     const choices = readField(chunk, "choices", Array.isArray) ?? [];
     if (choices.length === 0) this.#finishIfPossible();
     if (choices.length === 0 || this.isTextComplete) return;
     const [choice]: unknown[] = choices;
     if (!isObject(choice)) throw failureFromReason("malformed");
     this.#hasChoice = true;
-    if (choice.finish_reason === "error") throw failureFromStreamError(choice.error);
-    const delta = readField(choice, "delta", isObject) ?? {};
-    const text = readContent(delta);
+    this.#readUsage(choice.usage);
+    if (choice.finish_reason === "error" && !isRefusalError(choice.error)) throw failureFromStreamError(choice.error);
+    const delta = this.#readDelta(choice);
+    const finishReason = readNonEmpty(choice.finish_reason);
+    if (finishReason !== undefined) this.#finishReason = finishReason;
+    this.#hasRefusal ||= readNonEmpty(delta.refusal) !== undefined || isRefusalError(choice.error);
+    const text = this.#message.push(delta);
+    if (this.#stopCause !== "refusal") this.#addText(text);
+    if (finishReason !== undefined && isEmptyDelta(delta)) this.#finishIfPossible();
+  }
+
+  #readUsage(usage: unknown): void {
+    this.usage = readUsage(usage) ?? this.usage;
+  }
+
+  /** Some gateways send the whole message instead of deltas, and others repeat the whole message after the deltas. */
+  #readDelta(choice: Chunk): Chunk {
+    const delta = readField(choice, "delta", isObject);
+    if (delta !== undefined) return delta;
+    return this.#message.isEmpty ? (readField(choice, "message", isObject) ?? {}) : {};
+  }
+
+  #addText(content: string): void {
+    const text = this.#thinkingFilter.push(content);
     this.#text += text;
-    this.#hasText ||= text !== "";
-    const toolCalls = readField(delta, "tool_calls", Array.isArray);
-    if (toolCalls !== undefined) this.toolCalls.push(toolCalls);
-    // A completion with the finish reason `tool_calls` but without tool calls has lost them.
-    if (choice.finish_reason === "tool_calls" && !this.toolCalls.hasCalls) throw failureFromReason("malformed");
-    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {
-      this.#hasFinishReason = true;
-      this.finishReason = toProviderCode(choice.finish_reason) ?? "";
-      if (isEmptyDelta(delta)) this.#finishIfPossible();
-    }
+    this.#hasText ||= hasVisibleText(text);
   }
 
   /** Not called for a chunk with both a finish reason and content, because some gateways send a finish reason with every chunk. */
   #finishIfPossible(): void {
-    if (!this.#hasFinishReason || !(this.#hasText || this.toolCalls.hasCalls)) return;
+    const stopCause = this.#stopCause;
+    // A failure is thrown at the end, after the token counts.
+    if (!this.#hasFinishReason || stopCause === "failure") return;
+    const { hasCalls } = this.#message;
+    const isRefusal = stopCause === "refusal";
+    if (!isRefusal && !hasCalls && (!this.#hasText || this.#finishReason === "tool_calls")) return;
+    this.#finish();
+    if (!isRefusal && !hasCalls) this.isTextComplete = true;
+  }
+
+  /** Throws ProviderFailure if the finish reason is a failure, or does not fit the completion. */
+  #finish(): void {
+    if (this.isFinished) return;
+    if (this.#stopCause === "failure") {
+      const detail = toProviderCode(this.#finishReason.toLowerCase());
+      throw new ProviderFailure("provider_error", "stream_error", { isProviderFault: true, detail });
+    }
+    // A completion with the finish reason `tool_calls` but without tool calls has lost them.
+    if (this.#finishReason === "tool_calls" && !this.#message.hasCalls) throw failureFromReason("malformed");
+    const rest = this.#thinkingFilter.end();
+    this.#text += rest;
+    this.#hasText ||= hasVisibleText(rest);
     this.isFinished = true;
-    if (!this.toolCalls.hasCalls) this.isTextComplete = true;
   }
 }
 
@@ -122,11 +191,12 @@ function parseObject(data: string): Chunk {
   return value;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
-const isString = (value: unknown): value is string => typeof value === "string";
-const isStringOrArray = (value: unknown): value is string | unknown[] => isString(value) || Array.isArray(value);
+const readNonEmpty = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+/** Whether an error field reports no error. */
+const isAbsent = (error: unknown): boolean => !isPresent(error) || error === "" || error === false;
 
 /** Returns undefined if the field is missing or null. Throws if `isKind` rejects its value. */
 function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => value is T): T | undefined {
@@ -138,24 +208,15 @@ function readField<T>(object: Chunk, name: string, isKind: (value: unknown) => v
 
 /** Whether a delta has no content besides a role. */
 function isEmptyDelta(delta: Record<string, unknown>): boolean {
-  return Object.entries(delta).every(([name, value]) => name === "role" || !isPresent(value) || value === "");
+  const isEmpty = (value: unknown) => !isPresent(value) || value === "" || (Array.isArray(value) && value.length === 0);
+  return Object.entries(delta).every(([name, value]) => name === "role" || isEmpty(value));
 }
 
-/** Returns the text for the visitor. With some providers, content is a list of parts. Only parts of the type `text` are for the visitor. */
-function readContent(delta: Record<string, unknown>): string {
-  const content = readField(delta, "content", isStringOrArray) ?? "";
-  return isString(content) ? content : content.map(readPartText).join("");
-}
-
-function readPartText(part: unknown): string {
-  if (!isObject(part)) throw failureFromReason("malformed");
-  return readField(part, "type", isString) === "text" ? (readField(part, "text", isString) ?? "") : "";
-}
-
+/** Returns undefined for zeros, which some gateways send until they know the counts: a prompt has at least one token. */
 function readUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined;
   const { prompt_tokens: tokensIn, completion_tokens: tokensOut } = usage;
-  return isCount(tokensIn) && isCount(tokensOut) ? { tokensIn, tokensOut } : undefined;
+  return isCount(tokensIn) && isCount(tokensOut) && tokensIn + tokensOut > 0 ? { tokensIn, tokensOut } : undefined;
 }
 
 function isCount(value: unknown): value is number {

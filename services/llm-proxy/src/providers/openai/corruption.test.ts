@@ -21,7 +21,7 @@ const WIRE = Buffer.from(`: working\n\nid: 1\nevent: message\n${EVENTS.map((data
 type Outcome = { text: string; isComplete: boolean };
 
 function read(body: Uint8Array, bytesPerRead: number): Outcome {
-  const reader = new ChatStreamReader();
+  const reader = new ChatStreamReader({ toolNames: ["f"], round: 0 });
   const wellFormed = new WellFormedTextBuffer();
   let text = "";
   try {

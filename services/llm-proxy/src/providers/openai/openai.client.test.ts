@@ -82,7 +82,7 @@ function createRequest(overrides: Partial<CompletionRequest> = {}) {
     toolRounds: [],
     signal: new AbortController().signal,
     onText: () => undefined,
-    onProgress: () => undefined,
+    onSignOfLife: () => undefined,
     onUsage: () => undefined,
     onFinished: vi.fn(),
     onTextComplete: vi.fn(),
@@ -347,6 +347,28 @@ describe("a stream", () => {
     await streaming;
   });
 
+  test.each([
+    ["a comment", ": keep-alive\n\n"],
+    ["a blank line", "\n"],
+    ["an empty data line", "data:\n\n"],
+    ["a role", event({ role: "assistant", content: "" })],
+    ["reasoning", event({ reasoning_content: "Hm" })],
+    ["token counts", 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n'],
+    ["a part of a tool call", event({ tool_calls: [{ index: 0, function: { name: "f", arguments: "" } }] })],
+  ])("reports %s as a sign of life", async (_, sign) => {
+    const signs: Promise<void>[] = [];
+    const { promise: isAlive, resolve: onSignOfLife } = Promise.withResolvers<void>();
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(sign);
+      signs.push(isAlive.then(() => void response.end(text("Hello") + END)));
+    };
+    const onText = vi.fn();
+    await provider.stream(createRequest({ onSignOfLife, onText }));
+    expect(onText).toHaveBeenCalledExactlyOnceWith("Hello");
+    await Promise.all(signs);
+  });
+
   test("is read after an informational response", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     respond = (response) => {
@@ -364,7 +386,9 @@ describe("a stream", () => {
     };
     const request = createRequest({ onText: () => sleep(50) });
     await provider.stream(request);
-    expect(request.onFinished).toHaveBeenCalledWith([], "stop");
+    expect(request.onFinished).toHaveBeenCalledWith(
+      expect.objectContaining({ stopCause: "stop", finishReason: "stop", toolRequests: [] }),
+    );
     expect((await readTexts(() => sleep(50))).join("")).toBe("beginning end");
   });
 });

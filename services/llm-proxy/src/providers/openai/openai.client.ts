@@ -8,6 +8,7 @@ import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
 import { failureFromBodyError, failureFromReason, failureFromRequestError } from "./failure.ts";
+import { isRefusedRequest } from "./finish-reason.ts";
 import { renderMessages } from "./render-messages.ts";
 
 /** How long a response may continue after `[DONE]` before the connection is closed. */
@@ -56,14 +57,18 @@ function createAgent({ baseUrl, timeouts }: OpenAiSettings, proxyUrl: string | u
 
 async function stream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<void> {
   const body = await openStream(client, settings, request);
-  const chat = new ChatStreamReader();
+  if (body === "refused") {
+    request.onFinished({ stopCause: "refusal", finishReason: "content_filter", toolRequests: [] });
+    return;
+  }
+  const toolNames = request.tools.map(({ name }) => name);
+  const chat = new ChatStreamReader({ toolNames, round: request.toolRounds.length });
   const wellFormed = new WellFormedTextBuffer();
   try {
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
+      request.onSignOfLife();
       const text = wellFormed.push(chat.feed(bytes));
-      if (chat.usage) request.onUsage(chat.usage);
       const backpressure = text === "" ? undefined : request.onText(text);
-      if (text === "" && chat.toolCalls.hasCalls) request.onProgress();
       reportFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.
       await backpressure;
@@ -71,11 +76,11 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
       if (chat.isTextComplete) await completeText(wellFormed, request);
     }
     const rest = wellFormed.push(chat.end()) + wellFormed.flush();
-    if (chat.usage) request.onUsage(chat.usage);
     const backpressure = rest === "" ? undefined : request.onText(rest);
     reportFinish(chat, request);
     await backpressure;
   } finally {
+    if (chat.usage) request.onUsage(chat.usage);
     if (chat.hasDoneMarker) void body.drain(DRAIN_MS);
     else body.abort(READER_STOPPED);
   }
@@ -102,14 +107,21 @@ async function completeText(wellFormed: WellFormedTextBuffer, request: Completio
  * Must be called before waiting for room in the sink: a timeout during that wait must not fail a finished completion.
  */
 function reportFinish(chat: ChatStreamReader, request: CompletionRequest): void {
-  if (chat.isFinished) request.onFinished(chat.toolCalls.requests, chat.finishReason);
+  if (chat.isFinished) request.onFinished(chat.completion);
 }
 
 /** Content types of responses that are not event streams despite their status 200, such as error pages. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i;
 
-/** Throws ProviderFailure if the request fails or the response's content type matches NOT_A_STREAM. */
-async function openStream(client: OpenAI, settings: OpenAiSettings, request: CompletionRequest): Promise<ResponseBody> {
+/**
+ * Returns `refused` if the provider declines to answer the prompt. Throws ProviderFailure if the request fails otherwise, or if the response's
+ * content type matches NOT_A_STREAM.
+ */
+async function openStream(
+  client: OpenAI,
+  settings: OpenAiSettings,
+  request: CompletionRequest,
+): Promise<ResponseBody | "refused"> {
   const params: OpenAI.ChatCompletionCreateParamsStreaming = {
     model: request.model,
     messages: renderMessages(request),
@@ -125,8 +137,10 @@ async function openStream(client: OpenAI, settings: OpenAiSettings, request: Com
     .create(params, { signal: request.signal })
     .asResponse()
     .catch((error: unknown) => {
+      if (isRefusedRequest(error)) return "refused" as const;
       throw failureFromRequestError(error);
     });
+  if (response === "refused") return response;
   const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
   stream.abort(READER_STOPPED);

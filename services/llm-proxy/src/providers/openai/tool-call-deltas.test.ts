@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { ToolCallAssembler } from "./tool-call-deltas.ts";
 
 function assemble(...chunks: unknown[][]) {
-  const assembler = new ToolCallAssembler();
+  const assembler = new ToolCallAssembler({ toolNames: ["one", "two", "find", "find_all"], round: 0 });
   for (const chunk of chunks) assembler.push(chunk);
-  return assembler.requests;
+  return assembler.calls.map(({ request }) => request);
 }
 const delta = (index: number | undefined, id: string | undefined, name: string | undefined, args: unknown) => ({
   ...(index !== undefined && { index }),
@@ -47,8 +47,8 @@ test.each([
     "calls without ids",
     [[delta(0, undefined, "one", "{}")], [delta(1, "", "two", "{}")]],
     [
-      ["call_0", "one", "{}"],
-      ["call_1", "two", "{}"],
+      ["c00000000", "one", "{}"],
+      ["c00000001", "two", "{}"],
     ],
   ],
   [
@@ -57,7 +57,46 @@ test.each([
     [["a", "one", "{}"]],
   ],
   ["a call with an object as arguments", [[delta(0, "a", "one", { x: 1 })]], [["a", "one", '{"x":1}']]],
-  ["a call without arguments", [[{ index: 0, id: "a", function: { name: "one" } }]], [["a", "one", ""]]],
+  ["a call without arguments", [[{ index: 0, id: "a", function: { name: "one" } }]], [["a", "one", "{}"]]],
+  [
+    "two calls of one index without ids, of which the first has no arguments",
+    [[delta(0, undefined, "one", "")], [delta(0, undefined, "two", "{}")]],
+    [
+      ["c00000000", "one", "{}"],
+      ["c00000001", "two", "{}"],
+    ],
+  ],
+  [
+    "two equal calls in one chunk",
+    [[delta(undefined, undefined, "one", "{}"), delta(undefined, undefined, "one", "{}")]],
+    [
+      ["c00000000", "one", "{}"],
+      ["c00000001", "one", "{}"],
+    ],
+  ],
+  [
+    "two calls with one id and without indexes",
+    [[delta(undefined, "a", "one", '{"x":1}')], [delta(undefined, "a", "one", '{"x":2}')]],
+    [
+      ["a", "one", '{"x":1}'],
+      ["c00000001", "one", '{"x":2}'],
+    ],
+  ],
+  [
+    "a call that is repeated with the same id",
+    [[delta(undefined, "a", "one", '{"x":1}')], [delta(undefined, "a", "one", '{"x":1}')]],
+    [["a", "one", '{"x":1}']],
+  ],
+  [
+    "a name in parts that begins with another tool's name",
+    [[delta(0, "a", "find", "")], [delta(0, "a", "_all", "")], [delta(0, "a", undefined, '{"x":{}}')]],
+    [["a", "find_all", '{"x":{}}']],
+  ],
+  [
+    "arguments with nested objects in small parts",
+    [[delta(0, "a", "one", "")], ...[...'{"x":{"y":[{},{}]}}'].map((part) => [delta(0, undefined, undefined, part)])],
+    [["a", "one", '{"x":{"y":[{},{}]}}']],
+  ],
   ["no call from a delta without a name", [[delta(0, "a", undefined, "{}")]], []],
 ])("assembles %s", (_, chunks, expected) => {
   expect(assemble(...chunks).map((call) => [call.id, call.name, call.arguments])).toEqual(expected);

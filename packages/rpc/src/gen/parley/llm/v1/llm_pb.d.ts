@@ -313,6 +313,13 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: repeated parley.llm.v1.QueryTerm terms = 6;
    */
   terms: QueryTerm[];
+
+  /**
+   * The text to show to the visitor if the model or its provider declines to answer; empty for the service's default text.
+   *
+   * @generated from field: string fallback = 7;
+   */
+  fallback: string;
 };
 
 /**
@@ -706,6 +713,12 @@ export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
  * @generated from message parley.llm.v1.GenerateFinish
  */
 export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
+  /**
+   * More about how the model finished: length if the text was cut at a limit of tokens, otherwise empty.
+   *
+   * @generated from field: string finish_detail = 1;
+   */
+  finishDetail: string;
 };
 
 /**
@@ -915,7 +928,8 @@ export enum GenerateStatus {
   MODEL_UNKNOWN = 6,
 
   /**
-   * A moderation pattern matched the completion. No character of the match was sent.
+   * A moderation pattern matched the completion, of which no character was sent then. Or the model or its provider declined
+   * to answer; text of such a completion may have been sent.
    *
    * @generated from enum value: GENERATE_STATUS_BLOCKED = 7;
    */

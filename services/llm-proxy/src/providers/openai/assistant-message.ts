@@ -1,0 +1,118 @@
+import type { ToolRequest } from "../../tools/index.ts";
+import { failureFromReason } from "./failure.ts";
+import { type Fields, isObject, measureJson, mergeElement, mergeFields } from "./merge-deltas.ts";
+import { ToolCallAssembler, type ToolCallContext } from "./tool-call-deltas.ts";
+
+/** Longer than any real message. Bounds the memory of a stream. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Assembles the model's message from the deltas of a stream, with the fields that Parley does not know, such as `reasoning_content`: if the
+ * message calls tools, many providers require it back unchanged. Keeps only the calls if the model was offered no tools.
+ */
+export class AssistantMessage {
+  readonly #calls: ToolCallAssembler;
+  readonly #canCallTools: boolean;
+  readonly #fields: Fields = {};
+  readonly #parts: unknown[] = [];
+  #hasContent: boolean = false;
+  #characters = 0;
+
+  constructor(context: ToolCallContext) {
+    this.#calls = new ToolCallAssembler(context);
+    this.#canCallTools = context.toolNames.length > 0;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.hasCalls;
+  }
+
+  /** Whether no content and no tool call has arrived. */
+  get isEmpty(): boolean {
+    return !this.#hasContent && !this.hasCalls;
+  }
+
+  get toolRequests(): ToolRequest[] {
+    return this.#calls.calls.map(({ request }) => request);
+  }
+
+  /** Adds a delta and returns its text. Throws ProviderFailure if the delta is malformed or too large. */
+  push(delta: Fields): string {
+    const {
+      role: _role,
+      refusal: _refusal,
+      content,
+      tool_calls: toolCalls,
+      function_call: functionCall,
+      ...rest
+    } = delta;
+    const isThought = removeThoughtMark(rest);
+    const parts = toParts(content);
+    const text = isThought ? "" : parts.map(readText).join("");
+    this.#hasContent ||= text !== "";
+    this.#calls.push(toCallDeltas(toolCalls, functionCall));
+    if (this.#canCallTools) this.#collect(isThought ? [] : parts, rest);
+    return text;
+  }
+
+  /** The message with its tool calls, as it must go back to the provider. */
+  build(): Fields {
+    const calls = this.#calls.calls.map(({ request, fields, functionFields }) => ({
+      ...fields,
+      id: request.id,
+      type: "function",
+      function: { ...functionFields, name: request.name, arguments: request.arguments },
+    }));
+    return { ...this.#fields, role: "assistant", content: this.#buildContent(), tool_calls: calls };
+  }
+
+  #collect(parts: readonly Fields[], fields: Fields): void {
+    this.#characters += measureJson(parts) + measureJson(fields);
+    if (this.#characters > MAX_CHARACTERS) throw failureFromReason("too_large");
+    for (const part of parts) mergeElement(this.#parts, part);
+    mergeFields(this.#fields, fields);
+  }
+
+  #buildContent(): unknown {
+    const [first, ...others] = this.#parts;
+    if (first === undefined) return null;
+    const isPlainText =
+      others.length === 0 && isObject(first) && first.type === "text" && Object.keys(first).length === 2;
+    return isPlainText ? first.text || null : this.#parts;
+  }
+}
+
+/**
+ * Gemini marks thoughts in `content` with `extra_content.google.thought`. Removes the mark, which would otherwise mark the whole message, and
+ * returns whether it was set.
+ */
+function removeThoughtMark({ extra_content: extra }: Fields): boolean {
+  const google = isObject(extra) && isObject(extra.google) ? extra.google : {};
+  const isThought = google.thought === true;
+  delete google.thought;
+  return isThought;
+}
+
+/** Returns the parts of a content, which is a text or, with some providers, a list of parts. */
+function toParts(content: unknown): Fields[] {
+  if (content === undefined || content === null || content === "") return [];
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (!Array.isArray(content) || !content.every(isObject)) throw failureFromReason("malformed");
+  return content;
+}
+
+/** Only parts of the type `text` are for the visitor. */
+function readText({ type, text }: Fields): string {
+  if (type !== "text" || text === undefined || text === null) return "";
+  if (typeof text !== "string") throw failureFromReason("malformed");
+  return text;
+}
+
+/** Returns the deltas of tool calls. `function_call` is the form that preceded `tool_calls`; some gateways still send it. */
+function toCallDeltas(toolCalls: unknown, functionCall: unknown): unknown[] {
+  const deltas = toolCalls ?? (isPresent(functionCall) ? [{ function: functionCall }] : []);
+  if (!Array.isArray(deltas)) throw failureFromReason("malformed");
+  return deltas;
+}
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;

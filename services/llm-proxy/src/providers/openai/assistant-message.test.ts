@@ -9,7 +9,7 @@ function build(...deltas: Record<string, unknown>[]) {
   return message.build();
 }
 
-test.each([
+const FIELDS: readonly [name: string, deltas: Record<string, unknown>[], fields: object][] = [
   [
     "reasoning in parts",
     [
@@ -92,7 +92,9 @@ test.each([
     [{ constructor: { x: 1 } }, { toString: "y" }],
     { constructor: { x: 1 }, toString: "y" },
   ],
-])("the message that goes back has %s", (_, deltas, fields) => {
+];
+
+test.each(FIELDS)("the message that goes back has %s", (_, deltas, fields) => {
   expect(build(...deltas, { tool_calls: [CALL] })).toEqual({
     ...fields,
     role: "assistant",

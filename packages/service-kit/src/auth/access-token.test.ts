@@ -12,11 +12,11 @@ const log = createLogger("test", "silent");
 
 type Signer = Awaited<ReturnType<typeof createSigner>>;
 
-async function createSigner(kid: string) {
-  const pair = await generateKeyPair("ES256", { extractable: true });
-  const jwk = { ...(await exportJWK(pair.publicKey)), kid, alg: "ES256" };
+async function createSigner(kid: string, alg = "ES256") {
+  const pair = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(pair.publicKey)), kid, alg };
   const sign = (claims: JWTPayload, header: Record<string, unknown> = {}) =>
-    new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid, ...header }).sign(pair.privateKey);
+    new SignJWT(claims).setProtectedHeader({ alg, kid, ...header }).sign(pair.privateKey);
   return { jwk, sign };
 }
 
@@ -130,6 +130,91 @@ test.each([[undefined], [""], [[]], [["ws_1"]], [42], [{ id: "ws_1" }]])(
     });
   },
 );
+
+describe("the workspace claim", () => {
+  const workspaceIn = async (workspaceClaim: string, extra: JWTPayload) => {
+    const verifyWorkspace = createTokenVerifier({ issuer, audience, workspaceClaim }, jwks);
+    const token = await signer.sign({ ...claims(), workspace_id: undefined, ...extra } as unknown as JWTPayload);
+    return verifyWorkspace(`Bearer ${token}`).then(
+      ({ workspaceId }) => workspaceId,
+      (error: { code: string }) => error.code,
+    );
+  };
+
+  test.each<[string, JWTPayload, string]>([
+    ["app_metadata.workspace", { app_metadata: { workspace: "ws_2" } }, "ws_2"],
+    ["a.b.c", { a: { b: { c: "ws_2" } } }, "ws_2"],
+    ["https://x.example/workspace", { "https://x.example/workspace": "ws_2" }, "ws_2"],
+    ["a.b", { "a.b": "ws_2", a: { b: "ws_3" } }, "ws_2"],
+    ["a.b", { a: "ws_2" }, "no_workspace"],
+    ["a.b", { a: ["ws_2"] }, "no_workspace"],
+    ["a.b", { a: { b: ["ws_2"] } }, "no_workspace"],
+    ["a.b", { a: null }, "no_workspace"],
+    ["a.length", { a: "ws_2" }, "no_workspace"],
+    ["a..b", { a: { b: "ws_2" } }, "no_workspace"],
+    ["__proto__.constructor.name", {}, "no_workspace"],
+  ])("%s in the token %j names %s", async (claim, extra, workspace) => {
+    expect(await workspaceIn(claim, extra)).toBe(workspace);
+  });
+});
+
+describe("keys without a kid", () => {
+  const withoutKid = ({ jwk }: Signer) => ({ ...jwk, kid: undefined });
+  const valid = { workspaceId: "ws_1" };
+  let other: Signer;
+  let rsa: Signer;
+  beforeEach(async () => {
+    other = await createSigner("other");
+    rsa = await createSigner("rsa", "RS256");
+  });
+
+  test.each([
+    ["with a kid", {}],
+    ["without a kid", { kid: undefined }],
+    ["with an empty kid", { kid: "" }],
+  ])("verify a token %s by its algorithm", async (_, header) => {
+    publishedKeys = [withoutKid(rsa), withoutKid(other), withoutKid(signer)];
+    for (const each of [signer, other, rsa])
+      expect(await verifyToken(each.sign(claims(), header))).toMatchObject(valid);
+    expect(fetches).toBe(1);
+  });
+
+  test("verify a token without a kid also if the published keys have one, even the same one", async () => {
+    publishedKeys = [other.jwk, { ...rsa.jwk, kid: "first" }, signer.jwk, { ...other.jwk, kid: "first" }];
+    expect(await verifyToken(signer.sign(claims(), { kid: undefined }))).toMatchObject(valid);
+    expect(await verifyToken(signer.sign(claims()))).toMatchObject(valid);
+  });
+
+  test("verify no token that names another key", async () => {
+    publishedKeys = [withoutKid(signer), other.jwk];
+    await expect(verifyToken(signer.sign(claims(), { kid: "other" }))).rejects.toMatchObject({
+      code: "authentication_required",
+    });
+  });
+
+  test("verify no token of another algorithm or key", async () => {
+    publishedKeys = [withoutKid(signer), { ...withoutKid(other), use: "enc" }, { kty: "oct", k: "c2VjcmV0" }, {}];
+    const hmac = new SignJWT(claims()).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode("secret"));
+    for (const token of [other.sign(claims()), rsa.sign(claims()), hmac, new UnsecuredJWT(claims()).encode()])
+      await expect(verifyToken(token)).rejects.toMatchObject({ code: "authentication_required" });
+  });
+
+  test("are tried up to a limit for one token", async () => {
+    const strangers = await Promise.all(Array.from({ length: 8 }, () => createSigner("")));
+    publishedKeys = [...strangers.map(withoutKid), withoutKid(signer)];
+    await expect(verifyToken(signer.sign(claims()))).rejects.toMatchObject({ code: "authentication_required" });
+    expect(await verifyToken(strangers[7]?.sign(claims()) ?? "")).toMatchObject(valid);
+  });
+
+  test("are reloaded when none verifies a token, and a flood of such tokens causes two fetches a minute", async () => {
+    publishedKeys = [withoutKid(signer)];
+    await verifyToken(signer.sign(claims()));
+    publishedKeys = [withoutKid(other)];
+    expect(await verifyToken(other.sign(claims()))).toMatchObject(valid);
+    for (let i = 0; i < 20; i++) await expect(verifyToken(signer.sign(claims()))).rejects.toThrow();
+    expect(fetches).toBe(2);
+  });
+});
 
 describe("the role", () => {
   const roleIn = async (claim: string, extra: JWTPayload) => {

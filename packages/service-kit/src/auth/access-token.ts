@@ -7,17 +7,14 @@ import type { Jwks } from "./jwks.ts";
 export type AccessTokenOptions = {
   issuer: string;
   audience: string;
-  /** The name of the claim that holds the workspace id. */
+  /** The claim that holds the workspace id: see findClaim. */
   workspaceClaim: string;
   /** Without this option, no token has a role. */
   roles?: RoleOptions | undefined;
 };
 
 export type RoleOptions = {
-  /**
-   * The name of a claim, or the dotted path to a nested claim, such as `realm_access.roles`. The claim's value is a string or an array of
-   * strings.
-   */
+  /** The claim that holds the roles: see findClaim. Its value is a string or an array of strings. */
   claim: string;
   /** The values that mean `owner`. */
   owner: readonly string[];
@@ -61,7 +58,7 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
     if (token === undefined) throw authenticationRequired();
     const claims = await verify(token, options, jwks);
     if (typeof claims.sub !== "string" || !USER_ID.test(claims.sub)) throw authenticationRequired();
-    const workspaceId = claims[options.workspaceClaim];
+    const workspaceId = findClaim(claims, options.workspaceClaim);
     if (typeof workspaceId !== "string" || !isWorkspaceId(workspaceId))
       throw new ServiceError("unauthenticated", "no_workspace", "the access token names no workspace");
     const role = options.roles && findRole(claims, options.roles);
@@ -69,10 +66,17 @@ export function createTokenVerifier(options: AccessTokenOptions, jwks: Jwks): To
   };
 }
 
+/**
+ * Returns the value of a claim; undefined if the token does not have it. `claim` is the claim's name, or the dotted path to a nested claim, such
+ * as `realm_access.roles`. A namespaced name such as `https://example.com/roles` contains dots itself, so `claim` is first tried as a name.
+ */
+export function findClaim(claims: JWTPayload, claim: string): unknown {
+  return getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
+}
+
 /** Returns the highest role that the claim gives; undefined if it gives none. */
 export function findRole(claims: JWTPayload, { claim, owner, viewer }: RoleOptions): Role | undefined {
-  // A namespaced claim like https://example.com/roles contains dots itself, so `claim` is first tried as one name.
-  const value = getOwn(claims, claim) ?? claim.split(".").reduce<unknown>(getOwn, claims);
+  const value = findClaim(claims, claim);
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const includesAny = (names: readonly string[]) => names.some((name) => values.includes(name));
   if (includesAny(owner)) return "owner";

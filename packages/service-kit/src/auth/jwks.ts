@@ -1,5 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  flattenedVerify,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+} from "jose";
 import { ServiceError } from "../errors.ts";
 import type { Logger } from "../process/logger.ts";
 
@@ -32,7 +39,7 @@ const RETRY_INTERVAL_MS = 30_000;
  * draining process still needs keys.
  */
 export function createJwks(options: JwksOptions, log: Logger): Jwks {
-  let keys: ReturnType<typeof createLocalJWKSet> | undefined;
+  let keys: readonly PublishedKey[] | undefined;
   let loadedAtMs = options.now();
   let lastLoadFailed = false;
   let recentLoadTimesMs: number[] = [];
@@ -44,7 +51,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
     recentLoadTimesMs.push(options.now());
     try {
       const set = await fetchJwks(options.url);
-      keys = createLocalJWKSet(set);
+      keys = toPublishedKeys(set);
       loadedAtMs = options.now();
       lastLoadFailed = false;
     } catch (error) {
@@ -92,16 +99,49 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   };
 }
 
-type KeySet = ReturnType<typeof createLocalJWKSet>;
+/** `forHeader` throws unless the key fits the header's algorithm. */
+type PublishedKey = { kid: string | undefined; forHeader: ReturnType<typeof createLocalJWKSet> };
+type KeyRequest = Parameters<JWTVerifyGetKey>;
 
-/** Returns the key that verifies a token; undefined if the set is not loaded or has no such key. */
-async function findKey(keys: KeySet | undefined, ...[header, token]: Parameters<KeySet>) {
-  try {
-    return await keys?.(header, token);
-  } catch (error) {
-    if (error instanceof errors.JWKSNoMatchingKey) return undefined;
-    throw error;
+/** Limits the signatures that one token makes a process check. Key sets have about two keys of an algorithm. */
+const MAX_TRIED_KEYS = 8;
+
+/** Throws unless the set is well-formed. */
+function toPublishedKeys(set: JSONWebKeySet): PublishedKey[] {
+  // Checks the set's form. A set without keys is well-formed.
+  createLocalJWKSet(set);
+  return set.keys.map((jwk) => ({
+    kid: jwk.kid || undefined,
+    forHeader: createLocalJWKSet({ keys: [jwk] }),
+  }));
+}
+
+/**
+ * Returns the key with the token's `kid`. If the token has no `kid`, or only keys without a `kid` may have signed it, returns the key that
+ * verifies the token's signature. Returns undefined if there is no such key. Every key must fit the token's algorithm.
+ */
+async function findKey(keys: readonly PublishedKey[] | undefined, ...[header, token]: KeyRequest) {
+  const { kid: headerKid, ...headerWithoutKid } = header;
+  const kid = headerKid || undefined;
+  const named = kid === undefined ? [] : (keys ?? []).filter((key) => key.kid === kid);
+  const candidates = kid === undefined ? keys : named.length > 0 ? named : keys?.filter((key) => key.kid === undefined);
+  const fitting: CryptoKey[] = [];
+  for (const { forHeader } of candidates ?? []) {
+    // A key that does not fit the algorithm, or that cannot be imported, is not a candidate.
+    const key = await forHeader(headerWithoutKid).catch(() => undefined);
+    if (key !== undefined) fitting.push(key);
+    if (fitting.length === MAX_TRIED_KEYS) break;
   }
+  if (named.length > 0 && fitting.length === 1) return fitting[0];
+  for (const key of fitting) if (await isSignedWith(key, token)) return key;
+  return undefined;
+}
+
+function isSignedWith(key: CryptoKey, token: KeyRequest[1]): Promise<boolean> {
+  return flattenedVerify(token, key).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function fetchJwks(url: string): Promise<JSONWebKeySet> {

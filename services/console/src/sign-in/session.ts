@@ -1,5 +1,5 @@
 import type { Role } from "@parley/rpc/access";
-import { type AccessTokenOptions, findRole } from "@parley/service-kit";
+import { type AccessTokenOptions, findClaim, findRole } from "@parley/service-kit";
 import { decodeJwt } from "jose";
 
 /** A member's session. The server does not store it: it is in the member's cookies. */
@@ -31,7 +31,7 @@ export function readClaims(accessToken: string, tokenOptions: TokenOptions): Cla
   const { aud = [], exp, sub } = claims;
   if (exp === undefined || sub === undefined) return "token_not_jwt";
   if (![aud].flat().includes(tokenOptions.audience)) return "wrong_audience";
-  const workspaceId = claims[tokenOptions.workspaceClaim];
+  const workspaceId = findClaim(claims, tokenOptions.workspaceClaim);
   if (typeof workspaceId !== "string" || workspaceId === "") return "no_workspace";
   const names = [claims.name, claims.email, claims.preferred_username, sub];
   const user = names.find((each): each is string => typeof each === "string" && each !== "") ?? sub;

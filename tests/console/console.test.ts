@@ -191,6 +191,18 @@ describe("calls", () => {
     }
   });
 
+  it.each(["Bearer x", "bearer x", "Bearer ", "Basic eDp5", "Token x"])(
+    "refuses a request with cookies of another origin with %j to a route that ignores the header",
+    async (authorization) => {
+      for (const path of ["/auth/refresh", "/auth/sign-out", "/auth/no-such-route"]) {
+        const headers = { origin: "https://evil.example", authorization };
+        const response = await owner.post(path, {}, headers);
+        expect([response.status, await response.json()], path).toEqual([403, { error: "cross_site_request" }]);
+      }
+      expect((await owner.send("/auth/session")).status).toBe(200);
+    },
+  );
+
   it("accepts an access token in place of the cookies, and no other bearer token", async () => {
     const token = await requestOwnersToken(sso);
     const send = (authorization: string) =>

@@ -45,7 +45,7 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
 
   app.post<{ Params: { "*": string } }>(
     "/api/rpc/*",
-    { bodyLimit: MAX_CALL_BYTES, onRequest },
+    { bodyLimit: MAX_CALL_BYTES, config: { acceptsBearerToken: true }, onRequest },
     async (request, reply) => {
       const contentType = request.headers["content-type"]?.split(";")[0] ?? "";
       const method = request.params["*"];
@@ -69,19 +69,23 @@ export function callRoutes(app: FastifyInstance, deps: CallDeps): void {
     },
   );
 
-  app.post("/api/batch", { bodyLimit: MAX_BATCH_BYTES, onRequest }, async (request, reply) => {
-    const { forwardedAuthorization: authorization } = request;
-    const signal = responseCloseSignal(reply);
-    const calls = parseBatch(request.body as Buffer).map((call) => {
-      if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
-      const { method, body } = call;
-      const { service, isStream } = findMethod(method);
-      if (isStream) throw new HttpError(404, "method_not_found");
-      return () => adminCalls.call({ service, method, body, contentType: "application/json", authorization, signal });
-    });
-    const responses = await Promise.all(calls.map((send) => send()));
-    return reply.header("cache-control", "no-store").send({ responses: responses.map(toBatchResponse) });
-  });
+  app.post(
+    "/api/batch",
+    { bodyLimit: MAX_BATCH_BYTES, config: { acceptsBearerToken: true }, onRequest },
+    async (request, reply) => {
+      const { forwardedAuthorization: authorization } = request;
+      const signal = responseCloseSignal(reply);
+      const calls = parseBatch(request.body as Buffer).map((call) => {
+        if ("conversations" in call) return () => listConversations(call.conversations, authorization, signal);
+        const { method, body } = call;
+        const { service, isStream } = findMethod(method);
+        if (isStream) throw new HttpError(404, "method_not_found");
+        return () => adminCalls.call({ service, method, body, contentType: "application/json", authorization, signal });
+      });
+      const responses = await Promise.all(calls.map((send) => send()));
+      return reply.header("cache-control", "no-store").send({ responses: responses.map(toBatchResponse) });
+    },
+  );
 }
 
 function findMethod(method: string): AllowedMethod {

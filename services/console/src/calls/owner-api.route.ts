@@ -44,15 +44,16 @@ export function ownerApiRoutes(app: FastifyInstance, deps: OwnerApiDeps, timeout
   );
 
   const onRequest = createCallHook(authenticate, limiter);
+  const config = { acceptsBearerToken: true };
   app.get(CONVERSATIONS_PATH, { onRequest }, forward({ method: "GET", toPath: () => "", timeoutMs }));
   app.delete(
     `${CONVERSATIONS_PATH}:sessionId/`,
-    { onRequest },
+    { config, onRequest },
     forward({ method: "DELETE", toPath: (id) => `${id}/`, timeoutMs }),
   );
   app.post(
     `${CONVERSATIONS_PATH}erase/`,
-    { onRequest, bodyLimit: MAX_ERASE_BODY_BYTES },
+    { config, onRequest, bodyLimit: MAX_ERASE_BODY_BYTES },
     forward({ method: "POST", toPath: () => "erase/", timeoutMs }),
   );
 }

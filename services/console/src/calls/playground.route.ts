@@ -23,6 +23,7 @@ export function playgroundRoutes(app: FastifyInstance, { authenticate, edgeUrl }
       path,
       {
         bodyLimit: MAX_BODY_BYTES,
+        config: { acceptsBearerToken: true },
         onRequest: async (request) => {
           request.forwardedAuthorization = (await authenticate(request)).authorization;
         },

@@ -126,7 +126,7 @@ describeInBrowser("conversations in the console", (fixture) => {
     ]);
     expect(download.suggestedFilename()).toBe("conversations.csv");
     const [header = "", ...messages] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
-    expect(header).toMatch(/^session_id,bot_slug,/);
+    expect(header).toMatch(/^\uFEFFsession_id,bot_slug,/);
     // Each conversation has a question and a reply.
     expect(messages).toHaveLength(42);
     for (const message of messages) expect(message).toContain(`,${bot},`);

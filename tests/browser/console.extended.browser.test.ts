@@ -74,7 +74,7 @@ describeInBrowser("console", (fixture) => {
     ]);
     expect(download.suggestedFilename()).toBe("usage.csv");
     const [header, ...rows] = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
-    expect(header).toBe("month,bot,bot_name,messages");
+    expect(header).toBe("\uFEFFmonth,bot,bot_name,messages");
     expect(rows).toContain(`${(await readBotUsage())?.month},${bot},Bakery guide,1`);
     await page.field("Month").selectOption({ index: 5 });
     await page.tab.getByText("No bot answered in this month.").waitFor();

@@ -559,6 +559,7 @@ const decisions: Section[] = [
       12: "A conversation of another workspace gets the same response as a missing one.",
       13: "Error bodies are `{detail}`.",
       14: "Both exports have the list's filters except `q`. Their `since` and `until` apply to the start of a conversation.",
+      15: "With `bom=1`, the CSV export begins with a byte order mark, unless it continues a broken export.",
     },
   },
 ];

@@ -304,6 +304,29 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${CSV}?cursor=${cursor}`, own)).text).toBe(`${reply}\r\n`);
     });
 
+    test("with `bom=1` the CSV export begins with a byte order mark, and its continuation does not [D40/15]", async () => {
+      const own = await createTenant(system.admin);
+      await startConversation({ message: "Grüße" }, own);
+      await backdateSessions(own);
+      const download = async (query: string, encoding: string) => {
+        const headers = { ...bearer(await token(own)), "accept-encoding": encoding };
+        return (await api.call({ path: `${CSV}?${query}`, headers })).text;
+      };
+      const plain = await download("", "identity");
+      expect(plain).toMatch(/^session_id,/);
+      // Reads bytes, because decoding as text removes the mark.
+      for (const encoding of ["identity", "gzip"]) {
+        const headers = { ...bearer(await token(own)), "accept-encoding": encoding };
+        const response = await api.send({ path: `${CSV}?bom=1`, headers });
+        const bytes = Buffer.from(await response.arrayBuffer());
+        expect(bytes.subarray(0, 14).toString("latin1")).toBe("\xef\xbb\xbfsession_id,");
+        expect(bytes.subarray(3).toString().split("\r\n")[0]).toBe(plain.split("\r\n")[0]);
+      }
+      const cursor = plain.split("\r\n")[1]?.split(",").at(-1);
+      expect(await download(`bom=1&cursor=${cursor}`, "identity")).not.toContain("session_id");
+      for (const path of [`${CSV}?bom=2`, `${NDJSON}?bom=1`]) expect((await get(path, own)).status, path).toBe(400);
+    });
+
     test("an export is compressed if the client accepts gzip [D40/7]", async () => {
       await backdateSessions(other);
       const compressed = await get(NDJSON, other);

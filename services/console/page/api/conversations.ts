@@ -47,7 +47,9 @@ export async function listConversations(filters: ConversationFilters, cursor: st
 
 /** The export ignores `q`. It applies `from` and `to` to a conversation's start; the list applies them to the last activity. */
 export function exportUrl(filters: ConversationFilters, format: "csv" | "ndjson"): string {
-  return `/api/conversations/export.${format}?${new URLSearchParams(toParameters(filters))}`;
+  // Without a byte order mark, Excel does not read the file as UTF-8.
+  const parameters = { ...toParameters(filters), ...(format === "csv" && { bom: "1" }) };
+  return `/api/conversations/export.${format}?${new URLSearchParams(parameters)}`;
 }
 
 function toParameters({ bot, rating, review, source, visitor, from, to }: ConversationFilters): Record<string, string> {

@@ -25,7 +25,7 @@ test("the CSV has a row for each month and bot, and no cell that a spreadsheet w
   const counts = [usage("2026-11", "a", 6), usage("2026-10", "b", 3)];
   expect(formatCsv(usageRows(months, counts, BOTS))).toBe(
     [
-      "month,bot,bot_name,messages",
+      "\uFEFFmonth,bot,bot_name,messages",
       "2026-11,a,'=HYPERLINK(1),6",
       "2026-10,b,b,3",
       `2026-10,,"Corrections, and the last minute's answers",-1`,
@@ -45,7 +45,7 @@ test.each([
   ["a\nb", '"a\nb"'],
   ["1-2", "1-2"],
 ])("the cell %j is written as %j", (cell, written) => {
-  expect(formatCsv([[cell]])).toBe(`${written}\r\n`);
+  expect(formatCsv([[cell]])).toBe(`\uFEFF${written}\r\n`);
 });
 
 test("the thresholds are 80 % and 100 % of the quota", () => {

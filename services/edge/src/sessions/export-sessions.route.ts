@@ -10,7 +10,7 @@ import { endpoint, HttpError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
 import { translateSessionQueryError } from "./list-sessions.route.ts";
-import { parseExportQuery } from "./session-query.ts";
+import { parseCsvExportQuery, parseExportQuery } from "./session-query.ts";
 
 const MAX_EXPORTS_PER_WORKSPACE = 2;
 const RETRY_AFTER_SECONDS = "10";
@@ -18,14 +18,20 @@ const RETRY_AFTER_SECONDS = "10";
 const GZIP_LEVEL = 1;
 
 const FORMATS = [
-  { extension: "ndjson", format: ExportFormat.NDJSON, contentType: "application/x-ndjson; charset=utf-8" },
-  { extension: "csv", format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8" },
+  {
+    extension: "ndjson",
+    format: ExportFormat.NDJSON,
+    contentType: "application/x-ndjson; charset=utf-8",
+    parse: (query: unknown) => ({ ...parseExportQuery(query), hasMark: false }),
+  },
+  { extension: "csv", format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8", parse: parseCsvExportQuery },
 ] as const;
+const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
 /** GET /api/conversations/export.ndjson and export.csv: streams the sessions of the caller's workspace that match the query. */
 export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const openExports = new OpenExports();
-  for (const { extension, format, contentType } of FORMATS) {
+  for (const { extension, format, contentType, parse } of FORMATS) {
     endpoint(app, {
       method: "GET",
       url: `/api/conversations/export.${extension}`,
@@ -34,7 +40,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
       handler: async (request, reply) => {
         const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.exports);
         requireViewer(caller);
-        const query = parseExportQuery(request.query);
+        const { hasMark, ...query } = parse(request.query);
         const clientBucket = userBucket(caller);
         await enforceRateLimit(deps.limiter, POLICIES.exports, clientBucket, reply);
         const { workspaceId } = caller;
@@ -43,7 +49,7 @@ export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): vo
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
-        const body = await withFirstPart(parts);
+        const body = await withFirstPart(parts, hasMark ? [BYTE_ORDER_MARK] : []);
         reply
           .header("content-type", contentType)
           .header("content-disposition", `attachment; filename="conversations.${extension}"`)
@@ -96,13 +102,17 @@ async function* exportParts(
   }
 }
 
-/** Waits for the first part, so that an error can still change the status. Returns all parts. */
-async function withFirstPart(parts: AsyncGenerator<Uint8Array, void, void>): Promise<AsyncGenerator<Uint8Array>> {
+/** Waits for the first part, so that an error can still change the status. Returns `before` and all parts. */
+async function withFirstPart(
+  parts: AsyncGenerator<Uint8Array, void, void>,
+  before: readonly Uint8Array[],
+): Promise<AsyncGenerator<Uint8Array>> {
   const first = await parts.next().catch((error: unknown) => {
     throw translateSessionQueryError(error);
   });
   return (async function* () {
     try {
+      yield* before;
       if (!first.done) yield first.value;
       yield* parts;
     } finally {

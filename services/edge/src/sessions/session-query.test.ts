@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseExportQuery, parseListQuery, parseTime } from "./session-query.ts";
+import { parseCsvExportQuery, parseExportQuery, parseListQuery, parseTime } from "./session-query.ts";
 
 test("parseListQuery reads every parameter, and sets the defaults of absent ones", () => {
   expect(parseListQuery({})).toEqual({
@@ -95,4 +95,25 @@ test.each([
   "",
 ])("parseTime refuses %j", (text) => {
   expect(() => parseTime(text)).toThrow("invalid_parameter");
+});
+
+test.each([
+  [{}, false],
+  [{ bom: "" }, false],
+  [{ bom: "0" }, false],
+  [{ bom: "1" }, true],
+  [{ bom: "1", cursor: "c" }, false],
+])("parseCsvExportQuery of %j: the file begins with a byte order mark: %s", (query, hasMark) => {
+  expect(parseCsvExportQuery(query)).toMatchObject({ hasMark });
+});
+
+test.each([{ bom: "yes" }, { bom: "true" }, { bom: ["1", "1"] }, { bom: "1", rating: "x" }])(
+  "parseCsvExportQuery refuses %j",
+  (query) => {
+    expect(() => parseCsvExportQuery(query)).toThrow("invalid_parameter");
+  },
+);
+
+test("parseExportQuery refuses the parameter of the CSV", () => {
+  expect(() => parseExportQuery({ bom: "1" })).toThrow("invalid_parameter");
 });

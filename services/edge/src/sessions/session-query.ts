@@ -39,6 +39,17 @@ export function parseExportQuery(query: unknown) {
   return { cursor, ...parseFilters(filters) };
 }
 
+/**
+ * Parses the query of an export as CSV, which has one more parameter than other exports. `hasMark` is whether the file begins with a byte order
+ * mark, without which Excel does not read a file as UTF-8. The rest of a broken export has none, because it is appended to the file.
+ */
+export function parseCsvExportQuery(query: unknown) {
+  const { bom = "0", ...rest } = parseQuery(query, ["bom", ...EXPORT_PARAMETERS]);
+  if (bom !== "0" && bom !== "1") throw invalidParameter();
+  const parsed = parseExportQuery(rest);
+  return { ...parsed, hasMark: bom === "1" && parsed.cursor === "" };
+}
+
 function parseFilters({ source = "", rating = "", review = "", ...rest }: Query<(typeof FILTERS)[number]>) {
   if (!["", "widget", "playground"].includes(source)) throw invalidParameter();
   if (!["", "up", "down"].includes(rating)) throw invalidParameter();

@@ -117,7 +117,7 @@ describeWith("redis", "tracing", () => {
     expect(spans.filter(({ name }) => name === "chat default")).toHaveLength(2);
     const [call] = spans.filter(({ name }) => name.startsWith("execute_tool"));
     expect(call).toMatchObject({ name: "execute_tool order", service: "llm-proxy", hasFailed: true });
-    expect(call?.attributes).toMatchObject({ "gen_ai.tool.name": "order", "error.type": "not_allowed" });
+    expect(call?.attributes).toMatchObject({ "gen_ai.tool.name": "order", "error.type": "failed" });
     expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain("of-the-visitor");
   });
 

@@ -5,6 +5,7 @@ export {
   type AccessTokenOptions,
   type Caller,
   createTokenVerifier,
+  findClaim,
   findRole,
   type TokenVerifier,
 } from "./auth/access-token.ts";
@@ -86,6 +87,6 @@ export {
   type SecretSource,
 } from "./settings/secrets.ts";
 export { fixedTokens, openTokens, parseTokens, type Tokens } from "./settings/tokens.ts";
-export { isLongerThan } from "./text.ts";
+export { charsetByMark, isLongerThan } from "./text.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";

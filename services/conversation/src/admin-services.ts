@@ -19,7 +19,7 @@ import {
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type ChangeLog, type Database, UPLOAD_OPTIONS } from "@parley/service-kit";
+import { type ChangeLog, type Database, type Logger, UPLOAD_OPTIONS } from "@parley/service-kit";
 import { createAuditAdmin } from "./audit/audit.admin.ts";
 import { createModerationAdmin } from "./bot-rules/moderation.admin.ts";
 import { createToolAdmin } from "./bot-rules/tools.admin.ts";
@@ -48,10 +48,11 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPo
   changes: ChangeLog;
   repairDeps: RepairDeps;
   config: Config;
+  log: Logger;
 };
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
-  const { database, quota, ownerReadPool, questionSearch, repairDeps, config } = deps;
+  const { database, quota, ownerReadPool, questionSearch, repairDeps, config, log } = deps;
   const { keyPrefix, planModels, egress } = config;
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
@@ -60,7 +61,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(ToolAdminService, createToolAdmin(database));
   router.service(
     KnowledgeAdminService,
-    createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings }),
+    createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings, log }),
     UPLOAD_OPTIONS,
   );
   router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReadPool }));

@@ -120,6 +120,7 @@ export async function start(
       changes,
       repairDeps: { database, quota, notifySettler, onRepaired, callLogComparison: createCallLogComparison(llm) },
       config,
+      log,
     });
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(database, { schema: "conversation", migrations }, log);

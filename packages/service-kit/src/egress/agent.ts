@@ -18,6 +18,12 @@ export type GuardedAgentOptions = {
 };
 
 /**
+ * Reports a failed connection no sooner than this. Otherwise the time would reveal whether a name has an address that is not permitted, or has
+ * no address.
+ */
+const MIN_FAILURE_MS = 500;
+
+/**
  * Returns an undici dispatcher that connects to permitted addresses only. It checks the addresses of each connection, so neither a redirect
  * nor DNS rebinding can bypass the check. If there is a proxy, connects directly to addresses in EGRESS_ALLOW, and through the proxy to
  * public addresses. If a name has addresses of both kinds, uses only those in EGRESS_ALLOW. If no address is permitted, the connection fails
@@ -27,30 +33,39 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
   const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
   const isPermitted: AddressCheck = (address) => policy.permits(address);
   if (proxyUrl === undefined) {
-    return new Agent({ connect: createGuardedConnector(isPermitted, resolve, connectTimeoutMs) });
+    return new Agent({ connect: delayFailures(createGuardedConnector(isPermitted, resolve, connectTimeoutMs)) });
   }
   const lookup = createGuardedLookup(isPermitted, resolve);
   // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may have no route to them.
   const isInAllowList: AddressCheck = (address) => policy.isInAllowList(address);
   const connectDirectly = createGuardedConnector(isInAllowList, resolve, connectTimeoutMs);
   const connectThroughProxy = createTunnelConnector(proxyUrl, connectTimeoutMs);
-  return new Agent({
-    connect(target, callback) {
-      const host = hostOf(target);
-      const connectTo = (addresses: readonly string[]) => {
-        if (addresses.some(isInAllowList)) return connectDirectly(target, callback);
-        connectThroughProxy(target, addresses, callback);
-      };
-      if (isIP(host) !== 0) {
-        if (!isPermitted(host)) return callback(addressRefusedError(host), null);
-        return connectTo([host]);
-      }
-      lookup(host, { all: true }, (error, addresses) => {
-        if (error) return callback(error, null);
-        connectTo((addresses as LookupAddress[]).map(({ address }) => address));
-      });
-    },
-  });
+  const connect: buildConnector.connector = (target, callback) => {
+    const host = hostOf(target);
+    const connectTo = (addresses: readonly string[]) => {
+      if (addresses.some(isInAllowList)) return connectDirectly(target, callback);
+      connectThroughProxy(target, addresses, callback);
+    };
+    if (isIP(host) !== 0) {
+      if (!isPermitted(host)) return callback(addressRefusedError(host), null);
+      return connectTo([host]);
+    }
+    lookup(host, { all: true }, (error, addresses) => {
+      if (error) return callback(error, null);
+      connectTo((addresses as LookupAddress[]).map(({ address }) => address));
+    });
+  };
+  return new Agent({ connect: delayFailures(connect) });
+}
+
+function delayFailures(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) => {
+    const startedAtMs = performance.now();
+    connect(target, (...result) => {
+      if (result[0] === null) return callback(...result);
+      setTimeout(callback, MIN_FAILURE_MS - (performance.now() - startedAtMs), ...result);
+    });
+  };
 }
 
 /** Removes the brackets of an IPv6 address. */

@@ -10,6 +10,12 @@ import { EgressPolicy } from "./policy.ts";
 // 127.0.0.2 acts as a public host. 127.0.0.1 and [::1] act as private hosts.
 const PUBLIC = "127.0.0.2";
 const POLICY = new EgressPolicy([`${PUBLIC}/32`]);
+/** The error for a host without a permitted address. Only `detail` distinguishes it from the error for a host that cannot be reached. */
+const REFUSED = {
+  code: "unreachable",
+  message: "the server cannot be reached",
+  detail: expect.stringContaining("no public address"),
+};
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -94,7 +100,7 @@ describe("sends nothing to a private address", () => {
     ["[::]"],
   ])("written as %s", async (host) => {
     const { port, requests } = await startServer((_, response) => response.end("secret"));
-    await expect(get(`http://${host}:${port}/`)).rejects.toMatchObject({ code: "address_refused" });
+    await expect(get(`http://${host}:${port}/`)).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([]);
   });
 
@@ -104,16 +110,14 @@ describe("sends nothing to a private address", () => {
         .writeHead(status, { location: `http://127.0.0.1:${(request.socket as { localPort?: number }).localPort}/in` })
         .end(),
     );
-    await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 5 })).rejects.toMatchObject({
-      code: "address_refused",
-    });
+    await expect(get(`http://${PUBLIC}:${port}/`, { maxRedirects: 5 })).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([`${PUBLIC}/`]);
   });
 
   it("to which a name resolves", async () => {
     const { port, requests } = await startServer((_, response) => response.end("secret"));
     const resolve = resolverOf({ "rebind.example": ["127.0.0.1"] });
-    await expect(get(`http://rebind.example:${port}/`, { resolve })).rejects.toMatchObject({ code: "address_refused" });
+    await expect(get(`http://rebind.example:${port}/`, { resolve })).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([]);
   });
 
@@ -124,11 +128,31 @@ describe("sends nothing to a private address", () => {
     });
     const resolve = resolverOf({ "rebind.example": ["127.0.0.2", "127.0.0.1"] });
     // The server closes the connection, so that the redirected request must resolve the name again.
-    await expect(get(`http://rebind.example:${port}/`, { resolve, maxRedirects: 1 })).rejects.toMatchObject({
-      code: "address_refused",
-    });
+    await expect(get(`http://rebind.example:${port}/`, { resolve, maxRedirects: 1 })).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([`${PUBLIC}/`]);
   });
+});
+
+it("reports a private address, a name without an address, and a closed port with the same error after the same time", async () => {
+  const closed = await startServer(() => undefined);
+  await new Promise((done) => servers.pop()?.close(done));
+  const resolve = resolverOf({ "private.example": ["10.0.0.1"], "mixed.example": ["10.0.0.1 fd00::1"] });
+  const failures = await Promise.all(
+    [
+      "http://private.example/",
+      "http://mixed.example/",
+      "http://missing.example/",
+      "http://10.0.0.1/",
+      "http://127.0.0.1/",
+      `http://${PUBLIC}:${closed.port}/`,
+    ].map(async (url) => {
+      const startedAtMs = performance.now();
+      const error = await get(url, { resolve }).catch((thrown: unknown) => thrown as Error & { code: string });
+      expect(performance.now() - startedAtMs, url).toBeGreaterThan(490);
+      return { ...(error as { code: string }), detail: undefined, message: (error as Error).message };
+    }),
+  );
+  expect(new Set(failures.map((each) => JSON.stringify(each))).size).toBe(1);
 });
 
 describe("ends a request", () => {

@@ -1,6 +1,6 @@
 import { type Dispatcher, fetch, type HeadersInit, type Response } from "undici";
 import { createGuardedAgent, type Resolve } from "./agent.ts";
-import { EgressError } from "./error.ts";
+import { EgressError, unreachableError } from "./error.ts";
 import type { Egress } from "./policy.ts";
 
 export type GuardedFetchOptions = {
@@ -132,8 +132,7 @@ function toEgressError(error: unknown): unknown {
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressError) return cause;
     const { code } = cause as NodeJS.ErrnoException;
-    if (code !== undefined)
-      return new EgressError("unreachable", `the server cannot be reached (${code})`, { cause: error });
+    if (code !== undefined) return unreachableError(code, { cause: error });
   }
-  return new EgressError("unreachable", "the server cannot be reached", { cause: error });
+  return unreachableError("no connection", { cause: error });
 }

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { EgressError } from "./error.ts";
+import { type EgressError, unreachableError } from "./error.ts";
 
 // Addresses in a public range, each reachable only from a cloud provider's virtual machines.
 const CLOUD_INTERNAL_ADDRESSES = new Set(["168.63.129.16"]);
@@ -62,9 +62,9 @@ function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 }
 
-/** Returns the error for a host without a permitted address. Its message does not reveal the addresses to which a name resolves. */
+/** Returns the error for a host without a permitted address. */
 export function addressRefusedError(host: string): EgressError {
-  return new EgressError("address_refused", `${host} has no public address; EGRESS_ALLOW can permit its address`);
+  return unreachableError(`${host} has no public address; EGRESS_ALLOW can permit its address`);
 }
 
 function parseRange(text: string): ReturnType<typeof ipaddr.parseCIDR> {

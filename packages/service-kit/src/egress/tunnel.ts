@@ -1,6 +1,6 @@
 import { isIPv6, type Socket } from "node:net";
 import { buildConnector, Client } from "undici";
-import { EgressError } from "./error.ts";
+import { EgressError, unreachableError } from "./error.ts";
 
 type ConnectThroughProxy = (
   target: buildConnector.Options,
@@ -56,11 +56,11 @@ async function requestTunnel(proxy: URL, authority: string, timeoutMs: number, s
     const { statusCode, socket } = await client.connect({ path: authority, headers, signal });
     if (statusCode >= 200 && statusCode < 300) return socket as Socket;
     socket.on("error", () => undefined).destroy();
-    throw new EgressError("unreachable", `the proxy refused the connection with status ${statusCode}`);
+    throw unreachableError(`the proxy refused the connection with status ${statusCode}`);
   } catch (error) {
     if (error instanceof EgressError) throw error;
     const reason = signal.aborted ? "timeout" : ((error as NodeJS.ErrnoException).code ?? "no response");
-    throw new EgressError("unreachable", `the proxy opened no connection (${reason})`, { cause: error });
+    throw unreachableError(`the proxy opened no connection (${reason})`, { cause: error });
   } finally {
     void client.destroy();
   }

@@ -1,7 +1,7 @@
-import { type Egress, EgressError, invalidArgument, ServiceError } from "@parley/service-kit";
+import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/service-kit";
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
-import { detectCharset, detectFormat } from "./media-type.ts";
+import { detectCharset, detectFormat, toUtf8 } from "./media-type.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
@@ -11,6 +11,8 @@ export type FetchDocumentOptions = {
   egress: Egress;
   maxBytes: number;
   signal: AbortSignal;
+  /** Receives what the error does not reveal: see EgressError. */
+  log: Logger;
 };
 
 /**
@@ -19,7 +21,7 @@ export type FetchDocumentOptions = {
  */
 export async function fetchDocument(
   url: string,
-  { egress, maxBytes, signal }: FetchDocumentOptions,
+  { egress, maxBytes, signal, log }: FetchDocumentOptions,
 ): Promise<RawDocument> {
   let format: Format | undefined;
   try {
@@ -38,9 +40,16 @@ export async function fetchDocument(
     if (format === "pdf") return { format, content: body };
     return { format, content: toUtf8(body, detectCharset(headers.get("content-type") ?? "", format, body)) };
   } catch (error) {
-    if (error instanceof EgressError) throw invalidArgument(`the URL cannot be fetched: ${error.message}`, error.code);
-    throw error;
+    if (!(error instanceof EgressError)) throw error;
+    const { code, detail, message } = error;
+    // Without the path and the query, which may contain secrets.
+    log.warn({ host: hostOf(url), code, detail }, "document fetch failed");
+    throw invalidArgument(`the URL cannot be fetched: ${message}`, code);
   }
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "";
 }
 
 function requireDocumentFormat({ status, headers, url }: ResponseHead): Format {
@@ -52,17 +61,4 @@ function requireDocumentFormat({ status, headers, url }: ResponseHead): Format {
     throw invalidArgument(`the URL returned ${shown}; use text, Markdown, HTML or PDF`, "unsupported_document");
   }
   return format;
-}
-
-function toUtf8(content: Uint8Array, charset: string): Uint8Array {
-  return new TextEncoder().encode(createDecoder(charset).decode(content));
-}
-
-function createDecoder(charset: string) {
-  try {
-    return new TextDecoder(charset);
-  } catch (cause) {
-    const message = `the URL returned text in an unknown charset, ${charset.slice(0, 40)}`;
-    throw new ServiceError("invalid_argument", "unsupported_document", message, { cause });
-  }
 }

@@ -1,3 +1,4 @@
+import { charsetByMark, ServiceError } from "@parley/service-kit";
 import type { Format } from "./document.ts";
 
 const FORMAT_BY_TYPE: ReadonlyMap<string, Format> = new Map([
@@ -41,10 +42,21 @@ export function detectCharset(contentType: string, format: Format, content: Uint
   return charsetByMark(content) ?? named ?? (format === "html" ? charsetByMeta(content) : undefined) ?? "utf-8";
 }
 
-function charsetByMark([first, second, third]: Uint8Array): string | undefined {
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  if (first === 0xfe && second === 0xff) return "utf-16be";
-  return first === 0xef && second === 0xbb && third === 0xbf ? "utf-8" : undefined;
+/**
+ * Converts a text to UTF-8. If `fatal` is set, throws a TypeError if the content is not valid in its charset; otherwise replaces what is not
+ * valid. Throws invalid_argument if the charset is unknown.
+ */
+export function toUtf8(content: Uint8Array, charset: string, options: { fatal?: boolean } = {}): Uint8Array {
+  return new TextEncoder().encode(createDecoder(charset, options).decode(content));
+}
+
+function createDecoder(charset: string, options: { fatal?: boolean }) {
+  try {
+    return new TextDecoder(charset, options);
+  } catch (cause) {
+    const message = `the text has an unknown charset, ${charset.slice(0, 40)}`;
+    throw new ServiceError("invalid_argument", "unsupported_document", message, { cause });
+  }
 }
 
 function charsetByMeta(content: Uint8Array): string | undefined {

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Code } from "@connectrpc/connect";
 import { KnowledgeAdminService } from "@parley/rpc/conversation";
-import { startConnectProxy } from "@parley/test-support";
+import { freePort, startConnectProxy } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
 import { startTestService, type TestService } from "../testing/service.ts";
@@ -33,6 +33,54 @@ describe("a knowledge source with content", () => {
     await knowledge.removeSource({ ...botFields(bot), name: "a.md" });
     expect(await adminFailure(knowledge.removeSource({ ...botFields(bot), name: "a.md" }))).toMatchObject({
       parleyCode: "source_not_found",
+    });
+  });
+});
+
+describe("a knowledge source with text in another charset", () => {
+  const addText = (bot: Bot, name: string, content: Uint8Array) =>
+    system
+      .createAdminClient(KnowledgeAdminService)
+      .addSource({ ...botFields(bot), name, format: name.split(".").at(-1) ?? "", content });
+  const swapped = (text: string) => Buffer.from(text, "utf16le").swap16();
+
+  test.each<[string, string, Uint8Array]>([
+    ["UTF-16LE with a byte order mark", "a.txt", Buffer.from("\uFEFFGrüße 🌍", "utf16le")],
+    ["UTF-16BE with a byte order mark", "a.md", swapped("\uFEFFGrüße 🌍")],
+    ["UTF-8 with a byte order mark", "a.txt", Buffer.from("\uFEFFGrüße 🌍")],
+    ["HTML in UTF-16LE", "a.html", Buffer.from('\uFEFF<meta charset="utf-8"><p>Grüße 🌍</p>', "utf16le")],
+    [
+      "HTML in the charset of its meta element",
+      "a.html",
+      Buffer.from('<meta charset="windows-1252"><p>Gr\xfc\xdfe xx</p>', "latin1"),
+    ],
+    [
+      "valid UTF-8, whatever its meta element declares",
+      "a.html",
+      Buffer.from('<meta charset="latin1"><p>Grüße 🌍</p>'),
+    ],
+  ])("is read: %s", async (_, name, content) => {
+    const bot = await createBot(system.database);
+    expect((await addText(bot, name, content)).source).toMatchObject({ characters: "Grüße 🌍".length, chunks: 1 });
+    const { rows } = await system.database.query(
+      "SELECT chunk.content AS text FROM conversation.knowledge_chunks AS chunk JOIN conversation.knowledge_sources AS source ON source.source_id = chunk.source_id WHERE source.bot_id = $1",
+      [bot.id],
+    );
+    expect(rows).toEqual([{ text: expect.stringContaining("Grüße") }]);
+  });
+
+  test.each<[string, string, Uint8Array]>([
+    ["without a byte order mark", "a.txt", Buffer.from("Grüße", "latin1")],
+    ["UTF-16 that is cut within a character", "a.txt", Buffer.from([0xff, 0xfe, 0x41, 0x00, 0x42])],
+    ["UTF-16 with half of a surrogate pair", "a.txt", Buffer.from([0xff, 0xfe, 0x3c, 0xd8, 0x41, 0x00])],
+    ["UTF-16 with NUL", "a.txt", Buffer.from("\uFEFFa\0b", "utf16le")],
+    ["UTF-32", "a.txt", Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
+    ["UTF-16 without a byte order mark", "a.txt", Buffer.from("Text", "utf16le")],
+  ])("is refused: %s", async (_, name, content) => {
+    const bot = await createBot(system.database);
+    expect(await adminFailure(addText(bot, name, content))).toMatchObject({
+      code: Code.InvalidArgument,
+      parleyCode: "invalid_argument",
     });
   });
 });
@@ -85,7 +133,9 @@ describe("a knowledge source with a URL", () => {
     for (const each of [publicOrigin, origin])
       expect((await addThrough(`${each}/proxied.md`)).source).toMatchObject({ characters: 23 });
     expect(proxy.authorities).toEqual([new URL(publicOrigin).host]);
-    await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow("has no public address");
+    await expect(addThrough(`${privateOrigin()}/proxied.md`)).rejects.toThrow(
+      "the URL cannot be fetched: the server cannot be reached",
+    );
     expect(requested).toEqual(["127.0.0.1/proxied.md", "127.0.0.2/proxied.md"]);
   });
 
@@ -157,10 +207,23 @@ describe("a knowledge source with a URL", () => {
     ])
       expect(await adminFailure(add(bot, url)), url).toMatchObject({
         code: Code.InvalidArgument,
-        parleyCode: "address_refused",
+        parleyCode: "unreachable",
       });
     expect(requested.filter((each) => !each.startsWith("127.0.0.2/"))).toEqual([]);
     expect((await service.createAdminClient(KnowledgeAdminService).listSources(botFields(bot))).sources).toEqual([]);
+  });
+
+  test("fails in the same way if its address is private, if its name has no address, and if its port is closed", async () => {
+    const bot = await createBot(system.database);
+    const closedPort = await freePort();
+    const urls = [
+      "http://10.0.0.1/",
+      "http://localhost/",
+      "http://no-such-host.invalid/",
+      `http://127.0.0.2:${closedPort}/`,
+    ];
+    const failures = await Promise.all(urls.map((url) => adminFailure(add(bot, url))));
+    expect(new Set(failures.map((each) => JSON.stringify(each))).size).toBe(1);
   });
 
   test("is refused with an error code if the response is not a usable document or the request is not valid", async () => {

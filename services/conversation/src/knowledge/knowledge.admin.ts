@@ -2,10 +2,11 @@ import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
-import { type Database, type Egress, invalidArgument, isLongerThan, notFound } from "@parley/service-kit";
+import { type Database, type Egress, invalidArgument, isLongerThan, type Logger, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
   DocumentQueue,
+  detectCharset,
   detectLanguage,
   FORMATS,
   type Format,
@@ -15,6 +16,7 @@ import {
   parseLanguage,
   type RawDocument,
   readDocument,
+  toUtf8,
 } from "../documents/index.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
 import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
@@ -28,12 +30,14 @@ export type KnowledgeDeps = {
   database: Database;
   egress: Egress;
   embeddings: { status: EmbeddingStatus };
+  log: Logger;
 };
 
 export function createKnowledgeAdmin({
   database,
   egress,
   embeddings,
+  log,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   const queue = new DocumentQueue();
   return {
@@ -44,7 +48,7 @@ export function createKnowledgeAdmin({
       const botId = await requireBotId(database, request);
       const sent = url === "" ? readContent(request) : undefined;
       return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
-        const raw = sent ?? (await fetchContent(request, egress, signal));
+        const raw = sent ?? (await fetchContent(request, { egress, signal, log }));
         const document = await readDocument(raw, { signal });
         if (document.chunkCount === 0) throw invalidArgument("content holds no text");
         const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
@@ -69,18 +73,29 @@ export function createKnowledgeAdmin({
 }
 
 function readContent({ format, content }: AddSourceRequest): RawDocument {
-  return requireValidContent({ format: requireFormat(format), content });
+  return requireValidContent(decodeText({ format: requireFormat(format), content }));
+}
+
+/** Converts a text that is not UTF-8 by its byte order mark or an HTML document's meta element, as the text of a URL. */
+function decodeText({ format, content }: RawDocument): RawDocument {
+  if (format === "pdf" || isUtf8(content)) return { format, content };
+  try {
+    return { format, content: toUtf8(content, detectCharset("", format, content), { fatal: true }) };
+  } catch (error) {
+    // The decoder's error for content that is not valid in the charset.
+    if (error instanceof TypeError) throw notText();
+    throw error;
+  }
 }
 
 async function fetchContent(
   { url, format, content }: AddSourceRequest,
-  egress: Egress,
-  signal: AbortSignal,
+  options: { egress: Egress; signal: AbortSignal; log: Logger },
 ): Promise<RawDocument> {
   if (content.length > 0) throw invalidArgument("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0"))
     throw invalidArgument(`url must have at most ${MAX_URL_CHARACTERS} characters, and no NUL`, "url_refused");
-  const fetched = await fetchDocument(url, { egress, maxBytes: MAX_PDF_BYTES, signal });
+  const fetched = await fetchDocument(url, { ...options, maxBytes: MAX_PDF_BYTES });
   return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 
@@ -89,10 +104,14 @@ function requireValidContent({ format, content }: RawDocument): RawDocument {
     if (content.length > MAX_PDF_BYTES) throw invalidArgument("a PDF must have at most 16 MiB");
   } else {
     if (content.length > MAX_TEXT_BYTES) throw invalidArgument("content must have at most 4 MiB");
-    if (!isUtf8(content)) throw invalidArgument("content must be UTF-8");
+    if (!isUtf8(content)) throw notText();
     if (content.includes(0)) throw invalidArgument("content must be text, without NUL");
   }
   return { format, content };
+}
+
+function notText(): Error {
+  return invalidArgument("content must be text in UTF-8, or in UTF-16 with a byte order mark");
 }
 
 function requireName(text: string): string {

@@ -5,7 +5,6 @@ const STATUS_BY_EGRESS_ERROR: Record<EgressError["code"], ToolStatus> = {
   timeout: "timeout",
   too_large: "too_large",
   url_refused: "not_allowed",
-  address_refused: "not_allowed",
   too_many_redirects: "failed",
   unreachable: "failed",
 };
@@ -25,7 +24,7 @@ export function createToolFailure(status: ToolStatus, detail = ""): ToolFailure 
 export function toToolFailure(error: unknown): ToolFailure {
   for (const each of listErrorAndCauses(error)) {
     if (each instanceof ToolFailure) return each;
-    if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.code);
+    if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.detail);
   }
   return createToolFailure("failed", listErrorAndCauses(error).map(describe).join(" < "));
 }

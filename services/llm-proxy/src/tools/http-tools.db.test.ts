@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Role, type ToolSchema } from "@parley/rpc/llm";
 import {
   type FakeProvider,
+  freePort,
   type ReceivedRequest,
   type Reply,
   startFakeProvider,
@@ -200,8 +201,6 @@ describe("a call is refused without details for the model", () => {
     ["when its secret is not declared", { secret: "unknown" }, {}],
     ["when its secret is declared for another host", { secret: "elsewhere" }, {}],
     ["when its secret is declared for another workspace", { secret: "orders" }, { workspaceId: "ws_other" }],
-    ["when its address is not permitted", { url: "http://127.0.0.2:65000/{id}" }, {}],
-    ["when its address is a cloud's metadata service", { url: "http://169.254.169.254/{id}" }, {}],
   ])("%s", async (_, http, options) => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     const events = await generate(createOrderTool(http), options);
@@ -209,6 +208,23 @@ describe("a call is refused without details for the model", () => {
     expect(events.text).toBe("So: Error: the tool is not available");
     expect(server.requests).toEqual([]);
   });
+});
+
+test("a call to an address that is not permitted fails like a call to a name without an address or to a closed port", async () => {
+  const closedPort = await freePort();
+  const urls = [
+    "http://127.0.0.2:65000/{id}",
+    "http://169.254.169.254/{id}",
+    "http://no-such-host.invalid/{id}",
+    `http://127.0.0.1:${closedPort}/{id}`,
+  ];
+  for (const url of urls) {
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    const events = await generate(createOrderTool({ url }));
+    expect(events.toolCalls, url).toMatchObject([{ status: "failed" }]);
+    expect(events.text, url).toBe("So: Error: the tool cannot be reached");
+  }
+  expect(server.requests).toEqual([]);
 });
 
 test("a redirect is not followed, because the secret would be sent elsewhere", async () => {

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ToolAdminService } from "@parley/rpc/conversation";
 import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import { charsetByMark } from "@parley/service-kit/text";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
@@ -104,7 +105,8 @@ async function readToolKind(
 /** Returns the text itself, or the content of FILE for "@FILE". */
 async function readTextOrFile(text: string, dir: string): Promise<string> {
   if (!text.startsWith("@")) return text;
-  return (await readInputFile(resolve(dir, text.slice(1)))).toString("utf8");
+  const content = await readInputFile(resolve(dir, text.slice(1)));
+  return new TextDecoder(charsetByMark(content)).decode(content);
 }
 
 function httpMethodOrMcp({ kind }: Tool): string {

@@ -25,7 +25,7 @@ export function nameDocument(file: string): string {
 
 /**
  * Reads a file as a knowledge document. A relative path is resolved against `dir`.
- * Throws CliError when the file is missing, too large or of an unsupported format, or when a text file is not UTF-8.
+ * Throws CliError when the file is missing, too large or of an unsupported format. The service checks the charset of text.
  */
 export async function readDocument(dir: string, file: string): Promise<Document> {
   const format = FORMATS[extname(file).toLowerCase()];
@@ -36,14 +36,5 @@ export async function readDocument(dir: string, file: string): Promise<Document>
   const maxMiB = format === "pdf" ? MAX_PDF_MIB : MAX_TEXT_MIB;
   if (content.length > maxMiB * MEBIBYTE)
     throw new CliError(`${file} is larger than ${maxMiB} MiB: split it into smaller files`);
-  if (format !== "pdf") requireUtf8(file, content);
   return { name: nameDocument(file), format, content };
-}
-
-function requireUtf8(file: string, content: Uint8Array): void {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(content);
-  } catch (cause) {
-    throw new CliError(`${file} is not UTF-8 text: convert it to UTF-8`, { cause });
-  }
 }

@@ -4055,8 +4055,9 @@ export declare const KnowledgeAdminService: GenService<{
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the document is too large or contains no text.
    * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
    * - RESOURCE_EXHAUSTED (too_many_documents): the documents that wait to be parsed exceed 16 MiB, or this one waited 60 s.
-   * - INVALID_ARGUMENT (url_refused, address_refused, unreachable, timeout, too_large, too_many_redirects, url_status
-   *   or unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
+   * - INVALID_ARGUMENT (url_refused, unreachable, timeout, too_large, too_many_redirects, url_status or
+   *   unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
+   *   unreachable does not reveal whether the name has an address that is not permitted, or has no address.
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.AddSource
    */

@@ -35,7 +35,8 @@ describeWith("proc", "streams that nobody reads", () => {
     const reply = { tokens: Array.from({ length: TOKENS }, () => "x".repeat(TOKEN_CHARACTERS)) };
     system = await startSystem({
       script: () => reply,
-      env: { edge: TRUST_FORWARDED_FOR },
+      // At the level debug, the log contains every failed turn: see readFailedCloseTimes.
+      env: { edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "debug" } },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
         providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: STREAMS } } },

@@ -2,7 +2,7 @@ import { type Database, sqlState } from "../database/database.ts";
 import { invalidArgument, ServiceError } from "../errors.ts";
 import { isWorkspaceId } from "../ids.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
-import type { Logger } from "../process/logger.ts";
+import { describeError, type Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
 import { type Change, type ChangesSchema, deleteExpiredChanges, insertChange, selectChanges } from "./changes.store.ts";
 
@@ -42,7 +42,8 @@ export function openChangeLog(database: Database, schema: ChangesSchema, log: Lo
       } catch (cause) {
         const { workspaceId, member, method, target, changedFields } = change;
         const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };
-        log.error({ ...fields, sql_state: sqlState(cause), error: cause }, "change not recorded");
+        // Not in the field `error`, because the log summarises repeated errors, and this line replaces the change's row.
+        log.error({ ...fields, sql_state: sqlState(cause), failure: describeError(cause) }, "change not recorded");
         throw new ServiceError("unavailable", "change_not_recorded", "the change was made but not recorded", { cause });
       }
     },

@@ -13,9 +13,6 @@ const STATUS_BY_KIND: Record<ErrorKind, status> = {
   unavailable: status.UNAVAILABLE,
 };
 
-/** While the database is unavailable, every call fails. At most one failure per interval is logged. */
-const UNAVAILABLE_LOG_INTERVAL_MS = 10_000;
-
 /**
  * Converts an error to the RpcError that the caller receives. RpcError and ServiceError keep their code and message. Any other error becomes
  * CANCELLED, UNAVAILABLE or INTERNAL without its message.
@@ -36,21 +33,12 @@ export function toRpcError(error: unknown, signal?: AbortSignal): RpcError {
 /** Logs the error of a failed call. `mapped` is the error that the caller receives. */
 export type CallErrorLog = (method: string, error: unknown, mapped: RpcError) => void;
 
-/**
- * Returns a function that logs every internal error, and at most one database failure per 10 s. Each log message begins with `kind`, e.g.
- * `admin call`. `now` returns the milliseconds of a monotonic clock.
- */
-export function createCallErrorLog(
-  log: Logger,
-  kind: string,
-  now: () => number = () => performance.now(),
-): CallErrorLog {
-  let nextAtMs = 0;
+/** Returns a function that logs internal errors and database failures. Each log message begins with `kind`, e.g. `admin call`. */
+export function createCallErrorLog(log: Logger, kind: string): CallErrorLog {
   return (method, error, mapped) => {
     if (mapped.status === status.INTERNAL) log.error({ method, error }, `${kind} failed`);
-    if (mapped.status !== status.UNAVAILABLE || !isTransient(error) || now() < nextAtMs) return;
-    nextAtMs = now() + UNAVAILABLE_LOG_INTERVAL_MS;
-    log.warn({ method, error }, `${kind} failed, database unavailable`);
+    if (mapped.status === status.UNAVAILABLE && isTransient(error))
+      log.warn({ method, error }, `${kind} failed, database unavailable`);
   };
 }
 

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from "pino";
 import { currentTracer } from "../tracing/tracer.ts";
+import { LEVEL_NUMBERS, REPEAT_PERIOD_MS, RepeatedErrors } from "./repeated-errors.ts";
 
 export type { Logger };
 
@@ -19,8 +20,16 @@ const SECRET_FIELDS = [
   "url",
 ];
 
-/** Returns a logger that writes JSON lines to `destination`, by default stdout. Within a trace, a line has the trace and span ids. */
+/**
+ * Returns a logger that writes JSON lines to `destination`, by default stdout. Within a trace, a line has the trace and span ids. Except at the
+ * level `debug`, repeated errors are summarised: see RepeatedErrors.
+ */
 export function createLogger(service: string, level: LogLevel, destination?: DestinationStream): Logger {
+  const repeatedErrors = new RepeatedErrors(({ level: number, latest, ...repeats }) => {
+    const fields = { ...repeats, seconds: REPEAT_PERIOD_MS / 1_000, latest: summarizeLatest(latest) };
+    if (number >= LEVEL_NUMBERS.error) log.error(fields, "errors repeated");
+    else log.warn(fields, "errors repeated");
+  });
   const options: LoggerOptions = {
     level,
     base: { service },
@@ -30,8 +39,23 @@ export function createLogger(service: string, level: LogLevel, destination?: Des
     mixin: () => currentTracer()?.activeIds() ?? {},
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor },
     serializers: { error: describeError },
+    ...(level !== "debug" && {
+      hooks: {
+        logMethod(args, write, number) {
+          const [fields, message] = args as [unknown, string?];
+          if (repeatedErrors.suppress(number, fields, message ?? "")) return;
+          write.apply(this, args);
+        },
+      },
+    }),
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  const log = destination === undefined ? pino(options) : pino(options, destination);
+  return log;
+}
+
+/** The first line of an event has the whole error, so the summary repeats only its message. */
+function summarizeLatest(latest: unknown): unknown {
+  return latest instanceof Error ? { name: latest.name, message: latest.message } : latest;
 }
 
 // A number is a measurement, not a secret: for example the milliseconds of a turn's phase `token`.

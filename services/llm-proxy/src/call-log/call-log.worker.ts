@@ -71,7 +71,7 @@ export class CallLog {
           maxRows = Math.ceil(batch.length / 2);
           continue;
         }
-        if (this.#lateRows === 0) this.#log.warn({ error }, "call log write failed, retrying");
+        this.#log.warn({ error }, "call log write failed, retrying");
         this.#lateRows = this.#pendingRows.length;
         this.#metrics.callLogFailures.inc();
         return;

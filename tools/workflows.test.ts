@@ -2,21 +2,62 @@ import { expect, test } from "vitest";
 import { IMAGES } from "./release/images.ts";
 import { readSources } from "./repository.ts";
 import { runTool } from "./run-tool.ts";
-import { workflowProblems } from "./workflows.ts";
+import { PNPM, unpinnedPackages, workflowProblems } from "./workflows.ts";
 
-const workflow = (step: string) =>
-  `on: push\npermissions: { contents: read }\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - ${step}\n`;
+const workflow = (step: string, job = "runs-on: ubuntu-latest", permissions = "{ contents: read }") =>
+  `on: push\npermissions: ${permissions}\njobs:\n  test:\n    ${job}\n    steps:\n      - ${step}\n`;
 
 test("accepts an action that is pinned to a commit", async () => {
-  const text = workflow("uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2");
+  const text = workflow("uses: actions/setup-node@49933ea5288caeca8642d1e84afbd3f7d6820020 # v4.4.0");
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([]);
 });
 
 test("reports an action that is pinned to a tag", async () => {
-  const text = workflow("uses: actions/checkout@v4");
+  const text = workflow("uses: actions/setup-node@v4");
   expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([
-    "a.yml:7 actions/checkout@v4 is not pinned to a commit",
+    "a.yml:7 actions/setup-node@v4 is not pinned to a commit",
   ]);
+});
+
+test.each([
+  "npx --yes pnpm@12 test",
+  "npx --yes pnpm test",
+  "npx pnpm@latest test",
+  "npx --yes other@1.0.0",
+  "npm exec pnpm@12",
+])("reports a package that is not pinned: %s", async (command) => {
+  expect(await workflowProblems([{ path: "a.yml", text: workflow(`run: ${command}`) }])).toEqual([
+    expect.stringMatching(/^a\.yml:7 \S+ is not pnpm@12\.\d+\.\d+$/),
+  ]);
+});
+
+test("the images are built with the pinned pnpm", async () => {
+  const files = await readSources("deploy/docker/Dockerfile", "deploy/docker/install");
+  expect(files).toHaveLength(2);
+  expect(files.flatMap(unpinnedPackages)).toEqual([]);
+  expect(files.filter(({ text }) => text.includes(PNPM))).toHaveLength(2);
+});
+
+const CHECKOUT = "uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683";
+const WITHOUT_TOKEN = `{ ${CHECKOUT.replace("uses:", '"uses":')}, with: { persist-credentials: false } }`;
+const job = (permissions: string) => `runs-on: ubuntu-latest\n    permissions: ${permissions}`;
+
+test.each<[string, string, string]>([
+  ["a token that may write in all jobs", workflow("run: echo", undefined, "{ contents: write }"), "to all jobs"],
+  ["all permissions in all jobs", workflow("run: echo", undefined, "write-all"), "to all jobs"],
+  ["no permissions in the workflow", workflow("run: echo").replace(/^permissions.*\n/m, ""), "to all jobs"],
+  ["a token that stays after the checkout", workflow(CHECKOUT), "keeps the token"],
+  ["a job that signs with pnpm", workflow(`run: npx --yes ${PNPM} x`, job("{ id-token: write }")), "may write or sign"],
+  ["a job that signs with a script", workflow("run: ./sign.sh", job("{ id-token: write }")), "may write or sign"],
+  ["a job that publishes with Node", workflow("run: node publish.js", job("write-all")), "may write or sign"],
+  ["a job that publishes a checkout", workflow(WITHOUT_TOKEN, job("{ contents: write }")), "may write or sign"],
+])("reports %s", async (_, text, problem) => {
+  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([expect.stringContaining(problem)]);
+});
+
+test("accepts a job that signs without code of the repository or of packages", async () => {
+  const text = workflow("run: cosign sign --yes x", job("{ id-token: write }"));
+  expect(await workflowProblems([{ path: "a.yml", text }])).toEqual([]);
 });
 
 test("accepts all workflows of this repository", async () => {
@@ -62,8 +103,8 @@ test("the ci workflow runs every command of .ci/run", async () => {
     $test_command: "npx --yes pnpm@12 test",
     ".ci/images": "npx --yes pnpm@12 test:images",
   };
-  for (const step of steps)
-    expect(ci?.text.split("\n")).toContainEqual(expect.stringMatching(`run: ${commands[step] ?? step}$`));
+  const lines = ci?.text.replaceAll(PNPM, "pnpm@12").split("\n");
+  for (const step of steps) expect(lines).toContainEqual(expect.stringMatching(`run: ${commands[step] ?? step}$`));
 });
 
 test("the release workflow sets every build argument of the Dockerfile", async () => {

@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { runHelm } from "../chart/helm.ts";
 import { readSources } from "../repository.ts";
 import { runTool } from "../run-tool.ts";
+import { PNPM } from "../workflows.ts";
 import { packageChart } from "./chart.ts";
 import { checkImages, type Digests, IMAGES, readDigests } from "./images.ts";
 import { changelogSection, type ReleaseFiles, releaseProblems } from "./version.ts";
@@ -49,7 +50,7 @@ async function chart(registry: string, digestsFolder: string, folder: string): P
 async function sbom(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const format of ["cyclonedx", "spdx"]) {
-    const args = ["--yes", "pnpm@12", "sbom", "--sbom-format", format, "--sbom-type", "application", "--prod"];
+    const args = ["--yes", PNPM, "sbom", "--sbom-format", format, "--sbom-type", "application", "--prod"];
     const { isOk, stdout, stderr } = await runTool("npx", [...args, "--lockfile-only"]);
     if (!isOk) throw new Error(`pnpm sbom: ${stderr}`);
     const path = join(folder, `parley.${format}.json`);

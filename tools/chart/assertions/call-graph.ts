@@ -1,3 +1,4 @@
+import { BlockList, isIPv6 } from "node:net";
 import { componentOf, type Labels, type Manifest, ofKind } from "../manifest.ts";
 
 /** The connections between the release's components, as `caller → callee:port`. */
@@ -40,7 +41,11 @@ type Rule = {
   from?: Peer[];
   ports?: { port: number | string; protocol?: string }[];
 };
-type Peer = { podSelector?: { matchLabels?: Labels }; namespaceSelector?: object; ipBlock?: { cidr: string } };
+type Peer = {
+  podSelector?: { matchLabels?: Labels };
+  namespaceSelector?: object;
+  ipBlock?: { cidr: string; except?: string[] };
+};
 
 /**
  * Returns the calls that the egress rules allow, and those that the ingress rules allow, in the format of CALL_GRAPH. Both sets must equal
@@ -77,6 +82,45 @@ export function externalEgressPorts(manifests: readonly Manifest[], component: s
   const external = ((policy?.spec.egress ?? []) as Rule[]).filter(({ to = [] }) => componentsOf(to).length === 0);
   const ports = external.flatMap((rule) => rule.ports?.map(({ port }) => port) ?? ["any"]);
   return new Set(ports.filter((port) => port !== DNS_PORT));
+}
+
+/** Returns whether a component's policy permits egress to a TCP port of an address outside the cluster. */
+export function permitsEgress(
+  manifests: readonly Manifest[],
+  component: string,
+  address: string,
+  port: number,
+): boolean {
+  const policy = ofKind(manifests, "NetworkPolicy").find(
+    ({ metadata }) => componentOf(metadata.labels ?? {}) === component,
+  );
+  return ((policy?.spec.egress ?? []) as Rule[]).some(
+    ({ to = [], ports }) =>
+      (ports ?? [{ port }]).some((each) => each.port === port && each.protocol !== "UDP") &&
+      (to.length === 0 || to.some(({ ipBlock }) => ipBlock !== undefined && containsAddress(ipBlock, address))),
+  );
+}
+
+/** Returns the network blocks of a component's egress rules. */
+export function egressBlocks(manifests: readonly Manifest[], component: string): { cidr: string; except: string[] }[] {
+  return ofKind(manifests, "NetworkPolicy")
+    .filter(({ metadata }) => componentOf(metadata.labels ?? {}) === component)
+    .flatMap(({ spec }) => (spec.egress ?? []) as Rule[])
+    .flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => (ipBlock ? [{ except: [], ...ipBlock }] : [])));
+}
+
+function containsAddress({ cidr, except = [] }: { cidr: string; except?: string[] }, address: string): boolean {
+  return createBlockList([cidr]).contains(address) && !createBlockList(except).contains(address);
+}
+
+/** Returns a set of networks. */
+export function createBlockList(cidrs: readonly string[]): { contains: (address: string) => boolean } {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = "", bits] = cidr.split("/");
+    list.addSubnet(network, Number(bits), isIPv6(network) ? "ipv6" : "ipv4");
+  }
+  return { contains: (address) => list.check(address, isIPv6(address) ? "ipv6" : "ipv4") };
 }
 
 /** Returns the release's components among the peers of a rule. */

@@ -29,7 +29,7 @@ spec:
     {{- include "parley.toDns" .root | nindent 4 }}
     {{- include (printf "parley.%s.to" .name) . | trim | nindent 4 }}
     {{- if and .root.Values.tracing.endpoint (has .name (list "edge" "conversation" "quota" "llm-proxy" "console")) }}
-    {{- include "parley.toCollector" .root | nindent 4 }}
+    {{- include "parley.toCollector" . | nindent 4 }}
     {{- end }}
     {{- with get .root.Values.networkPolicy.extraEgress (camelcase .name | untitle) }}
     {{- toYaml . | nindent 4 }}
@@ -88,6 +88,40 @@ spec:
   {{- end }}
 {{- end -}}
 
+{{/*
+Egress to the port of a URL, at `peers`: (dict "root" … "name" … "peers" … "url" …). Without peers, to this port of any address, or of public
+addresses if the component requests the URLs of users.
+*/}}
+{{- define "parley.toUrl" -}}
+{{- $peers := .peers -}}
+{{- if and (not $peers) (has .name (list "conversation" "llm-proxy")) -}}
+{{- $peers = include "parley.publicPeers" .root | fromYamlArray -}}
+{{- end -}}
+{{ include "parley.toPeers" (dict "peers" $peers "port" (include "parley.urlPort" .url)) }}
+{{- end -}}
+
+{{/* The public addresses: those that packages/service-kit/src/egress/policy.ts permits, and ISATAP addresses, for which there is no CIDR. */}}
+{{- define "parley.publicPeers" -}}
+- ipBlock:
+    cidr: 0.0.0.0/0
+    {{- with .Values.networkPolicy.privateRanges }}
+    except:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+- ipBlock:
+    cidr: 2000::/3
+    except: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"]
+{{- end -}}
+
+{{/* Returns "true" if a URL's host is a name in the cluster or in a private network, or an address that is not public. */}}
+{{- define "parley.isInternalUrl" -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse .).host "" | trimAll "[]" | lower -}}
+{{- $names := `^[^.:]+$|[.](svc|local|internal|intranet|lan|corp|home[.]arpa)[.]?$|[.]svc[.]` -}}
+{{- $v4 := `^(0|10|127|22[4-9]|23[0-9]|24[0-9]|25[0-5])[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^168[.]63[.]129[.]16$|^169[.]254[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^192[.](0[.]0|0[.]2|31[.]196|52[.]193|88[.]99|168|175[.]48)[.]|^198[.](1[89]|51[.]100)[.]|^203[.]0[.]113[.]` -}}
+{{- $v6 := `^[014-9a-f][0-9a-f]{0,3}:|^:|^2001:db8:` -}}
+{{- if regexMatch (join "|" (list $names $v4 $v6)) $host }}true{{ end -}}
+{{- end -}}
+
 {{/* The port of a URL, or its scheme's default port. */}}
 {{- define "parley.urlPort" -}}
 {{- $url := urlParse . -}}
@@ -95,7 +129,7 @@ spec:
 {{- end -}}
 
 {{- define "parley.toCollector" -}}
-{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.collector "port" (include "parley.urlPort" .Values.tracing.endpoint)) }}
+{{ include "parley.toUrl" (dict "root" .root "name" .name "peers" .root.Values.networkPolicy.collector "url" .root.Values.tracing.endpoint) }}
 {{- end -}}
 
 {{- define "parley.toDns" -}}
@@ -121,40 +155,25 @@ spec:
 {{- end -}}
 
 {{/*
-Egress to the internet: (dict "root" … "proxies" …). "proxies" is a list of proxy URLs, one for each kind of connection that the component
+Egress to the internet: (dict "root" … "name" … "proxies" …). "proxies" is a list of proxy URLs, one for each kind of connection that the component
 opens. A kind without a proxy has "".
 */}}
 {{- define "parley.toInternet" -}}
 {{- if has "" .proxies -}}
-- to:
-    - ipBlock:
-        cidr: 0.0.0.0/0
-        except:
-          {{- toYaml .root.Values.networkPolicy.privateRanges | nindent 10 }}
-    - ipBlock:
-        {{- /* The public IPv6 addresses, without the special ranges that packages/service-kit/src/egress/policy.ts refuses. */}}
-        cidr: 2000::/3
-        except: ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"]
-  ports:
-    - port: 443
-      protocol: TCP
+{{ include "parley.toPeers" (dict "peers" (include "parley.publicPeers" .root | fromYamlArray) "port" 443) }}
 {{- end }}
-{{- $ports := list }}
-{{- range without .proxies "" }}
-{{- $ports = append $ports (include "parley.urlPort" .) }}
-{{- end }}
-{{- range uniq $ports }}
-{{ include "parley.toPeers" (dict "peers" $.root.Values.networkPolicy.proxies "port" .) }}
+{{- range without .proxies "" | uniq }}
+{{ include "parley.toUrl" (dict "root" $.root "name" $.name "peers" $.root.Values.networkPolicy.proxies "url" .) }}
 {{- end }}
 {{- end -}}
 
 {{- define "parley.toSso" -}}
-{{ include "parley.toPeers" (dict "peers" .Values.networkPolicy.sso "port" (include "parley.urlPort" (include "parley.sso" . | fromJson).jwksUrl)) }}
+{{ include "parley.toUrl" (dict "root" .root "name" .name "peers" .root.Values.networkPolicy.sso "url" (include "parley.sso" .root | fromJson).jwksUrl) }}
 {{- end -}}
 
 {{/* Egress to the identity provider, for a component with admin services. Empty without `sso.roleClaim`: see "parley.adminSsoEnv". */}}
 {{- define "parley.adminToSso" -}}
-{{- if .Values.sso.roleClaim }}
+{{- if .root.Values.sso.roleClaim }}
 {{ include "parley.toSso" . }}
 {{- end }}
 {{- end -}}

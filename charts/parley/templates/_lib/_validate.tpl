@@ -74,10 +74,21 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Fails if the NetworkPolicies block Prometheus, or a model provider whose URL is in the values. */}}
+{{/* Fails if the NetworkPolicies block Prometheus, or a model provider, proxy, collector or identity provider whose URL is in the values. */}}
 {{- define "parley.validate.networkPolicy" -}}
 {{- if and (or .Values.podMonitor.enabled .Values.prometheusRule.enabled) (not .Values.networkPolicy.prometheus) -}}
 {{- fail "networkPolicy.prometheus is empty, so the network policies block Prometheus and there are no metrics for podMonitor and prometheusRule. Set it to the NetworkPolicy peers of your Prometheus; see docs/install/networks.md." -}}
+{{- end -}}
+{{- $ssoUrl := ternary .Values.sso.jwksUrl "" (not (empty .Values.sso.roleClaim)) -}}
+{{- $own := list
+  (dict "list" "sso" "setting" "sso.jwksUrl" "url" $ssoUrl)
+  (dict "list" "collector" "setting" "tracing.endpoint" "url" .Values.tracing.endpoint)
+  (dict "list" "proxies" "setting" "egressProxy" "url" .Values.egressProxy)
+  (dict "list" "proxies" "setting" "llmProxy.providerProxy" "url" .Values.llmProxy.providerProxy) -}}
+{{- range $own -}}
+{{- if and .url (not (get $.Values.networkPolicy .list)) $.Values.networkPolicy.privateRanges (include "parley.isInternalUrl" .url) -}}
+{{- fail (printf "networkPolicy.%s is empty, so conversation and llm-proxy may reach only public addresses there, and not %s (%s). Set it to the NetworkPolicy peers of this host; see docs/install/networks.md." .list .url .setting) -}}
+{{- end -}}
 {{- end -}}
 {{- $urls := dict -}}
 {{- if .Values.llmProxy.config -}}
@@ -118,7 +129,7 @@ Returns "true" if the llm-proxy's NetworkPolicy may permit a URL: (dict "root" $
 true
 {{- else if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
 true
-{{- else if regexMatch `^[^.:]+$|[.]svc$|[.]svc[.]|[.]cluster[.]local$|^10[.]|^192[.]168[.]|^172[.](1[6-9]|2[0-9]|3[01])[.]|^169[.]254[.]|^100[.](6[4-9]|[7-9][0-9]|1[01][0-9]|12[0-7])[.]|^f[cde][0-9a-f]*:` $host -}}
+{{- else if include "parley.isInternalUrl" .url -}}
 {{- if or $hasRule (include "parley.permitsPort" (dict "rules" $policy.providers "port" 0)) (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
 {{- else if or $hasRule (eq $port 443) -}}
 true

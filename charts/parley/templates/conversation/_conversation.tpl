@@ -27,6 +27,6 @@
 {{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "grpc") }}
 {{- end }}
 {{ include "parley.toDatabase" .root }}
-{{ include "parley.toInternet" (dict "root" .root "proxies" (list .root.Values.egressProxy)) | trim }}
-{{- include "parley.adminToSso" .root }}
+{{ include "parley.toInternet" (dict "root" .root "name" .name "proxies" (list .root.Values.egressProxy)) | trim }}
+{{- include "parley.adminToSso" . }}
 {{- end -}}

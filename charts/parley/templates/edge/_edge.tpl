@@ -64,5 +64,5 @@
 {{ include "parley.toPeers" (dict "peers" $policy.redis "port" $policy.redisSentinelPort) }}
 {{- end }}
 {{- end }}
-{{ include "parley.toSso" .root }}
+{{ include "parley.toSso" . }}
 {{- end -}}

@@ -23,8 +23,8 @@
 
 {{- define "parley.llm-proxy.to" -}}
 {{ include "parley.toDatabase" .root }}
-{{ include "parley.toInternet" (dict "root" .root "proxies" (list .root.Values.egressProxy .values.providerProxy)) | trim }}
-{{- include "parley.adminToSso" .root }}
+{{ include "parley.toInternet" (dict "root" .root "name" .name "proxies" (list .root.Values.egressProxy .values.providerProxy)) | trim }}
+{{- include "parley.adminToSso" . }}
 {{- with .root.Values.networkPolicy.providers }}
 {{ toYaml . }}
 {{- end }}

@@ -13,5 +13,5 @@
 
 {{- define "parley.quota.to" -}}
 {{ include "parley.toDatabase" .root }}
-{{- include "parley.adminToSso" .root }}
+{{- include "parley.adminToSso" . }}
 {{- end -}}

@@ -67,11 +67,13 @@ function callForMissingWorkspace({ publicKey, ...tenant }: Tenant): Promise<stri
   return callMainEndpoints({ ...tenant, publicKey: unknownKey, workspaceId: `ws_${randomUUID()}` }, randomUUID());
 }
 
-test("a deleted workspace responds like a missing one within 5 s, a reply in progress is still counted, and restore undoes the deletion", async () => {
+test("a deleted workspace responds like a missing one within 5 s, a reply in progress is still counted, a visitor can still be erased, and restore undoes the deletion", async () => {
   const tenant = await createTenant(system.admin, { model: "openai:tokens-100-every-2" });
   const { workspaceId } = tenant;
   const sessionId = randomUUID();
   expect((await chat(system.url(), tenant, { session_id: sessionId })).done).toMatchObject({ finish_reason: "stop" });
+  const visitor = { session_id: randomUUID(), visitor_id: "v-1" };
+  expect((await chat(system.url(), tenant, visitor)).done).toMatchObject({ finish_reason: "stop" });
   const missing = await callForMissingWorkspace(tenant);
   expect(await callMainEndpoints(tenant, randomUUID())).not.toEqual(missing);
 
@@ -104,6 +106,12 @@ test("a deleted workspace responds like a missing one within 5 s, a reply in pro
   expect(await parley("workspace", "list")).toContainEqual(
     expect.objectContaining({ id: workspaceId, deleted_at: expect.stringMatching(/Z$/) }),
   );
+  const erasure = await fetch(`${system.url()}/api/conversations/erase/`, {
+    method: "POST",
+    headers: { ...member, "content-type": "application/json" },
+    body: JSON.stringify({ visitor_id: visitor.visitor_id }),
+  });
+  expect([erasure.status, await erasure.json()]).toEqual([202, expect.objectContaining({ conversations: 1 })]);
   // Repeating the command, for example after a lost response, does not change the time of the deletion.
   expect(await parley("workspace", "delete", workspaceId)).toEqual({ id: workspaceId, ...deleted });
 
@@ -114,13 +122,14 @@ test("a deleted workspace responds like a missing one within 5 s, a reply in pro
     { timeout: 20_000, interval: 500 },
   );
   expect((await exportTranscript(system, tenant, sessionId)).status).toBe(200);
-  // Four replies: to the first message, to one message of callMainEndpoints before the deletion, to "Still open", and to the message after the
+  await vi.waitFor(async () => expect((await exportTranscript(system, tenant, visitor.session_id)).status).toBe(404));
+  // Five replies: to the first message, to the erased visitor's, to one message of callMainEndpoints before the deletion, to "Still open", and to the message after the
   // restore. callMainEndpoints sends two messages to one session. A session belongs either to the widget or to the playground, so one of the
   // two is refused.
   await vi.waitFor(
     async () =>
       expect(await readBalance(system.database, workspaceId)).toMatchObject({
-        used: 4,
+        used: 5,
         held: 0,
         streaming: 0,
         unbalanced: 0,

@@ -8,8 +8,13 @@ export const READ_DELETED_INTERVAL_MS = 1_000;
 /** No workspace can have this id, so every handler responds as for an unknown workspace. */
 const UNKNOWN_WORKSPACE = "deleted workspace";
 
-/** CloseTurn stores the outcome of an open turn even if the turn's workspace has been deleted since. */
-const EXEMPT_METHOD = "parley.conversation.v1.ConversationService/CloseTurn";
+/**
+ * CloseTurn stores the outcome of an open turn even if the turn's workspace has been deleted since. EraseVisitor erases what is left of a visitor
+ * during the grace period, also because a restored workspace would otherwise still have it.
+ */
+const EXEMPT_METHODS: ReadonlySet<string> = new Set(
+  ["CloseTurn", "EraseVisitor"].map((method) => `parley.conversation.v1.ConversationService/${method}`),
+);
 
 /**
  * Caches the ids of the deleted workspaces. A periodic task refreshes them with read(), so a call is checked without a query, even while the
@@ -38,7 +43,7 @@ export class DeletedWorkspaces {
   readonly treatAsUnknown: Interceptor = async ({ method, request }, next) => {
     const fields = request as { workspaceId?: unknown };
     const { workspaceId } = fields;
-    if (typeof workspaceId === "string" && method !== EXEMPT_METHOD && (await this.has(workspaceId)))
+    if (typeof workspaceId === "string" && !EXEMPT_METHODS.has(method) && (await this.has(workspaceId)))
       fields.workspaceId = UNKNOWN_WORKSPACE;
     await next();
   };

@@ -170,6 +170,16 @@ describe("an HTTP tool", () => {
     expect(JSON.stringify(provider.requests)).not.toContain(SECRET);
   });
 
+  test("withholds a result that contains the secret in an encoded form, from the model and from the transcript", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    const echo = Buffer.from(`user:${SECRET}`).toString("base64");
+    server.respondWith(() => ({ body: JSON.stringify({ echo }) }));
+    const events = await generate(createOrderTool({ secret: "orders" }));
+    expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
+    expect(events.text).toBe("So: Error: the tool's result is withheld, because it contains a secret");
+    expect(JSON.stringify(provider.requests)).not.toContain(echo);
+  });
+
   // Some servers ignore case, and PHP stores `scope[]` as scope and `x.scope` as x_scope.
   test.each([
     ["scope", "/orders/{id}?scope=own"],

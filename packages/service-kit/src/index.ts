@@ -35,6 +35,7 @@ export { createPoolMetrics, type ObservePool } from "./database/pool-metrics.ts"
 export { createReadinessProbe } from "./database/readiness.ts";
 export { logMissingRoleTimeouts } from "./database/service-role.ts";
 export { workspaceTransaction } from "./database/workspace-transaction.ts";
+export { decodeText, UnknownCharsetError } from "./decode-text.ts";
 export { EgressError, type EgressErrorCode } from "./egress/error.ts";
 export { type Egress, EgressPolicy } from "./egress/policy.ts";
 export { type ErrorKind, invalidArgument, listErrorAndCauses, notFound, ServiceError } from "./errors.ts";
@@ -87,6 +88,6 @@ export {
   type SecretSource,
 } from "./settings/secrets.ts";
 export { fixedTokens, openTokens, parseTokens, type Tokens } from "./settings/tokens.ts";
-export { charsetByMark, isLongerThan } from "./text.ts";
+export { isLongerThan } from "./text.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";

@@ -17,7 +17,7 @@ export interface ToolServerRequest {
 export interface ToolServerResponse {
   status?: number;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array;
   delayMs?: number;
   /** Whether the server never responds. */
   hangs?: boolean;

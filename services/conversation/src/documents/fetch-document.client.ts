@@ -1,7 +1,7 @@
 import { type Egress, EgressError, invalidArgument, type Logger } from "@parley/service-kit";
 import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Format } from "./document.ts";
-import { detectCharset, detectFormat, toUtf8 } from "./media-type.ts";
+import { detectFormat, toUtf8 } from "./media-type.ts";
 import type { RawDocument } from "./read-document.client.ts";
 
 const TIMEOUT_MS = 20_000;
@@ -38,7 +38,7 @@ export async function fetchDocument(
     });
     if (format === undefined) throw new Error("guardedFetch returned a response without calling onHead");
     if (format === "pdf") return { format, content: body };
-    return { format, content: toUtf8(body, detectCharset(headers.get("content-type") ?? "", format, body)) };
+    return { format, content: toUtf8(body, { contentType: headers.get("content-type") ?? "", format }) };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     const { code, detail, message } = error;

@@ -5,6 +5,6 @@ export { DocumentQueue } from "./document-queue.ts";
 export { fetchDocument } from "./fetch-document.client.ts";
 export type { IndexedChunk, IndexedDocument } from "./index-document.ts";
 export { LANGUAGES, type LanguageName, parseLanguage } from "./language.ts";
-export { detectCharset, toUtf8 } from "./media-type.ts";
+export { toUtf8 } from "./media-type.ts";
 export { type RawDocument, readDocument } from "./read-document.client.ts";
 export { tokenize } from "./tokenize.ts";

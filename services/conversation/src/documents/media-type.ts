@@ -1,4 +1,4 @@
-import { charsetByMark, ServiceError } from "@parley/service-kit";
+import { decodeText, invalidArgument, UnknownCharsetError } from "@parley/service-kit";
 import type { Format } from "./document.ts";
 
 const FORMAT_BY_TYPE: ReadonlyMap<string, Format> = new Map([
@@ -20,9 +20,6 @@ const FORMAT_BY_EXTENSION: ReadonlyMap<string, Format> = new Map([
   ["pdf", "pdf"],
 ]);
 
-/** The labels of UTF-16 in the Encoding Standard. */
-const UTF_16 = /^(utf-16(le|be)?|unicode(feff|fffe)?|ucs-2|iso-10646-ucs-2|csunicode)$/i;
-
 /** Types that servers send for any file. */
 const GENERIC_TYPES = new Set(["", "application/octet-stream", "binary/octet-stream", "text/plain"]);
 
@@ -34,34 +31,18 @@ export function detectFormat(contentType: string, path: string): Format | undefi
 }
 
 /**
- * Returns the charset of a text, in the order of the HTML standard: by its byte order mark, by the Content-Type, by an HTML document's meta
- * element, or else UTF-8.
+ * Converts a document's text to UTF-8 by its charset. If `fatal` is set, throws a TypeError if the content is not valid in its charset; otherwise
+ * replaces what is not valid. Throws invalid_argument if the charset is unknown. `contentType` is empty for a document without a response.
  */
-export function detectCharset(contentType: string, format: Format, content: Uint8Array): string {
-  const named = /charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType)?.[1];
-  return charsetByMark(content) ?? named ?? (format === "html" ? charsetByMeta(content) : undefined) ?? "utf-8";
-}
-
-/**
- * Converts a text to UTF-8. If `fatal` is set, throws a TypeError if the content is not valid in its charset; otherwise replaces what is not
- * valid. Throws invalid_argument if the charset is unknown.
- */
-export function toUtf8(content: Uint8Array, charset: string, options: { fatal?: boolean } = {}): Uint8Array {
-  return new TextEncoder().encode(createDecoder(charset, options).decode(content));
-}
-
-function createDecoder(charset: string, options: { fatal?: boolean }) {
+export function toUtf8(
+  content: Uint8Array,
+  { contentType, format }: { contentType: string; format: Format },
+  options: { fatal?: boolean } = {},
+): Uint8Array {
   try {
-    return new TextDecoder(charset, options);
-  } catch (cause) {
-    const message = `the text has an unknown charset, ${charset.slice(0, 40)}`;
-    throw new ServiceError("invalid_argument", "unsupported_document", message, { cause });
+    return new TextEncoder().encode(decodeText(content, { contentType, isHtml: format === "html" }, options));
+  } catch (error) {
+    if (error instanceof UnknownCharsetError) throw invalidArgument(error.message, "unsupported_document");
+    throw error;
   }
-}
-
-function charsetByMeta(content: Uint8Array): string | undefined {
-  const head = new TextDecoder("latin1").decode(content.subarray(0, 1_024));
-  const charset = /<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)/i.exec(head)?.[1];
-  // A document whose meta element can be read as ASCII is not UTF-16. The standard reads it as UTF-8.
-  return charset !== undefined && UTF_16.test(charset) ? "utf-8" : charset;
 }

@@ -6,7 +6,6 @@ import { type Database, type Egress, invalidArgument, isLongerThan, type Logger,
 import { requireBotId } from "../bots/index.ts";
 import {
   DocumentQueue,
-  detectCharset,
   detectLanguage,
   FORMATS,
   type Format,
@@ -80,7 +79,7 @@ function readContent({ format, content }: AddSourceRequest): RawDocument {
 function decodeText({ format, content }: RawDocument): RawDocument {
   if (format === "pdf" || isUtf8(content)) return { format, content };
   try {
-    return { format, content: toUtf8(content, detectCharset("", format, content), { fatal: true }) };
+    return { format, content: toUtf8(content, { contentType: "", format }, { fatal: true }) };
   } catch (error) {
     // The decoder's error for content that is not valid in the charset.
     if (error instanceof TypeError) throw notText();

@@ -1,7 +1,7 @@
 import { expandUrl, parseParameters } from "@parley/bot-rules/tools";
 import type { HttpTool } from "@parley/rpc/llm";
-import type { Egress } from "@parley/service-kit";
-import { guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
+import { decodeText, type Egress, UnknownCharsetError } from "@parley/service-kit";
+import { type GuardedResponse, guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Credentials } from "./secrets.ts";
 import { type CallableTool, ToolFailure } from "./tool-call.ts";
 
@@ -55,9 +55,20 @@ async function sendRequest(
     ...(hasBody && { body: JSON.stringify(rest) }),
   });
   const { status } = response;
-  const text = redact(new TextDecoder().decode(response.body));
+  const text = redact(readText(response));
   if (status >= 200 && status < 300) return text;
   throw new ToolFailure("failed", `the tool responded with HTTP ${status}: ${text}`, `http_${status}`);
+}
+
+/** Throws ToolFailure if the charset is unknown. */
+function readText({ headers, body }: GuardedResponse): string {
+  const contentType = headers.get("content-type") ?? "";
+  try {
+    return decodeText(body, { contentType, isHtml: HTML_CONTENT_TYPE.test(contentType) });
+  } catch (error) {
+    if (!(error instanceof UnknownCharsetError)) throw error;
+    throw new ToolFailure("failed", "the tool's result has an unknown charset", "charset");
+  }
 }
 
 /**
@@ -82,6 +93,7 @@ function normaliseParameterName(name: string): string {
   return stem.toLowerCase().replaceAll(/[\s.]/g, "_");
 }
 
+const HTML_CONTENT_TYPE = /^(text\/html|application\/xhtml\+xml)\b/i;
 const TEXT_CONTENT_TYPE = /^(text\/|application\/([\w.+-]+\+)?(json|xml|yaml|x-ndjson)\b)/i;
 
 function requireText({ headers }: ResponseHead): void {

@@ -199,6 +199,28 @@ describe("an HTTP tool", () => {
     expect(server.requests).toEqual([]);
   });
 
+  test.each([
+    ["ISO 8859-1", "text/plain; charset=ISO-8859-1", Buffer.from("Köln", "latin1")],
+    ["Shift_JIS", "application/json; charset=shift_jis", Buffer.from([0x93, 0xfa, 0x96, 0x7b])],
+    ["UTF-16 with a byte order mark", "text/plain", Buffer.from("\uFEFFKöln", "utf16le")],
+    ["XML's declaration", "text/xml", Buffer.from('<?xml version="1.0" encoding="latin1"?><c>Köln</c>', "latin1")],
+    ["an HTML meta element", "text/html", Buffer.from('<meta charset="windows-1252"><p>Köln', "latin1")],
+  ])("decodes a response in the charset of %s", async (_, contentType, body) => {
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    server.respondWith(() => ({ headers: { "content-type": contentType }, body }));
+    const events = await generate(createOrderTool());
+    expect(events.toolCalls).toMatchObject([{ status: "ok" }]);
+    expect(events.text).toMatch(/Köln|日本/);
+  });
+
+  test("fails when the response has an unknown charset", async () => {
+    scriptCalls({ name: "order", arguments: '{"id":"7"}' });
+    server.respondWith(() => ({ headers: { "content-type": "text/plain; charset=klingon" }, body: "x" }));
+    const events = await generate(createOrderTool());
+    expect(events.toolCalls).toMatchObject([{ status: "failed" }]);
+    expect(events.text).toBe("So: Error: the tool's result has an unknown charset");
+  });
+
   test("sends a secret in the configured header", async () => {
     scriptCalls({ name: "order", arguments: '{"id":"7"}' });
     await generate(createOrderTool({ secret: "keyed" }));

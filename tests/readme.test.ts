@@ -113,6 +113,7 @@ it("docs/tools.md's commands give a bot tools, list them and remove them", async
   for (const text of [
     "shop_page",
     `localhost:${instance.shopPort}/{page}`,
+    "OFFERED",
     "Removed shop_page.",
     "MCP",
     "Removed docs.",

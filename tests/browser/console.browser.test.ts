@@ -122,12 +122,17 @@ describeInBrowser("console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
-  it("shows the tools that the operator approved, and lets an owner remove one", async () => {
+  it("shows the tools that the operator approved and why the bot does not use a function, and lets an owner remove one", async () => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
+    const omitted = [{ name: "refund", reason: "parameters must be a JSON object" }];
+    const check = { name: "look_up_order", functions: [], omitted, failure: "the tool did not respond in time" };
+    await page.replaceResponse("CheckTools", { status: 200, body: { tools: [check] } });
     await page.signIn(`/tools?bot=${bot}`, "Tools");
     const row = page.tab.getByRole("listitem").filter({ hasText: "look_up_order" });
     expect(await row.innerText()).toMatch(/Approved by the operator\nGET https:\/\/bakery\.example\/orders\n/);
+    await row.getByText("The bot answers without this tool: the tool did not respond in time").waitFor();
+    await row.getByText("The bot does not use refund: parameters must be a JSON object").waitFor();
     await page.tabTo("Remove look_up_order");
     await page.tab.keyboard.press("Enter");
     await page.tabTo("Remove");

@@ -39,6 +39,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.ModerationAdminService/RemovePattern": "owner",
   "parley.conversation.v1.ToolAdminService/PutTool": "operator",
   "parley.conversation.v1.ToolAdminService/ListTools": "viewer",
+  "parley.conversation.v1.ToolAdminService/CheckTools": "viewer",
   "parley.conversation.v1.ToolAdminService/RemoveTool": "owner",
   "parley.conversation.v1.KnowledgeAdminService/AddSource": "owner",
   "parley.conversation.v1.KnowledgeAdminService/ListSources": "viewer",

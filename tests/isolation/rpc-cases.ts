@@ -128,6 +128,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     tool: { name: "order", http: ORDER_TOOL },
   }),
   "parley.conversation.v1.ToolAdminService/ListTools": ofBot(),
+  "parley.conversation.v1.ToolAdminService/CheckTools": ofBot(),
   "parley.conversation.v1.ToolAdminService/RemoveTool": {
     requests: ({ workspaceId, botSlug }, ids) => [
       { workspaceId, botSlug, name: ids.toolName },
@@ -243,6 +244,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId, model: "openai:default" }],
     creates: true,
   },
+  "parley.llm.v1.LlmService/DescribeTools": notCalled("it stores nothing, and the request contains the tools"),
   "parley.llm.v1.LlmService/FillCallLog": notCalled("the conversation service sends the turns of all workspaces"),
   "parley.llm.v1.LlmService/Embed": notCalled("it stores nothing, and its response depends only on the request"),
   "parley.llm.v1.ProviderAdminService/ListProviders": notCalled("providers serve every tenant"),

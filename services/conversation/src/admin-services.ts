@@ -18,6 +18,7 @@ import {
   TurnAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
+import type { LlmService } from "@parley/rpc/llm";
 import type { QuotaService } from "@parley/rpc/quota";
 import { type ChangeLog, type Database, type Logger, UPLOAD_OPTIONS } from "@parley/service-kit";
 import { createAuditAdmin } from "./audit/audit.admin.ts";
@@ -41,6 +42,7 @@ import { createDeletionAdmin } from "./workspace-deletions/deletions.admin.ts";
 
 export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPool" | "notifySettler"> & {
   quota: RpcClient<typeof QuotaService>;
+  llm: RpcClient<typeof LlmService>;
   patternThreads: PatternThreadPool;
   embeddings: EmbeddingWorker;
   questionSearch: QuestionSearch;
@@ -58,7 +60,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(database, keyPrefix, newKey));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
-  router.service(ToolAdminService, createToolAdmin(database));
+  router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm }));
   router.service(
     KnowledgeAdminService,
     createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings, log }),

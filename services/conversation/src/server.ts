@@ -111,6 +111,7 @@ export async function start(
     registerAdminServices(router, {
       database,
       quota,
+      llm,
       patternThreads,
       embeddings,
       questionSearch,

@@ -34,6 +34,7 @@ import { createProviderAdmin } from "./providers/providers.admin.ts";
 import { openSecrets } from "./settings/secrets.worker.ts";
 import { loadSettings, watchSettings } from "./settings/settings.worker.ts";
 import { Tokenizer } from "./tokens/tokenizer.client.ts";
+import { handleDescribeTools } from "./tools/describe-tools.rpc.ts";
 import { ToolboxFactory } from "./tools/tools.service.ts";
 
 const DELETE_CALLS_INTERVAL_MS = 60 * 60_000;
@@ -147,6 +148,7 @@ export async function start(
     {
       generate: (request, context) => handleGenerate(deps, request, context),
       embed: (request, context) => handleEmbed(embedder, request, context),
+      describeTools: (request, context) => handleDescribeTools(tools, request, context),
       fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
     },
     createCallGuard(openTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),

@@ -35,7 +35,8 @@ export function requireHttpTool({ description, method, url, parameters }: HttpTo
   if (!METHODS.some((each) => each === method)) throw new Error(`method must be one of ${METHODS.join(", ")}`);
   requireUrlLength(url);
   requireUrlTemplate(url);
-  const { schema } = parseParameters(parameters);
+  const { schema, compile } = parseParameters(parameters);
+  compile();
   const names = findPlaceholders(url);
   const missing = names.find((name) => !isRequired(schema, name));
   if (missing !== undefined)

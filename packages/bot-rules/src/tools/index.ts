@@ -1,3 +1,4 @@
+export type { FindProblem } from "./compile-schema.ts";
 export {
   type HttpToolDefinition,
   MCP_TOOL_NAME_SEPARATOR,
@@ -6,5 +7,6 @@ export {
   requireMcpServer,
   requireValidNames,
 } from "./definition.ts";
-export { parseParameters, type ToolParameters } from "./parameters.ts";
+export { SchemaError } from "./keywords.ts";
+export { parseParameters, readServerParameters, type ToolParameters } from "./parameters.ts";
 export { expandUrl } from "./url-template.ts";

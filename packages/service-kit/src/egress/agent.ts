@@ -13,6 +13,8 @@ export type Resolve = (
 
 export type GuardedAgentOptions = {
   connectTimeoutMs?: number;
+  /** Further requests to a host wait for a connection. Default: unlimited. */
+  maxConnectionsPerHost?: number;
   /** Default: the system's resolver. */
   resolve?: Resolve;
 };
@@ -30,10 +32,14 @@ const MIN_FAILURE_MS = 500;
  * with EgressError, which fetch reports as the `cause` of its TypeError.
  */
 export function createGuardedAgent({ policy, proxyUrl }: Egress, options: GuardedAgentOptions = {}): Agent {
-  const { connectTimeoutMs = 5_000, resolve = systemLookup as Resolve } = options;
+  const { connectTimeoutMs = 5_000, maxConnectionsPerHost, resolve = systemLookup as Resolve } = options;
+  const limits = maxConnectionsPerHost === undefined ? {} : { connections: maxConnectionsPerHost };
   const isPermitted: AddressCheck = (address) => policy.permits(address);
   if (proxyUrl === undefined) {
-    return new Agent({ connect: delayFailures(createGuardedConnector(isPermitted, resolve, connectTimeoutMs)) });
+    return new Agent({
+      ...limits,
+      connect: delayFailures(createGuardedConnector(isPermitted, resolve, connectTimeoutMs)),
+    });
   }
   const lookup = createGuardedLookup(isPermitted, resolve);
   // EGRESS_ALLOW lists the operator's own networks. The proxy leads to the internet and may have no route to them.
@@ -55,7 +61,7 @@ export function createGuardedAgent({ policy, proxyUrl }: Egress, options: Guarde
       connectTo((addresses as LookupAddress[]).map(({ address }) => address));
     });
   };
-  return new Agent({ connect: delayFailures(connect) });
+  return new Agent({ ...limits, connect: delayFailures(connect) });
 }
 
 function delayFailures(connect: buildConnector.connector): buildConnector.connector {

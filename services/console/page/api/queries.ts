@@ -42,6 +42,14 @@ export const toolsQuery = (workspaceId: string, botSlug: string) =>
     enabled: botSlug !== "",
   });
 
+/** What the tools offer to a model. May take seconds, because llm-proxy connects to the MCP servers. */
+export const toolChecksQuery = (workspaceId: string, botSlug: string) =>
+  queryOptions({
+    queryKey: ["tool-checks", workspaceId, botSlug],
+    queryFn: async () => (await tools.checkTools({ workspaceId, botSlug })).tools,
+    enabled: botSlug !== "",
+  });
+
 export function useBots() {
   const { workspace_id: workspaceId } = useSession();
   return useQuery(botsQuery(workspaceId));

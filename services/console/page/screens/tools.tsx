@@ -1,10 +1,10 @@
 import { ToolAdminService } from "@parley/rpc/conversation";
-import type { Tool } from "@parley/rpc/llm";
+import type { Tool, ToolDescription } from "@parley/rpc/llm";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { tools as toolsClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
-import { toolsQuery } from "../api/queries.ts";
+import { toolChecksQuery, toolsQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
@@ -31,6 +31,9 @@ export function Tools() {
 function ToolList({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const { data: tools, error, refetch } = useQuery(toolsQuery(workspaceId, botSlug));
+  const hasTools = tools !== undefined && tools.length > 0;
+  // Starts after the list has arrived: a slow MCP server delays all calls of its batch.
+  const { data: checks } = useQuery({ ...toolChecksQuery(workspaceId, botSlug), enabled: hasTools });
   if (tools === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   if (tools.length === 0)
     return (
@@ -42,13 +45,20 @@ function ToolList({ botSlug }: { botSlug: string }) {
   return (
     <ul className="rows panel flush" aria-label="Tools">
       {tools.map((tool) => (
-        <ToolRow key={tool.name} tool={tool} botSlug={botSlug} />
+        <ToolRow key={tool.name} tool={tool} check={checks?.find(({ name }) => name === tool.name)} botSlug={botSlug} />
       ))}
     </ul>
   );
 }
 
-function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
+type ToolRowProps = {
+  tool: Tool;
+  /** Undefined until the check has ended. */
+  check: ToolDescription | undefined;
+  botSlug: string;
+};
+
+function ToolRow({ tool, check, botSlug }: ToolRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(ToolAdminService.method.removeTool);
   const [isConfirmOpen, setConfirmOpen] = useState(false);
@@ -78,6 +88,7 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
         <code>{address}</code>
         <small>{description}</small>
         {tool.secret !== "" && <small>Signs in with the secret “{tool.secret}”</small>}
+        {check !== undefined && <Problems check={check} />}
       </span>
       {mayRemove && (
         <button
@@ -99,6 +110,26 @@ function ToolRow({ tool, botSlug }: { tool: Tool; botSlug: string }) {
         onConfirm={() => removal.mutate()}
       />
     </li>
+  );
+}
+
+/** The reasons why the bot does not use the tool or some of its functions. */
+function Problems({ check: { functions, omitted, failure } }: { check: ToolDescription }) {
+  const withoutTool =
+    functions.length === 0 ? "The bot answers without this tool" : "The tool's list may be out of date";
+  return (
+    <>
+      {failure !== "" && (
+        <small className="error-text">
+          {withoutTool}: {failure}
+        </small>
+      )}
+      {omitted.map(({ name, reason }) => (
+        <small className="error-text" key={`${name} ${reason}`}>
+          The bot does not use {name === "" ? "a function" : <code>{name}</code>}: {reason}
+        </small>
+      ))}
+    </>
   );
 }
 

@@ -58,6 +58,7 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   TurnAdminService.method.getStatistics,
   TurnAdminService.method.listUsageByBot,
   ToolAdminService.method.listTools,
+  ToolAdminService.method.checkTools,
   ToolAdminService.method.removeTool,
   ChangeAdminService.method.listChanges,
   QuotaChangeAdminService.method.listChanges,

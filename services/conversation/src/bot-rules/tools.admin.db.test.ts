@@ -1,8 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { ToolAdminService } from "@parley/rpc/conversation";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createBotConfigCache } from "../bots/bot-configs.service.ts";
 import type { Bot } from "../bots/bots.store.ts";
+import { startTestLlm } from "../testing/llm.ts";
+import { startTestService } from "../testing/service.ts";
 import { adminFailure, countResultsOfConcurrentInserts, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot } from "../testing/turns.ts";
 
@@ -37,6 +39,19 @@ describe("tools", () => {
     });
     await remove(bot, "order");
     expect((await list(bot)).map((each) => each.name)).toEqual(["shop"]);
+  });
+
+  test("are described by llm-proxy", async () => {
+    const llm = await startTestLlm();
+    const service = await startTestService(system.databaseUrl, system.quota.target, { LLM_TARGET: llm.target });
+    onTestFinished(async () => {
+      await service.stop();
+      llm.close();
+    });
+    const tools = service.createAdminClient(ToolAdminService);
+    const bot = await createBot(system.database);
+    await tools.putTool({ ...botFields(bot), tool: { name: "order", kind: http() } });
+    expect((await tools.checkTools(botFields(bot))).tools).toMatchObject([{ name: "order", functions: ["order"] }]);
   });
 
   test.each([

@@ -1,15 +1,20 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { requireHttpTool, requireMcpServer, requireValidNames } from "@parley/bot-rules/tools";
+import type { RpcClient } from "@parley/rpc";
 import type { ToolAdminService } from "@parley/rpc/conversation";
-import type { Tool } from "@parley/rpc/llm";
+import type { LlmService, Tool } from "@parley/rpc/llm";
 import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { parseDefinition, toDefinition } from "./tool-definition.ts";
 import { deleteTool, listTools, putTool } from "./tools.store.ts";
 
 const MAX_TOOLS = 20;
+/** Longer than llm-proxy waits for a tool by default. */
+const DESCRIBE_TIMEOUT_MS = 30_000;
 
-export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdminService> {
+export type ToolAdminDeps = { database: Database; llm: Pick<RpcClient<typeof LlmService>, "describeTools"> };
+
+export function createToolAdmin({ database, llm }: ToolAdminDeps): ServiceImpl<typeof ToolAdminService> {
   return {
     async putTool(request) {
       const tool = requireTool(request.tool);
@@ -24,6 +29,13 @@ export function createToolAdmin(database: Database): ServiceImpl<typeof ToolAdmi
       const botId = await requireBotId(database, request);
       const definitions = await listTools(database, { workspaceId: request.workspaceId, botId });
       return { tools: definitions.map(parseDefinition) };
+    },
+    async checkTools(request, { signal }) {
+      const botId = await requireBotId(database, request);
+      const { workspaceId } = request;
+      const tools = (await listTools(database, { workspaceId, botId })).map(parseDefinition);
+      const described = await llm.describeTools({ workspaceId, tools }, { timeoutMs: DESCRIBE_TIMEOUT_MS, signal });
+      return { tools: described.tools };
     },
     async removeTool(request) {
       const botId = await requireBotId(database, request);

@@ -47,6 +47,7 @@ export async function startTestLlm(): Promise<TestLlm> {
         throw new RpcError(status.UNIMPLEMENTED, "unimplemented", "not implemented by the test double");
       },
       fillCallLog: async () => ({ filled: 0 }),
+      describeTools: async ({ tools }) => ({ tools: tools.map(({ name }) => ({ name, functions: [name] })) }),
       async embed({ texts }) {
         const { model } = llm;
         if (texts.length === 0) return { model: model ?? "" };

@@ -24,6 +24,10 @@ export function createToolFailure(status: ToolStatus, detail = ""): ToolFailure 
 export function toToolFailure(error: unknown): ToolFailure {
   for (const each of listErrorAndCauses(error)) {
     if (each instanceof ToolFailure) return each;
+    // The SDK's error for a response of an MCP server with an error status.
+    const { code } = each as { code?: unknown };
+    if (each.constructor.name === "StreamableHTTPError" && Number(code) >= 300)
+      return new ToolFailure("failed", `the tool's server responded with HTTP ${String(code)}`, `http_${String(code)}`);
     if (each instanceof EgressError) return createToolFailure(STATUS_BY_EGRESS_ERROR[each.code], each.detail);
   }
   return createToolFailure("failed", listErrorAndCauses(error).map(describe).join(" < "));

@@ -4,6 +4,7 @@ import { decodeText, type Egress, UnknownCharsetError } from "@parley/service-ki
 import { type GuardedResponse, guardedFetch, type ResponseHead } from "@parley/service-kit/egress";
 import type { Credentials } from "./secrets.ts";
 import { type CallableTool, ToolFailure } from "./tool-call.ts";
+import { createArgumentCheck, toToolFunction } from "./tool-function.ts";
 
 export type HttpToolDeps = {
   egress: Egress;
@@ -13,13 +14,13 @@ export type HttpToolDeps = {
   credentials: () => Credentials;
 };
 
-/** Creates a tool that sends an HTTP request. Throws when its parameters are not a JSON Schema. */
+/** Creates a tool that sends an HTTP request. Throws SchemaError when its parameters are not a JSON Schema. */
 export function createHttpTool(name: string, tool: HttpTool, deps: HttpToolDeps): CallableTool {
-  const { schema, findProblem } = parseParameters(tool.parameters);
+  const parameters = parseParameters(tool.parameters);
   return {
     kind: "http",
-    function: { name, description: tool.description, parameters: schema },
-    findProblem,
+    function: toToolFunction(name, tool.description, parameters),
+    findProblem: createArgumentCheck(parameters),
     call: (args, signal) => sendRequest(tool, args, signal, deps),
   };
 }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
-import type { Dispatcher } from "undici";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { type Dispatcher, fetch } from "undici";
 import manifest from "../../package.json" with { type: "json" };
 import type { ToolLimits } from "../settings/index.ts";
 import { createBoundedFetch } from "./bounded-fetch.client.ts";
@@ -14,38 +13,62 @@ export type McpTarget = { url: string; credentials: Credentials };
 
 export type McpDeps = { dispatcher: Dispatcher; limits: () => ToolLimits };
 
-export type McpToolDescription = { name: string; description: string; schema: Record<string, unknown> };
+/** What a server lists, as it sent it. */
+export type ListedTools = {
+  tools: readonly unknown[];
+  /** Whether the server has more tools than Parley reads. */
+  isTruncated: boolean;
+};
 
 const MAX_PAGES = 10;
+const MAX_LISTED_TOOLS = 256;
+/** Requests of a server in one session, such as pings. Parley answers each of them with a request. */
+const MAX_SERVER_REQUESTS = 16;
+/** The limit of a response if results are small: enough for a page of a list of tools. */
+const MIN_RESPONSE_BYTES = 256 * 1024;
 const CLOSE_TIMEOUT_MS = 2_000;
+
+type Connection = { client: Client; transport: StreamableHTTPClientTransport };
+
+/** Loads the SDK on first use: it is this service's largest dependency, and most installations have no MCP server. */
+export async function loadMcpSdk() {
+  const [{ Client }, { StreamableHTTPClientTransport }, { ResultSchema }] = await Promise.all([
+    import("@modelcontextprotocol/sdk/client/index.js"),
+    import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
+    import("@modelcontextprotocol/sdk/types.js"),
+  ]);
+  return { Client, StreamableHTTPClientTransport, ResultSchema };
+}
 
 /** An MCP session over streamable HTTP, for one generation or one listing of tools. Connects when it is first used. */
 export class McpSession {
   readonly #target: McpTarget;
   readonly #deps: McpDeps;
-  #connected: Promise<{ client: Client; transport: StreamableHTTPClientTransport }> | undefined;
+  readonly #closing = new AbortController();
+  #connected: Promise<Connection> | undefined;
+  /** Why the session cannot be used any more. */
+  #failure: ToolFailure | undefined;
 
   constructor(target: McpTarget, deps: McpDeps) {
     this.#target = target;
     this.#deps = deps;
   }
 
-  /** Throws the SDK's errors, or the signal's reason. */
-  async list(signal: AbortSignal): Promise<McpToolDescription[]> {
-    const { client } = await this.#connect(signal);
-    const offered: McpToolDescription[] = [];
+  /** Throws ToolFailure, the SDK's errors, or the signal's reason. */
+  async list(signal: AbortSignal): Promise<ListedTools> {
+    const tools: unknown[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const { tools, nextCursor } = await client.listTools(
-        cursor === undefined ? {} : { cursor },
-        this.#options(signal),
-      );
-      for (const { name, description = "", inputSchema } of tools)
-        offered.push({ name, description, schema: { ...inputSchema } });
-      if (nextCursor === undefined) break;
-      cursor = nextCursor;
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await this.#request("tools/list", params, signal);
+      if (!Array.isArray(result.tools))
+        throw new ToolFailure("failed", "the tool's server sent no list of tools", "no_list");
+      tools.push(...(result.tools as unknown[]));
+      if (tools.length > MAX_LISTED_TOOLS) return { tools: tools.slice(0, MAX_LISTED_TOOLS), isTruncated: true };
+      if (typeof result.nextCursor !== "string") return { tools, isTruncated: false };
+      cursor = result.nextCursor;
     }
-    return offered;
+    return { tools, isTruncated: true };
   }
 
   /**
@@ -53,31 +76,35 @@ export class McpSession {
    * of `list`.
    */
   async call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
-    const { client } = await this.#connect(signal);
-    const result = await client.callTool({ name, arguments: args }, undefined, this.#options(signal));
+    const result = await this.#request("tools/call", { name, arguments: args }, signal);
     const text = this.#target.credentials.redact(renderResult(result));
     if (Buffer.byteLength(text) > this.#deps.limits().maxResultBytes) throw createToolFailure("too_large");
     if (result.isError === true) throw new ToolFailure("failed", text, "isError");
     return text;
   }
 
-  /** Never rejects. */
+  /** Ends the session at the server too. Cancels running calls. Never rejects. */
   async close(): Promise<void> {
-    const connected = await this.#connected?.catch(() => undefined);
-    if (connected === undefined) return;
-    const { client, transport } = connected;
-    await Promise.race([
-      transport.terminateSession().catch(() => undefined),
-      sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
-    ]);
-    await client.close().catch(() => undefined);
+    this.#closing.abort();
+    const connection = await this.#connected?.catch(() => undefined);
+    if (connection !== undefined) await this.#end(connection);
+  }
+
+  /** Sends a request and returns its result. Checks only that the result is an object: the SDK refuses a whole list for one malformed tool. */
+  async #request(method: string, params: Record<string, unknown>, signal: AbortSignal) {
+    try {
+      const [{ client }, { ResultSchema }] = await Promise.all([this.#connect(signal), loadMcpSdk()]);
+      return (await client.request({ method, params }, ResultSchema, this.#options(signal))) as Record<string, unknown>;
+    } catch (error) {
+      throw this.#failure ?? error;
+    }
   }
 
   #options(signal: AbortSignal) {
-    return { signal, timeout: this.#deps.limits().timeoutMs };
+    return { signal: AbortSignal.any([signal, this.#closing.signal]), timeout: this.#deps.limits().timeoutMs };
   }
 
-  #connect(signal: AbortSignal) {
+  #connect(signal: AbortSignal): Promise<Connection> {
     this.#connected ??= this.#open(signal).catch((error) => {
       // The next `list` or `call` connects again.
       this.#connected = undefined;
@@ -86,17 +113,17 @@ export class McpSession {
     return this.#connected;
   }
 
-  async #open(signal: AbortSignal) {
-    // The SDK is loaded on first use: it is this service's largest dependency, and most installations have no MCP server.
-    const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all([
-      import("@modelcontextprotocol/sdk/client/index.js"),
-      import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
-    ]);
+  async #open(signal: AbortSignal): Promise<Connection> {
+    const { Client, StreamableHTTPClientTransport } = await loadMcpSdk();
     const { url, credentials } = this.#target;
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: credentials.headers },
-      // Eight times the limit of a result, because the protocol's envelope makes a response larger than its result.
-      fetch: createBoundedFetch(this.#deps.dispatcher, this.#deps.limits().maxResultBytes * 8),
+      fetch: createBoundedFetch({
+        dispatcher: this.#deps.dispatcher,
+        // The protocol's envelope makes a response larger than its result.
+        maxBytes: Math.max(MIN_RESPONSE_BYTES, this.#deps.limits().maxResultBytes * 8),
+        onTooLarge: (failure) => this.#fail(failure),
+      }),
       reconnectionOptions: {
         maxRetries: 0,
         initialReconnectionDelay: 1,
@@ -104,23 +131,66 @@ export class McpSession {
         reconnectionDelayGrowFactor: 1,
       },
     });
-    const client = new Client({ name: "parley", version: manifest.version }, { jsonSchemaValidator: ACCEPT_ANYTHING });
-    await client.connect(transport, this.#options(signal));
-    return { client, transport };
+    // The client calls this handler before its own.
+    transport.onmessage = this.#createRequestLimit();
+    const connection = { client: new Client({ name: "parley", version: manifest.version }), transport };
+    const options = this.#options(signal);
+    // The server may have opened the session before the connection fails. Closing the client ends its last step too, which has no timeout.
+    const end = () => void this.#end(connection);
+    options.signal.addEventListener("abort", end, { once: true });
+    try {
+      await connection.client.connect(transport, options);
+    } catch (error) {
+      if (!options.signal.aborted) end();
+      throw error;
+    } finally {
+      options.signal.removeEventListener("abort", end);
+    }
+    return connection;
+  }
+
+  /** Returns a handler of received messages that throws, so that the client ignores a message above the limit. */
+  #createRequestLimit(): (message: JSONRPCMessage) => void {
+    let requests = 0;
+    return (message) => {
+      if (!("method" in message && "id" in message) || ++requests <= MAX_SERVER_REQUESTS) return;
+      const failure = new ToolFailure("failed", "the tool's server sent too many requests", "server_requests");
+      this.#fail(failure);
+      throw failure;
+    };
+  }
+
+  #fail(failure: ToolFailure): void {
+    this.#failure ??= failure;
+    this.#closing.abort(failure);
+  }
+
+  /** Closes the connection's streams, then sends the request that ends the session. */
+  async #end({ client, transport }: Connection): Promise<void> {
+    await client.close().catch(() => undefined);
+    const { sessionId, protocolVersion } = transport;
+    if (sessionId === undefined) return;
+    const { url, credentials } = this.#target;
+    // The transport cannot send it once it is closed.
+    await fetch(url, {
+      dispatcher: this.#deps.dispatcher,
+      method: "DELETE",
+      redirect: "manual",
+      headers: {
+        "mcp-session-id": sessionId,
+        ...(protocolVersion !== undefined && { "mcp-protocol-version": protocolVersion }),
+        ...credentials.headers,
+      },
+      signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS),
+    })
+      .then((response) => response.body?.cancel())
+      .catch(() => undefined);
   }
 }
 
-// Replaces the SDK's validator, which compiles the schemas of an untrusted server into code. The model gets every result as text, so results need
-// no validation.
-const ACCEPT_ANYTHING: jsonSchemaValidator = {
-  getValidator<T>(): JsonSchemaValidator<T> {
-    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
-  },
-};
-
 function renderResult({ content, structuredContent }: Record<string, unknown>): string {
-  const parts = (Array.isArray(content) ? content : []) as { type?: unknown; text?: unknown }[];
-  const texts = parts.map((part) => (part.type === "text" ? String(part.text) : `[${String(part.type)} omitted]`));
+  const parts = (Array.isArray(content) ? content : []) as ({ type?: unknown; text?: unknown } | null)[];
+  const texts = parts.map((part) => (part?.type === "text" ? String(part.text) : `[${String(part?.type)} omitted]`));
   if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
   return texts.join("\n");
 }

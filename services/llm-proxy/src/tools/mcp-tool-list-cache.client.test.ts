@@ -1,7 +1,6 @@
 import { startToolServer } from "@parley/test-support";
 import { Agent } from "undici";
 import { expect, onTestFinished, test } from "vitest";
-import { toToolFailure } from "./failures.ts";
 import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
 
 test("a server that does not respond is reported as a timeout", async () => {
@@ -19,6 +18,7 @@ test("a server that does not respond is reported as a timeout", async () => {
   const target = { url: `${server.url}/mcp`, credentials: { headers: {}, redact: (text: string) => text } as never };
   const failures: unknown[] = [];
   const request = { target, onFailure: (error: unknown) => failures.push(error) };
-  expect(await cache.list("key", request, new AbortController().signal)).toEqual([]);
-  expect(failures.map((error) => toToolFailure(error).status)).toEqual(["timeout"]);
+  const list = await cache.list("key", request, new AbortController().signal);
+  expect(list).toMatchObject({ tools: [], failure: { status: "timeout" } });
+  expect(failures).toEqual([list.failure]);
 });

@@ -27,6 +27,17 @@ beforeAll(async () => {
         inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
         call: ({ id }) => text(`order ${String(id)} was sent`),
       },
+      {
+        name: "tree",
+        inputSchema: {
+          type: "object",
+          $defs: {
+            node: { type: "object", properties: { child: { $ref: "#/$defs/node" }, at: { type: ["string", "null"] } } },
+          },
+          properties: { root: { $ref: "#/$defs/node" }, when: { oneOf: [{ const: "now" }, { format: "uri" }] } },
+        } as never,
+        call: () => text("planted"),
+      },
       { name: "fail", call: () => ({ ...text("there is no such order"), isError: true }) },
       { name: "throw", call: () => Promise.reject(new Error("internal detail of the server")) },
       { name: "long", call: () => text("x".repeat(2_000)) },
@@ -86,7 +97,7 @@ test("offers a server's tools to the model with the server's name as prefix, and
   expect(events.text).toBe("So: order A7 was sent");
   expect(events.toolCalls).toMatchObject([{ name: "shop__orders_find", arguments: '{"id":"A7"}', status: "ok" }]);
   expect(toolNamesOf(provider.requests[0])).toEqual(
-    ["orders_find", "fail", "throw", "long", "image", "hang"].map((name) => `shop__${name}`),
+    ["orders_find", "tree", "fail", "throw", "long", "image", "hang"].map((name) => `shop__${name}`),
   );
   expect(provider.requests[0]?.body).toMatchObject({
     tools: expect.arrayContaining([
@@ -106,6 +117,48 @@ test("offers a server's tools to the model with the server's name as prefix, and
     () => server.countOpenSessions(),
     (open) => open === 0,
   );
+});
+
+/** Returns what a strict provider refuses in a tool's schema. */
+function findRefused(schema: unknown, path: string): string[] {
+  const {
+    type,
+    properties,
+    required,
+    items,
+    anyOf,
+    description,
+    enum: values,
+    ...others
+  } = schema as Record<string, never>;
+  const refused = Object.keys(others).map((keyword) => `${path}: ${keyword}`);
+  if (anyOf === undefined && typeof type !== "string") refused.push(`${path}: no type`);
+  if (type === "object" && (properties === undefined || !Array.isArray(required)))
+    refused.push(`${path}: no properties`);
+  if (type === "array" && items === undefined) refused.push(`${path}: no items`);
+  if (values !== undefined && type !== "string") refused.push(`${path}: enum`);
+  const parts = { ...Object(properties), ...(items !== undefined && { items }), ...Object(anyOf) } as object;
+  return [...refused, ...Object.entries(parts).flatMap(([name, each]) => findRefused(each, `${path}.${name}`))];
+}
+
+test("a strict provider accepts every schema", async () => {
+  await generate(undefined);
+  const { tools = [] } = (provider.requests[0]?.body ?? {}) as {
+    tools?: { function: { name: string; parameters: unknown } }[];
+  };
+  expect(tools.flatMap(({ function: { name, parameters } }) => findRefused(parameters, name))).toEqual([]);
+  expect(tools).toHaveLength(7);
+});
+
+test.each([
+  ["{}", "arguments must have required property 'id'"],
+  ['{"id":7}', "arguments/id must be string"],
+])("the arguments %s are not sent, and the model gets the wrong field", async (args, problem) => {
+  const countBefore = server.methods.filter((method) => method === "tools/call").length;
+  const events = await generate({ name: "shop__orders_find", arguments: args });
+  expect(events.toolCalls).toMatchObject([{ status: "invalid_arguments" }]);
+  expect(events.text).toBe(`So: Error: ${problem}`);
+  expect(server.methods.filter((method) => method === "tools/call")).toHaveLength(countBefore);
 });
 
 test("the list of a server's tools is cached", async () => {

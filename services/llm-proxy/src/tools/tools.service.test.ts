@@ -9,9 +9,6 @@ import { ToolboxFactory } from "./tools.service.ts";
 const TURN = { workspaceId: "ws", turnId: "0195c1f0-0000-7000-8000-000000000001" };
 const TOOL_LIMITS = { maxCalls: 8, maxRounds: 4, timeoutMs: 10_000, maxResultBytes: 8_192 };
 
-/** The limits that the log line names. */
-const LOGGED_LIMITS = { max_functions: 64, max_schema_characters: 16_384 };
-
 function createFactory() {
   const log = createLogger("test", "silent");
   const warn = vi.spyOn(log, "warn");
@@ -45,29 +42,82 @@ test("omits functions after the 64th and functions with a repeated name, and log
   const { listOfferedNames, warn } = createFactory();
   const tools = Array.from({ length: 66 }, (_, index) => `t${index}`);
   for (let turn = 0; turn < 2; turn++) expect(await listOfferedNames(["t0", ...tools])).toEqual(tools.slice(0, 64));
-  const omitted = { workspace_id: "ws", functions: ["t0", "t64", "t65"], omitted: 3, ...LOGGED_LIMITS };
+  const tooMany = "a bot offers at most 64 functions";
+  const functions = [
+    { name: "t0", reason: "another function has this name" },
+    { name: "t64", reason: tooMany },
+    { name: "t65", reason: tooMany },
+  ];
+  const omitted = { workspace_id: "ws", functions, omitted: 3 };
   expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
   await listOfferedNames(["t0", ...tools], { ...TURN, workspaceId: "other" });
   expect(warn.mock.calls.slice(1)).toEqual([[{ ...omitted, workspace_id: "other" }, "tool functions omitted"]]);
 });
 
-test("omits and logs an MCP server's functions whose schema is too large", async () => {
-  const schemaOf = (length: number) => {
-    const schema = { type: "object" as const, description: "" };
-    return { ...schema, description: "x".repeat(length - JSON.stringify(schema).length) };
-  };
+test("omits each function of an MCP server that cannot be offered, and describes it with the reason", async () => {
+  const call = () => ({ content: [] });
   const server = await startMcpServer([
-    { name: "largest", inputSchema: schemaOf(16_384), call: () => ({ content: [] }) },
-    { name: "too_large", inputSchema: schemaOf(16_385), call: () => ({ content: [] }) },
+    { name: "good", inputSchema: { type: "object" }, call },
+    { name: "too_large", inputSchema: { type: "object", description: "x".repeat(16_385) }, call },
+    { name: "invalid", inputSchema: { type: "object", properties: { x: { type: "int" } } }, call },
+    { name: "list", inputSchema: { type: "array" } as never, call },
+    { name: "", call },
+    { name: "good", call },
+    { name: "not_selected", inputSchema: { type: "array" } as never, call },
+    { name: "a.b", description: "📦".repeat(1_000), inputSchema: null as never, call },
+    { name: "a b", call },
   ]);
   onTestFinished(() => server.close());
   const { factory, warn } = createFactory();
-  const tool = create(ToolSchema, { name: "shop", kind: { case: "mcp", value: { url: server.url, only: [] } } });
+  const only = ["good", "too_large", "invalid", "list", "a.b", "a b", ""];
+  const tool = create(ToolSchema, { name: "shop", kind: { case: "mcp", value: { url: server.url, only } } });
   const toolbox = await factory.openToolbox([tool], TURN, new AbortController().signal);
   onTestFinished(() => toolbox.close());
-  expect(toolbox.functions.map(({ name }) => name)).toEqual(["shop__largest"]);
-  const omitted = { workspace_id: "ws", functions: ["shop__too_large"], omitted: 1, ...LOGGED_LIMITS };
-  expect(warn.mock.calls).toEqual([[omitted, "tool functions omitted"]]);
+  const names = toolbox.functions.map(({ name }) => name);
+  expect(names).toEqual([
+    "shop__good",
+    expect.stringMatching(/^shop__a_b_\w{8}$/),
+    expect.stringMatching(/^shop__a_b_\w{8}$/),
+  ]);
+  const [good, longest, unnamed] = toolbox.functions;
+  expect(good).toEqual({
+    name: "shop__good",
+    description: "good",
+    parameters: { type: "object", properties: {}, required: [] },
+  });
+  expect(longest?.description).toMatch(/^(📦)+…$/u);
+  expect(longest?.description.length).toBeLessThanOrEqual(1_024);
+  expect(unnamed?.description).toBe("a b");
+  const omitted = [
+    { name: "too_large", reason: "parameters must have at most 16384 characters" },
+    { name: "invalid", reason: expect.stringContaining("must be equal to one of the allowed values") },
+    { name: "list", reason: "the arguments of a tool must be an object" },
+    { name: "", reason: "its name must have 1 to 128 characters" },
+    { name: "good", reason: "the server lists two tools of this name" },
+  ];
+  expect(warn.mock.calls).toEqual([[{ workspace_id: "ws", functions: omitted, omitted: 5 }, "tool functions omitted"]]);
+  const described = await factory.describeTools([tool], TURN, new AbortController().signal);
+  expect(described).toEqual([{ name: "shop", functions: names, omitted, failure: "" }]);
+});
+
+test("describes why a tool cannot be used", async () => {
+  const { factory } = createFactory();
+  const mcp = (name: string, url: string, secret = "") =>
+    create(ToolSchema, { name, secret, kind: { case: "mcp", value: { url, only: [] } } });
+  const http = { description: "Finds.", method: "GET", url: "https://tools.example", parameters: '{"type":"array"}' };
+  const tools = [
+    mcp("gone", "http://127.0.0.1:65000/mcp"),
+    mcp("forbidden", "http://127.0.0.2:65000/mcp"),
+    mcp("secret", "http://127.0.0.1:65000/other", "unknown"),
+    create(ToolSchema, { name: "order", kind: { case: "http", value: http } }),
+  ];
+  const described = await factory.describeTools(tools, TURN, new AbortController().signal);
+  expect(described.map(({ name, failure, omitted }) => [name, failure, omitted])).toEqual([
+    ["gone", "the tool cannot be reached", []],
+    ["forbidden", "the tool cannot be reached", []],
+    ["secret", "the tool is not available (the secret unknown is not declared)", []],
+    ["order", "", [{ name: "order", reason: 'parameters must be a JSON Schema of "type": "object"' }]],
+  ]);
 });
 
 test("logs nothing when every function is offered", async () => {

@@ -1,16 +1,19 @@
-import { MCP_TOOL_NAME_SEPARATOR } from "@parley/bot-rules/tools";
-import type { McpServer, Tool } from "@parley/rpc/llm";
+import { SchemaError } from "@parley/bot-rules/tools";
+import type { Tool } from "@parley/rpc/llm";
 import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
 import { createGuardedAgent } from "@parley/service-kit/egress";
 import { LRUCache } from "lru-cache";
 import type { Metrics } from "../metrics.ts";
 import type { Settings } from "../settings/index.ts";
 import { toToolFailure } from "./failures.ts";
+import { toFunctionNames } from "./function-names.ts";
 import { createHttpTool } from "./http-tool.client.ts";
-import { type McpDeps, McpSession, type McpToolDescription } from "./mcp-session.client.ts";
+import { type McpDeps, McpSession } from "./mcp-session.client.ts";
+import { type McpTool, type OmittedFunction, omit } from "./mcp-tool-list.ts";
 import { McpToolListCache } from "./mcp-tool-list-cache.client.ts";
 import { findCredentials } from "./secrets.ts";
-import type { CallableTool, ToolStatus, ToolUse } from "./tool-call.ts";
+import type { CallableTool, ToolFailure, ToolStatus, ToolUse } from "./tool-call.ts";
+import { createArgumentCheck, toToolFunction } from "./tool-function.ts";
 import { Toolbox, type ToolKind } from "./toolbox.ts";
 
 export type ToolsDeps = {
@@ -21,26 +24,38 @@ export type ToolsDeps = {
   now: () => number;
 };
 
-/** The turn that the tools are for. */
+/** The turn that the tools are for. `turnId` is empty for a description of tools. */
 export type ToolTurn = { workspaceId: string; turnId: string };
 
 /** The functions that one of a bot's tools offers to the model. Those of an MCP server share a session. */
-type OpenedTool = { functions: CallableTool[]; session?: McpSession };
+type OpenedTool = {
+  /** The bot's name for the tool. */
+  name: string;
+  functions: readonly CallableTool[];
+  omitted: readonly OmittedFunction[];
+  /** Why the tool cannot be used, or why its list of functions is old. */
+  failure?: string;
+  session?: McpSession;
+};
+
+/** What a bot's tool offers to a model, for the bot's owner. */
+export type ToolDescription = Pick<OpenedTool, "name" | "omitted"> & { functions: readonly string[]; failure: string };
 
 const MAX_FUNCTIONS = 64;
 /** The same omission of functions is logged at most once in this time. */
 const OMISSION_LOG_INTERVAL_MS = 3_600_000;
 const MAX_REPORTED_OMISSIONS = 1_000;
 const MAX_LOGGED_FUNCTIONS = 10;
-const MAX_NAME_CHARACTERS = 64;
-const MAX_DESCRIPTION_CHARACTERS = 2_000;
-const MAX_SCHEMA_CHARACTERS = 16 * 1024;
+/** Connections of this process to one MCP server. */
+const MAX_CONNECTIONS_PER_HOST = 32;
 
 /** Opens the tools of bots. Each tool is an HTTP request or an MCP server. */
 export class ToolboxFactory {
   readonly #deps: ToolsDeps;
   readonly #mcp: McpDeps;
   readonly #toolLists: McpToolListCache;
+  /** Toolboxes that are ending their sessions. */
+  readonly #closing = new Set<Promise<unknown>>();
   readonly #reportedOmissions = new LRUCache<string, true>({
     max: MAX_REPORTED_OMISSIONS,
     ttl: OMISSION_LOG_INTERVAL_MS,
@@ -48,73 +63,121 @@ export class ToolboxFactory {
 
   constructor(deps: ToolsDeps, lifecycle: Lifecycle) {
     this.#deps = deps;
-    const dispatcher = createGuardedAgent(deps.egress);
-    lifecycle.onClose("tools", () => dispatcher.destroy());
+    const dispatcher = createGuardedAgent(deps.egress, { maxConnectionsPerHost: MAX_CONNECTIONS_PER_HOST });
+    lifecycle.onClose("tools", async () => {
+      await Promise.all(this.#closing);
+      await dispatcher.destroy();
+    });
     this.#mcp = { dispatcher, limits: () => deps.settings().toolLimits };
     this.#toolLists = new McpToolListCache(this.#mcp);
   }
 
   /**
-   * Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out tools that cannot be opened, functions beyond the
-   * limit, functions with a schema that is too large, and functions whose name an earlier function has.
+   * Opens the tools of a generation. The caller must close the toolbox. Logs and leaves out tools that cannot be opened and functions that
+   * cannot be offered.
    */
   async openToolbox(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<Toolbox> {
     const { now, settings } = this.#deps;
-    const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
-    const callable = new Map<string, CallableTool>();
-    const omitted: string[] = [];
-    for (const tool of opened.flatMap((each) => each.functions)) {
-      const { name } = tool.function;
-      if (callable.size === MAX_FUNCTIONS || callable.has(name) || hasTooLargeSchema(tool)) omitted.push(name);
-      else callable.set(name, tool);
-    }
+    const opened = await this.#openAll(tools, turn, signal);
+    const omitted = opened.flatMap((each) => each.omitted);
     if (omitted.length > 0) this.#reportOmitted(omitted, turn);
-    return new Toolbox(callable, {
-      limits: settings().toolLimits,
-      now,
-      onCall: (kind, use, detail) => this.#report(kind, use, detail, turn),
-      close: async () => void (await Promise.all(opened.map(({ session }) => session?.close()))),
+    return new Toolbox(
+      new Map(opened.flatMap(({ functions }) => functions.map((each) => [each.function.name, each]))),
+      {
+        limits: settings().toolLimits,
+        now,
+        onCall: (kind, use, detail) => this.#report(kind, use, detail, turn),
+        close: () => this.#closeAll(opened),
+      },
+    );
+  }
+
+  /** Returns what each of a bot's tools offers to a model. */
+  async describeTools(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<ToolDescription[]> {
+    const opened = await this.#openAll(tools, turn, signal);
+    await this.#closeAll(opened);
+    return opened.map(({ name, functions, omitted, failure = "" }) => ({
+      name,
+      functions: functions.map((each) => each.function.name),
+      omitted,
+      failure,
+    }));
+  }
+
+  /** Opens the tools, with at most MAX_FUNCTIONS functions in all. */
+  async #openAll(tools: readonly Tool[], turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool[]> {
+    const opened = await Promise.all(tools.map((tool) => this.#open(tool, turn, signal)));
+    const names = new Set<string>();
+    return opened.map((tool) => {
+      const functions: CallableTool[] = [];
+      const omitted = [...tool.omitted];
+      for (const each of tool.functions) {
+        const { name } = each.function;
+        if (names.has(name)) omitted.push(omit(name, "another function has this name"));
+        else if (names.size === MAX_FUNCTIONS)
+          omitted.push(omit(name, `a bot offers at most ${MAX_FUNCTIONS} functions`));
+        else {
+          names.add(name);
+          functions.push(each);
+        }
+      }
+      return { ...tool, functions, omitted };
     });
+  }
+
+  async #closeAll(opened: readonly OpenedTool[]): Promise<void> {
+    const closing = Promise.all(opened.map(({ session }) => session?.close()));
+    this.#closing.add(closing);
+    await closing.finally(() => this.#closing.delete(closing));
   }
 
   async #open(tool: Tool, turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool> {
     const { settings, egress } = this.#deps;
     const { name, secret: secretName, kind } = tool;
     const { workspaceId } = turn;
-    const onFailure = (error: unknown) => {
-      const { status, detail } = toToolFailure(error);
-      this.#warn(name, status, detail, turn);
-    };
+    const onFailure = ({ status, detail }: ToolFailure) => this.#warn(name, status, detail, turn);
     const credentials = () =>
       findCredentials(settings().toolSecrets, { name: secretName, url: kind.value?.url ?? "", workspaceId });
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().toolLimits;
-        return { functions: [createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials })] };
+        const httpTool = createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials });
+        return { name, functions: [httpTool], omitted: [] };
       }
-      if (kind.case !== "mcp") return { functions: [] };
-      const target = { url: kind.value.url, credentials: credentials() };
-      const key = [workspaceId, secretName, target.url].join("\n");
-      const offered = await this.#toolLists.list(key, { target, onFailure }, signal);
+      if (kind.case !== "mcp") return { name, functions: [], omitted: [] };
+      const { url, only } = kind.value;
+      const target = { url, credentials: credentials() };
+      const key = [workspaceId, secretName, url].join("\n");
+      const list = await this.#toolLists.list(key, { target, onFailure }, signal);
       const session = new McpSession(target, this.#mcp);
-      const selected = offered.filter((each) => isSelected(each, kind.value));
-      return { functions: selected.map((each) => createMcpTool(name, each, session)), session };
+      const isSelected = (each: { name: string }) => only.length === 0 || only.includes(each.name);
+      const functionNames = toFunctionNames(
+        name,
+        list.tools.map((each) => each.name),
+      );
+      return {
+        name,
+        functions: list.tools
+          .filter(isSelected)
+          .map((each) => createMcpTool(functionNames.get(each.name) ?? "", each, session)),
+        omitted: list.omitted.filter(isSelected),
+        ...(list.failure && { failure: toReason(list.failure) }),
+        session,
+      };
     } catch (error) {
-      onFailure(error);
-      return { functions: [] };
+      if (error instanceof SchemaError) return { name, functions: [], omitted: [omit(name, error.message)] };
+      const failure = toToolFailure(error);
+      onFailure(failure);
+      return { name, functions: [], omitted: [], failure: toReason(failure) };
     }
   }
 
-  #reportOmitted(names: readonly string[], { workspaceId }: ToolTurn): void {
-    const functions = names.slice(0, MAX_LOGGED_FUNCTIONS);
-    const key = [workspaceId, names.length, ...functions].join("\n");
+  #reportOmitted(omitted: readonly OmittedFunction[], { workspaceId }: ToolTurn): void {
+    const functions = omitted.slice(0, MAX_LOGGED_FUNCTIONS);
+    const key = JSON.stringify([workspaceId, omitted.length, functions]);
     if (this.#reportedOmissions.has(key)) return;
     this.#reportedOmissions.set(key, true);
-    const limits = { max_functions: MAX_FUNCTIONS, max_schema_characters: MAX_SCHEMA_CHARACTERS };
-    this.#deps.log.warn(
-      { workspace_id: workspaceId, functions, omitted: names.length, ...limits },
-      "tool functions omitted",
-    );
+    this.#deps.log.warn({ workspace_id: workspaceId, functions, omitted: omitted.length }, "tool functions omitted");
   }
 
   #report(kind: ToolKind, use: ToolUse, detail: string, turn: ToolTurn): void {
@@ -130,30 +193,20 @@ export class ToolboxFactory {
   }
 }
 
-function hasTooLargeSchema(tool: CallableTool): boolean {
-  return JSON.stringify(tool.function.parameters).length > MAX_SCHEMA_CHARACTERS;
-}
-
-/** Returns whether the bot selected an MCP server's tool. */
-function isSelected({ name }: McpToolDescription, { only }: McpServer): boolean {
-  return only.length === 0 || only.includes(name);
-}
-
 function createMcpTool(
-  serverName: string,
-  { name, description, schema }: McpToolDescription,
+  functionName: string,
+  { name, description, parameters }: McpTool,
   session: McpSession,
 ): CallableTool {
-  const callName = `${serverName}${MCP_TOOL_NAME_SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   return {
     kind: "mcp",
-    function: {
-      name: callName.slice(0, MAX_NAME_CHARACTERS),
-      description: description.slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed(),
-      parameters: schema,
-    },
-    // The server checks the arguments itself. Its schemas are untrusted, so they are not compiled here.
-    findProblem: () => undefined,
+    function: toToolFunction(functionName, description, parameters),
+    findProblem: createArgumentCheck(parameters),
     call: (args, signal) => session.call(name, args, signal),
   };
+}
+
+/** Returns a failure's text for the tool's owner. Like the message, it does not reveal why a host cannot be reached. */
+function toReason({ status, message, detail }: ToolFailure): string {
+  return status === "not_allowed" && detail !== "" ? `${message} (${detail})` : message;
 }

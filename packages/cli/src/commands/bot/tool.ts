@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { ToolAdminService } from "@parley/rpc/conversation";
-import { type Tool, ToolSchema } from "@parley/rpc/llm";
+import { type Tool, type ToolDescription, ToolDescriptionSchema, ToolSchema } from "@parley/rpc/llm";
 import { charsetByMark } from "@parley/service-kit/text";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
@@ -68,6 +68,23 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
     );
 
   group
+    .command("check")
+    .description("Show what a bot's tools offer to models.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action(({ workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(ToolAdminService, async (service) => {
+          const { tools } = await service.checkTools({ workspaceId, botSlug });
+          return {
+            json: tools.map((each) => messageToJson(ToolDescriptionSchema, each)),
+            text: formatTable(["tool", "function", "offered", "reason"], tools.flatMap(toCheckRows), "No tools."),
+          };
+        }),
+      ),
+    );
+
+  group
     .command("remove")
     .description("Remove a tool.")
     .argument("<name>", "Select the tool.")
@@ -107,6 +124,14 @@ async function readTextOrFile(text: string, dir: string): Promise<string> {
   if (!text.startsWith("@")) return text;
   const content = await readInputFile(resolve(dir, text.slice(1)));
   return new TextDecoder(charsetByMark(content)).decode(content);
+}
+
+function toCheckRows({ name, functions, omitted, failure }: ToolDescription): string[][] {
+  return [
+    ...(failure === "" ? [] : [[name, "–", "no", failure]]),
+    ...functions.map((each) => [name, each, "yes", "–"]),
+    ...omitted.map((each) => [name, each.name || "–", "no", each.reason]),
+  ];
 }
 
 function httpMethodOrMcp({ kind }: Tool): string {

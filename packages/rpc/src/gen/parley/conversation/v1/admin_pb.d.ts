@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Change } from "../../rpc/v1/change_pb.js";
 import type { BotDisplay, Phase } from "./conversation_pb.js";
-import type { Tool } from "../../llm/v1/llm_pb.js";
+import type { Tool, ToolDescription } from "../../llm/v1/llm_pb.js";
 
 /**
  * Describes the file parley/conversation/v1/admin.proto.
@@ -1445,6 +1445,53 @@ export declare type ListToolsResponse = Message<"parley.conversation.v1.ListTool
  * Use `create(ListToolsResponseSchema)` to create a new message.
  */
 export declare const ListToolsResponseSchema: GenMessage<ListToolsResponse>;
+
+/**
+ * CheckToolsRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.CheckToolsRequest
+ */
+export declare type CheckToolsRequest = Message<"parley.conversation.v1.CheckToolsRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckToolsRequest.
+ * Use `create(CheckToolsRequestSchema)` to create a new message.
+ */
+export declare const CheckToolsRequestSchema: GenMessage<CheckToolsRequest>;
+
+/**
+ * CheckToolsResponse describes the tools.
+ *
+ * @generated from message parley.conversation.v1.CheckToolsResponse
+ */
+export declare type CheckToolsResponse = Message<"parley.conversation.v1.CheckToolsResponse"> & {
+  /**
+   * The bot's tools, ordered by name.
+   *
+   * @generated from field: repeated parley.llm.v1.ToolDescription tools = 1;
+   */
+  tools: ToolDescription[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.CheckToolsResponse.
+ * Use `create(CheckToolsResponseSchema)` to create a new message.
+ */
+export declare const CheckToolsResponseSchema: GenMessage<CheckToolsResponse>;
 
 /**
  * RemoveToolRequest names a tool.
@@ -4023,6 +4070,19 @@ export declare const ToolAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListToolsRequestSchema;
     output: typeof ListToolsResponseSchema;
+  },
+  /**
+   * CheckTools lists the functions that a bot's tools offer to a model, and those that cannot be offered, with the reason.
+   * The llm-proxy connects to the bot's MCP servers, which may take seconds.
+   *
+   * Errors: NOT_FOUND (bot_not_found); UNAVAILABLE (unavailable) if the llm-proxy did not answer.
+   *
+   * @generated from rpc parley.conversation.v1.ToolAdminService.CheckTools
+   */
+  checkTools: {
+    methodKind: "unary";
+    input: typeof CheckToolsRequestSchema;
+    output: typeof CheckToolsResponseSchema;
   },
   /**
    * RemoveTool removes a tool. A repeated call fails with tool_not_found.

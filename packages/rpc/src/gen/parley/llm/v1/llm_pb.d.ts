@@ -476,6 +476,122 @@ export declare type McpServer = Message<"parley.llm.v1.McpServer"> & {
 export declare const McpServerSchema: GenMessage<McpServer>;
 
 /**
+ * DescribeToolsRequest lists a bot's tools.
+ *
+ * @generated from message parley.llm.v1.DescribeToolsRequest
+ */
+export declare type DescribeToolsRequest = Message<"parley.llm.v1.DescribeToolsRequest"> & {
+  /**
+   * The bot's workspace, which decides which secrets the tools may use.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's tools.
+   *
+   * @generated from field: repeated parley.llm.v1.Tool tools = 2;
+   */
+  tools: Tool[];
+};
+
+/**
+ * Describes the message parley.llm.v1.DescribeToolsRequest.
+ * Use `create(DescribeToolsRequestSchema)` to create a new message.
+ */
+export declare const DescribeToolsRequestSchema: GenMessage<DescribeToolsRequest>;
+
+/**
+ * DescribeToolsResponse describes the tools.
+ *
+ * @generated from message parley.llm.v1.DescribeToolsResponse
+ */
+export declare type DescribeToolsResponse = Message<"parley.llm.v1.DescribeToolsResponse"> & {
+  /**
+   * The tools, in the order of the request.
+   *
+   * @generated from field: repeated parley.llm.v1.ToolDescription tools = 1;
+   */
+  tools: ToolDescription[];
+};
+
+/**
+ * Describes the message parley.llm.v1.DescribeToolsResponse.
+ * Use `create(DescribeToolsResponseSchema)` to create a new message.
+ */
+export declare const DescribeToolsResponseSchema: GenMessage<DescribeToolsResponse>;
+
+/**
+ * ToolDescription is what a tool offers to a model.
+ *
+ * @generated from message parley.llm.v1.ToolDescription
+ */
+export declare type ToolDescription = Message<"parley.llm.v1.ToolDescription"> & {
+  /**
+   * The tool's name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The names of the functions that a model may call: the tool's own, or those of the MCP server's tools.
+   *
+   * @generated from field: repeated string functions = 2;
+   */
+  functions: string[];
+
+  /**
+   * The functions that are not offered.
+   *
+   * @generated from field: repeated parley.llm.v1.OmittedFunction omitted = 3;
+   */
+  omitted: OmittedFunction[];
+
+  /**
+   * Why the tool cannot be used now, such as an MCP server that does not respond; empty if it can. If `functions` is not
+   * empty, they come from an earlier list of the server.
+   *
+   * @generated from field: string failure = 4;
+   */
+  failure: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ToolDescription.
+ * Use `create(ToolDescriptionSchema)` to create a new message.
+ */
+export declare const ToolDescriptionSchema: GenMessage<ToolDescription>;
+
+/**
+ * OmittedFunction is a function that a model is not offered.
+ *
+ * @generated from message parley.llm.v1.OmittedFunction
+ */
+export declare type OmittedFunction = Message<"parley.llm.v1.OmittedFunction"> & {
+  /**
+   * The name in the MCP server's list, or the tool's name; empty if the server gave none.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The reason, in English.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.OmittedFunction.
+ * Use `create(OmittedFunctionSchema)` to create a new message.
+ */
+export declare const OmittedFunctionSchema: GenMessage<OmittedFunction>;
+
+/**
  * ReplyPattern is a moderation pattern for completions.
  *
  * @generated from message parley.llm.v1.ReplyPattern
@@ -942,8 +1058,8 @@ export enum GenerateStatus {
 export declare const GenerateStatusSchema: GenEnum<GenerateStatus>;
 
 /**
- * LlmService calls language models. The edge calls Generate; the conversation service calls Embed and FillCallLog. The edge
- * also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
+ * LlmService calls language models. The edge calls Generate; the conversation service calls DescribeTools, Embed and
+ * FillCallLog. The edge also calls Generate with an empty request, to check that the llm-proxy accepts the edge's calls.
  *
  * Every call needs the internal token in its "authorization" metadata. The code in parentheses after each status is sent
  * in the "parley-code" trailer.
@@ -975,6 +1091,22 @@ export declare const LlmService: GenService<{
     methodKind: "unary";
     input: typeof EmbedRequestSchema;
     output: typeof EmbedResponseSchema;
+  },
+  /**
+   * DescribeTools lists the functions that a bot's tools offer to a model, and those that cannot be offered, with the reason.
+   * Connects to the bot's MCP servers, unless their lists are cached. A tool that cannot be used is no error of the call.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) if workspace_id is not a workspace ID.
+   * Idempotent.
+   * Deadline: 30 s.
+   * Handled in services/llm-proxy/src/tools/describe-tools.rpc.ts.
+   *
+   * @generated from rpc parley.llm.v1.LlmService.DescribeTools
+   */
+  describeTools: {
+    methodKind: "unary";
+    input: typeof DescribeToolsRequestSchema;
+    output: typeof DescribeToolsResponseSchema;
   },
   /**
    * FillCallLog adds a row to the call log for each of the turns that has none, with the cost by the current prices. A

@@ -14,7 +14,6 @@ const JWT_VARIABLES = [
   "JWT_VIEWER_ROLES",
 ];
 const EDGE_VARIABLES = [
-  "PUBLIC_HOST",
   "REDIS_URL",
   "REDIS_MODE",
   "REDIS_SENTINEL_MASTER",
@@ -70,7 +69,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const missingIdentityVariables = IDENTITY_PROVIDER_VARIABLES.filter((name) => !values[name]);
   if (missingIdentityVariables.length > 0 && missingIdentityVariables.length < IDENTITY_PROVIDER_VARIABLES.length) {
     environment.addProblem(
-      `${missingIdentityVariables.join(" and ")} must be set too: an identity provider needs ${IDENTITY_PROVIDER_VARIABLES.join(", ")}`,
+      `${missingIdentityVariables.join(" and ")} must be set too, because the other settings of an identity provider are set`,
     );
   }
   const dataDir = resolve(workingDir, environment.text("DATA_DIR", ".parley"));
@@ -78,8 +77,8 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   return environment.finish({
     /** The first of PORT_COUNT ports. */
     port: environment.integer("PORT", 8080, { min: 1, max: 65_536 - PORT_COUNT }),
-    /** The address on which the public port listens. */
-    publicHost: environment.text("PUBLIC_HOST", "0.0.0.0"),
+    /** The address on which the public port listens. `localhost` is both loopback addresses, so other machines cannot connect. */
+    publicHost: environment.text("PUBLIC_HOST", "localhost"),
     dataDir,
     /** The services' roles are named after their schemas, such as `parley_quota`. */
     rolePrefix: environment.text("DATABASE_ROLE_PREFIX", "parley_"),
@@ -88,11 +87,11 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     internalToken: environment.optionalText("INTERNAL_TOKEN"),
     hasIdentityProvider: missingIdentityVariables.length === 0,
     /**
-     * Whether a workspace's members can sign in to the console. If there is an identity provider, it must issue roles and have a client for
-     * the console.
+     * The variables without which a workspace's members cannot sign in to the console: an identity provider must issue roles and have a client
+     * for the console.
      */
-    hasConsole:
-      missingIdentityVariables.length > 0 || ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].every((name) => values[name]),
+    missingConsoleVariables:
+      missingIdentityVariables.length > 0 ? [] : ["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"].filter((name) => !values[name]),
     workspaceClaim: environment.text("JWT_WORKSPACE_CLAIM", "workspace_id"),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     inheritedVariables: {

@@ -18,7 +18,7 @@ import { openExternalDatabase } from "./database/database.ts";
 import { startEmbeddedDatabase } from "./database/embedded-database.ts";
 import { migrateAll } from "./database/migrations.ts";
 import { describeDemo, ensureDemo } from "./demo.ts";
-import { assertPortsFree, assignPorts, buildEdgeUrl, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
+import { assertPortsFree, assignPorts, buildEdgeUrl, isLoopback, LOOPBACK, PORT_COUNT } from "./processes/ports.ts";
 import { buildServiceSpecs } from "./processes/services.ts";
 import { startServices, startSupervisedProcess } from "./processes/start-services.ts";
 import { ensureSecrets } from "./secrets.ts";
@@ -65,7 +65,8 @@ export async function startParley(
   const widget = buildWidget(widgetDir);
   widget.catch(() => undefined);
   const consoleDir = join(dataDir, "console");
-  const consolePage = config.hasConsole ? buildConsolePage(consoleDir) : undefined;
+  const hasConsole = config.missingConsoleVariables.length === 0;
+  const consolePage = hasConsole ? buildConsolePage(consoleDir) : undefined;
   consolePage?.catch(() => undefined);
   const database = await step(
     "database",
@@ -117,8 +118,8 @@ export async function startParley(
   }
   await step(
     "services",
-    () => startServices(specs, context, config.hasConsole ? [] : ["console"]),
-    () => `edge, conversation, quota, llm-proxy${config.hasConsole ? ", console" : ""}`,
+    () => startServices(specs, context, hasConsole ? [] : ["console"]),
+    () => `edge, conversation, quota, llm-proxy${hasConsole ? ", console" : ""}`,
   );
 
   const instance: Instance = {
@@ -151,7 +152,9 @@ export async function startParley(
   return summarize({
     edgeUrl,
     shopUrl,
-    consoleUrl: config.hasConsole ? `http://localhost:${ports.console}` : undefined,
+    isLocalOnly: isLoopback(config.publicHost),
+    consoleUrl: `http://localhost:${ports.console}`,
+    missingConsoleVariables: config.missingConsoleVariables,
     publicKey: demo?.publicKey,
     defaultModel,
     dataDir,

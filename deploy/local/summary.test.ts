@@ -3,8 +3,10 @@ import { summarize } from "./summary.ts";
 
 const FACTS = {
   edgeUrl: "http://localhost:8080",
+  isLocalOnly: true,
   shopUrl: "http://localhost:8089",
   consoleUrl: "http://localhost:8090",
+  missingConsoleVariables: [] as string[],
   publicKey: "svc_pk_abc",
   defaultModel: "builtin:extractive",
   dataDir: "/clone/.parley",
@@ -41,9 +43,15 @@ describe("summarize", () => {
   it("prints the console's address and how to sign in, or which variables the console needs", () => {
     expect(summarize(FACTS)).toContain("Console      http://localhost:8090 (one click signs you in");
     expect(summarize({ ...FACTS, hasIdentityProvider: true })).toContain("(sign in with your identity provider)");
-    expect(summarize({ ...FACTS, consoleUrl: undefined })).toContain(
-      "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM",
-    );
+    for (const missing of [["OIDC_CLIENT_ID", "JWT_ROLE_CLAIM"], ["OIDC_CLIENT_ID"], ["JWT_ROLE_CLAIM"]])
+      expect(summarize({ ...FACTS, missingConsoleVariables: missing })).toContain(
+        `Console      not started: set ${missing.join(" and ")}\n`,
+      );
+  });
+
+  it("reports that only this machine can connect, and how to change that", () => {
+    expect(summarize(FACTS)).toContain("http://localhost:8080 (only on this machine; PUBLIC_HOST=0.0.0.0 opens it");
+    expect(summarize({ ...FACTS, isLocalOnly: false })).toContain("Address      http://localhost:8080\n");
   });
 
   it("suggests the command parley token only if hasIdentityProvider is false", () => {

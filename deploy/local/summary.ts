@@ -2,9 +2,12 @@ import { DEMO } from "./demo.ts";
 
 export type SummaryFacts = {
   edgeUrl: string;
+  /** Whether other machines cannot connect to `edgeUrl`. */
+  isLocalOnly: boolean;
   shopUrl: string;
-  /** Undefined if the console does not run. */
-  consoleUrl: string | undefined;
+  consoleUrl: string;
+  /** If the list is not empty, the console does not run. */
+  missingConsoleVariables: readonly string[];
   /** Undefined if the demo workspace is deleted. */
   publicKey: string | undefined;
   defaultModel: string;
@@ -27,13 +30,13 @@ export function summarize(facts: SummaryFacts): string {
     facts.databaseDir !== undefined && !facts.databaseDir.startsWith(`${facts.dataDir}/`);
   const data = isDatabaseOutsideDataDir ? `${facts.dataDir} (database: ${facts.databaseDir})` : facts.dataDir;
   const consoleText =
-    facts.consoleUrl === undefined
-      ? "not started: set OIDC_CLIENT_ID and JWT_ROLE_CLAIM"
+    facts.missingConsoleVariables.length > 0
+      ? `not started: set ${facts.missingConsoleVariables.join(" and ")}`
       : `${facts.consoleUrl} (${describeSignIn(facts)})`;
   return `
 Parley is ready.
 
-  Address      ${facts.edgeUrl}
+  Address      ${facts.edgeUrl}${facts.isLocalOnly ? " (only on this machine; PUBLIC_HOST=0.0.0.0 opens it to your network)" : ""}
   Console      ${consoleText}
 ${describeDemo(facts)}
   Model        ${model}

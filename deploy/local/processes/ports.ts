@@ -31,7 +31,12 @@ export function assignPorts(firstPort: number) {
 }
 
 /** If PUBLIC_HOST has one of these values, the edge can be reached at LOOPBACK. */
-const HOSTS_WITH_LOOPBACK = ["0.0.0.0", "::", LOOPBACK];
+const HOSTS_WITH_LOOPBACK = ["localhost", "0.0.0.0", "::", LOOPBACK];
+
+/** Returns whether only this machine can connect to an edge with this PUBLIC_HOST. */
+export function isLoopback(publicHost: string): boolean {
+  return publicHost === "localhost" || publicHost === "::1" || publicHost.startsWith("127.");
+}
 
 /** Returns the URL by which this machine reaches the edge. Its host is `loopbackHost` if the edge can be reached at LOOPBACK. */
 export function buildEdgeUrl(
@@ -66,9 +71,9 @@ export async function assertPortsFree(ports: Ports, publicHost: string, timeoutM
   const deadline = performance.now() + timeoutMs;
   for (const [name, port] of Object.entries(ports) as [keyof Ports, number][]) {
     if (name === "database") continue;
-    const host = name === "edge" ? publicHost : LOOPBACK;
+    const hosts = name !== "edge" ? [LOOPBACK] : publicHost === "localhost" ? [LOOPBACK, "::1"] : [publicHost];
     for (;;) {
-      const problem = await probePort(host, port);
+      const problem = await probePort(hosts, port);
       if (problem === undefined) break;
       if (problem !== "EADDRINUSE" || performance.now() > deadline) throw portError(problem, port, name, ports.edge);
       await sleep(RETRY_INTERVAL_MS);
@@ -76,8 +81,19 @@ export async function assertPortsFree(ports: Ports, publicHost: string, timeoutM
   }
 }
 
-/** Returns the system error code if the port cannot be opened; undefined if it can. */
-async function probePort(host: string, port: number): Promise<string | undefined> {
+/**
+ * Returns the system error code if the port cannot be opened on one of the hosts; undefined if it can. Ignores hosts after the first that this
+ * machine does not have, such as the loopback address of IPv6.
+ */
+async function probePort(hosts: readonly string[], port: number): Promise<string | undefined> {
+  for (const [index, host] of hosts.entries()) {
+    const problem = await probeHost(host, port);
+    if (problem !== undefined && (index === 0 || problem === "EADDRINUSE")) return problem;
+  }
+  return undefined;
+}
+
+async function probeHost(host: string, port: number): Promise<string | undefined> {
   const probe = createServer();
   try {
     probe.listen({ port, host, exclusive: true });

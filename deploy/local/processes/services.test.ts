@@ -83,6 +83,8 @@ describe("buildServiceSpecs", () => {
 
   it.each([
     [{}, "http://127.0.0.1:8080", "http://localhost:8080"],
+    [{ PUBLIC_HOST: "0.0.0.0" }, "http://127.0.0.1:8080", "http://localhost:8080"],
+    [{ PUBLIC_HOST: "::1" }, "http://[::1]:8080", "http://[::1]:8080"],
     [{ PUBLIC_HOST: "::" }, "http://127.0.0.1:8080", "http://localhost:8080"],
     [{ PUBLIC_HOST: "192.0.2.5" }, "http://192.0.2.5:8080", "http://192.0.2.5:8080"],
     [{ PUBLIC_HOST: "2001:db8::5", PORT: "9000" }, "http://[2001:db8::5]:9000", "http://[2001:db8::5]:9000"],
@@ -93,6 +95,11 @@ describe("buildServiceSpecs", () => {
       expect(all.console).toMatchObject({ EDGE_URL: edgeUrl, PUBLIC_EDGE_URL: publicEdgeUrl });
     },
   );
+
+  it("tells the edge to listen only on this machine, unless PUBLIC_HOST is set", async () => {
+    expect((await buildEnvironments({})).edge).toMatchObject({ PUBLIC_HOST: "localhost", HOST: "127.0.0.1" });
+    expect((await buildEnvironments({ PUBLIC_HOST: "0.0.0.0" })).edge).toMatchObject({ PUBLIC_HOST: "0.0.0.0" });
+  });
 
   it("with LLM_CONFIG, passes only the provider keys that LLM_CONFIG names, and only to llm-proxy", async () => {
     await writeFile(join(dir, "llm.yaml"), "providers:\n  groq: { api_key_env: GROQ_API_KEY }\n");

@@ -81,6 +81,7 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       ...(await readProviderVariables(config)),
     }),
     edge: spec("edge", ports.edgeOps, {
+      PUBLIC_HOST: config.publicHost,
       PORT: String(ports.edge),
       WIDGET_DIR: widgetDir,
       ...targets,

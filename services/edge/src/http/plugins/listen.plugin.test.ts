@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "./listen.plugin.ts";
@@ -62,4 +63,19 @@ test("listen rejects with EADDRINUSE when another server, with or without reuseP
   await expect(listen(fastify(), { ...options, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
   const parley = await startServer();
   await expect(listen(fastify(), { ...options, port: parley.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+});
+
+test("with the host localhost, serves HTTP on both loopback addresses and on no other address", async () => {
+  const app = fastify();
+  app.get("/", async () => "hello");
+  const listener = await listen(app, { ...options, host: "localhost" });
+  onTestFinished(() => app.close());
+  onTestFinished(() => listener.stop());
+  const { port } = app.server.address() as AddressInfo;
+  for (const host of ["127.0.0.1", "[::1]"])
+    expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("hello");
+  const outside = Object.values(networkInterfaces()).flatMap((each) => each?.filter(({ internal }) => !internal) ?? []);
+  for (const { address, family } of outside.filter((each) => each.family === "IPv4"))
+    await expect(fetch(`http://${address}:${port}/`), family).rejects.toThrow();
+  await expect(fetch(`http://127.0.0.2:${port}/`)).rejects.toThrow();
 });

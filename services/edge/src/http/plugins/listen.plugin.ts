@@ -15,8 +15,14 @@ export type Listener = {
   stop(): void;
 };
 
+/** `localhost` is both loopback addresses, whatever the system resolves the name to. */
+const HOSTS_BY_NAME: Readonly<Record<string, readonly [string, ...string[]]>> = { localhost: ["127.0.0.1", "::1"] };
+/** The errors of an address that the machine does not have. */
+const ABSENT_ADDRESS_ERRORS = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
 /**
- * Listens on several sockets of one port. Rejects with EADDRINUSE if another process listens there.
+ * Listens on several sockets of one port; with the host `localhost`, on both loopback addresses that the machine has. Rejects with EADDRINUSE if
+ * another process listens there.
  * @param highWaterMark how many bytes Node buffers for a slow client; must equal the HTTP server's value
  */
 export async function listen(
@@ -27,20 +33,27 @@ export async function listen(
     await app.listen({ host, port });
     return listenerOf(app, []);
   }
-  await ensureFree(host, port);
+  const [first, ...more] = HOSTS_BY_NAME[host] ?? [host];
+  await ensureFree(first, port);
   // Node's HTTP server sets the same allowHalfOpen and noDelay for the connections that it accepts itself.
   const connectionOptions = { allowHalfOpen: true, noDelay: true, highWaterMark };
-  const options = { host, port, reusePort: true };
+  const options = { host: first, port, reusePort: true };
   await app.listen(options);
   const { port: assignedPort } = app.server.address() as AddressInfo;
-  const others = await Promise.all(
-    Array.from({ length: SOCKET_COUNT - 1 }, async () => {
-      const server = createServer(connectionOptions);
-      server.on("connection", (socket: Socket) => app.server.emit("connection", socket));
-      await listenOn(server, { ...options, port: assignedPort });
-      return server;
-    }),
-  );
+  const openSocket = async (address: string) => {
+    const server = createServer(connectionOptions);
+    server.on("connection", (socket: Socket) => app.server.emit("connection", socket));
+    await listenOn(server, { ...options, host: address, port: assignedPort });
+    return server;
+  };
+  const others = await Promise.all(Array.from({ length: SOCKET_COUNT - 1 }, () => openSocket(first)));
+  for (const address of more) {
+    await ensureFree(address, assignedPort)
+      .then(async () => others.push(await openSocket(address)))
+      .catch((error: NodeJS.ErrnoException) => {
+        if (!ABSENT_ADDRESS_ERRORS.has(error.code ?? "")) throw error;
+      });
+  }
   return listenerOf(app, others);
 }
 

@@ -280,6 +280,8 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
       "http://Shop.Example:80",
       "*.Ünï.example",
       "LOCALHOST:443",
+      "https://page.example/path?x=1#y",
+      "Capacitor://localhost",
     ];
     const { key } = await system.admin.keys.createKey({ workspaceId, botSlug, domains });
     expect(key?.allowedDomains).toEqual(
@@ -288,11 +290,16 @@ export function keyAndOriginSuite(shared: () => ContractSystem): void {
         "https://shop.example",
         "http://shop.example",
         "localhost:443",
+        "https://page.example",
+        "capacitor://localhost",
       ]),
     );
     const withKey = { ...tenant, publicKey: key?.publicKey ?? "" };
-    for (const origin of ["https://xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"])
+    const allowed = ["https://xn--mnchen-3ya.example", "https://shop.example", "http://shop.example"];
+    for (const origin of [...allowed, "https://page.example", "capacitor://localhost"])
       expect((await api.getConfig(withKey, origin)).status, origin).toBe(200);
+    for (const origin of ["capacitor://localhost:1", "ionic://localhost", "null", "https://page.example/path"])
+      expect((await api.getConfig(withKey, origin)).status, origin).toBe(403);
   });
 
   test("the session stores the referrer, the user agent, the visitor id and the metadata [2.1/6-7] [2.3/4-7]", async () => {

@@ -223,7 +223,7 @@ function DomainsField({ value, onChange }: { value: string; onChange: (value: st
   return (
     <TextArea
       label="Domains"
-      hint="One per line: example.com, or *.example.com for all its subdomains."
+      hint="One per line: example.com, or *.example.com for all its subdomains. The address of a page works too."
       rows={3}
       required
       spellCheck={false}
@@ -233,4 +233,9 @@ function DomainsField({ value, onChange }: { value: string; onChange: (value: st
   );
 }
 
-const splitDomains = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+/** Splits at commas too, unless they are in the path or query of a page's address. */
+const splitDomains = (text: string) =>
+  text
+    .split(/\s+/)
+    .flatMap((each) => (/[^/]\/[^/]|[?#]/.test(each) ? [each] : each.split(",")))
+    .filter(Boolean);

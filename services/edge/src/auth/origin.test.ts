@@ -42,11 +42,47 @@ test("a wildcard allows subdomains at any depth but not the host itself", () => 
 });
 
 test("an entry with a scheme and a port allows only that scheme and port", () => {
-  const allows = createOriginMatcher(["http://shop.example:8080", "capacitor://localhost"]);
+  const allows = createOriginMatcher(["http://shop.example:8080"]);
   expect(allows("http://shop.example:8080")).toBe(true);
   expect(allows("https://shop.example:8080")).toBe(false);
   expect(allows("http://shop.example")).toBe(false);
-  expect(allows("capacitor://localhost")).toBe(true);
+});
+
+describe("an entry with the scheme of an app or browser extension", () => {
+  const uuid = "0e5b2c1a-0f3b-4c58-9d0e-1f2a3b4c5d6e";
+  const extension = `chrome-extension://${"abcdefghijklmnop".repeat(2)}`;
+  const entries = ["capacitor://localhost", extension, `safari-web-extension://${uuid}`, "app://obsidian.md"];
+  const allows = createOriginMatcher(entries);
+
+  test.each([...entries, `safari-web-extension://${uuid.toUpperCase()}`])("allows %s", (origin) => {
+    expect(allows(origin)).toBe(true);
+  });
+
+  test.each([
+    "https://localhost",
+    "http://localhost",
+    "capacitor://localhost:8080",
+    "capacitor://localhost/",
+    "capacitor://localhost.evil.com",
+    "capacitor://evil.localhost",
+    "Capacitor://localhost",
+    "ionic://localhost",
+    "capacitor://",
+    "capacitor://user@localhost",
+    "moz-extension://abcdefghijklmnopabcdefghijklmnop",
+    `${extension}a`,
+    "app://evil.obsidian.md",
+    "https://obsidian.md",
+    "null",
+    "file://",
+  ])("refuses %s", (origin) => {
+    expect(allows(origin)).toBe(false);
+  });
+
+  test("is needed: an entry without a scheme, or with a wildcard, allows no app", () => {
+    for (const entry of ["localhost", "https://localhost", "http://localhost", "*.localhost", "obsidian.md"])
+      for (const origin of entries) expect(createOriginMatcher([entry])(origin), `${entry} ${origin}`).toBe(false);
+  });
 });
 
 test("localhost is allowed over http and https, on any port unless the entry names one", () => {

@@ -1,6 +1,8 @@
 // Browsers send a lower-case scheme, a lower-case ASCII host or an IPv6 address in brackets, and a port unless it is the default.
 // The Origin header is compared exactly, without decoding, trimming or case folding.
-const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
+const ORIGIN = /^(https?):\/\/([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
+/** The origin of an app or browser extension. Some browsers send its host, such as an extension's UUID, in upper case. */
+const APP_ORIGIN = /^(?!https?:)([a-z][a-z0-9+.-]*):\/\/([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*)$/;
 const ENTRY = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([1-9]\d{0,4}))?$/;
 
 /** Browsers omit these ports. */
@@ -19,13 +21,17 @@ export type OriginMatcher = (origin: string | undefined) => boolean;
  * - A wildcard matches subdomains at any depth, not the host itself.
  * - Without a scheme, only https matches; for localhost and 127.0.0.1 also http.
  * - Without a port, only the default port matches; for localhost and 127.0.0.1 any port.
+ * - The origin of an app or browser extension matches only an entry with its scheme.
  */
 export function createOriginMatcher(allowedDomains: readonly string[]): OriginMatcher {
   const entries = allowedDomains.map(parseEntry).filter((entry) => entry !== undefined);
   return (origin) => {
     const [, scheme, host, port] = ORIGIN.exec(origin ?? "") ?? [];
-    if (scheme === undefined || host === undefined) return false;
-    return entries.some((entry) => matchesEntry(entry, scheme, host, port));
+    if (scheme !== undefined && host !== undefined)
+      return entries.some((entry) => matchesEntry(entry, scheme, host, port));
+    const [, appScheme, appHost] = APP_ORIGIN.exec(origin ?? "") ?? [];
+    const name = appHost?.toLowerCase();
+    return appScheme !== undefined && entries.some((entry) => entry.scheme === appScheme && entry.host === name);
   };
 }
 

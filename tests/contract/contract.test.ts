@@ -15,6 +15,7 @@ import { schemathesisSuite } from "./suites/schemathesis.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
 import { startTimeoutScenarios, type TimeoutScenarios, timeoutsSuite } from "./suites/timeouts.ts";
+import { visitorsSuite } from "./suites/visitors.ts";
 import { type ContractSystem, startContractSystem } from "./support/contract-system.ts";
 
 // All suites share one system, but each has its own tenants and client addresses. To run one suite, pass its name to -t.
@@ -35,6 +36,7 @@ describe("CORS", () => corsSuite(shared));
 describe("streams", () => streamSuite(shared));
 describe("replies with an idempotency key", () => keyedRepliesSuite(shared));
 describe("sessions", () => sessionsSuite(shared));
+describe("visitors", () => visitorsSuite(shared));
 describe("export", () => exportSuite(shared));
 describe("conversations", () => conversationsSuite(shared));
 describe("access tokens", () => authSuite(shared));

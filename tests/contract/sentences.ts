@@ -562,6 +562,18 @@ const decisions: Section[] = [
       15: "With `bom=1`, the CSV export begins with a byte order mark, unless it continues a broken export.",
     },
   },
+  {
+    id: "D43",
+    title: "A session's visitor",
+    sentences: {
+      1: "A session without a visitor becomes that of the first `visitor_id`, with its earlier messages. A request without `visitor_id` continues a session.",
+      2: "A request with another `visitor_id` is accepted. The session gets this id, the prompt begins with this message, and the earlier metadata is removed.",
+      3: "Ids are compared as strings. A return to an earlier id is another change.",
+      4: "Replaying, resuming, rating and stopping a reply do not depend on `visitor_id`.",
+      5: "`visitor_id` of the list and the exports, and an erasure, find a conversation by each id that it had.",
+      6: "In the playground, members share a session's history.",
+    },
+  },
 ];
 
 const hostile: Section[] = [

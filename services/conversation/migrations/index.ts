@@ -33,6 +33,8 @@ import * as unansweredQuestions from "./0035_unanswered_questions.ts";
 import * as evaluations from "./0036_evaluations.ts";
 import * as wordFrequencies from "./0037_word_frequencies.ts";
 import * as pendingLists from "./0038_pending_lists.ts";
+import * as sessionVisitors from "./0041_session_visitors.ts";
+import * as historyStarts from "./0042_history_starts.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
 
 /** Every migration of the conversation schema, oldest first. */
@@ -71,5 +73,7 @@ export const migrations: readonly Migration[] = [
   evaluations,
   wordFrequencies,
   pendingLists,
+  sessionVisitors,
+  historyStarts,
   refusalCounts,
 ];

@@ -53,6 +53,8 @@ async function fill() {
   const turn = newTurn(bot);
   await renewEdge(db.database, edgeFields(turn.edgeId), 30);
   await runTurn(db.database, turn);
+  const { sessionId } = turn;
+  for (const visitorId of ["v", "w"]) await runTurn(db.database, newTurn(bot, { sessionId, visitorId }));
   await db.database.query(
     "INSERT INTO conversation.changes (workspace_id, method, target, changed_fields) VALUES ($1, 'm', '{}', '{}')",
     [workspaceId],
@@ -98,7 +100,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(25);
+  expect(Object.keys(before)).toHaveLength(26);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

@@ -1,5 +1,5 @@
 import { AVOID_SORT, type Database, NIL_UUID, type Queryable, transaction } from "@parley/service-kit";
-import { isVisitorSql, microsecondsSql, type SessionPosition, toTimestamp } from "../sessions/index.ts";
+import { microsecondsSql, type SessionPosition, toTimestamp, visitorSessionsSql } from "../sessions/index.ts";
 
 /** A request to erase a visitor. */
 export type Erasure = {
@@ -21,7 +21,7 @@ const COMMITTED_AFTER_SECONDS = 60;
 const STORE = `
   WITH visitor AS (
     SELECT count(*) AS sessions, max(s.started_at) AS last_started_at
-    FROM conversation.sessions s WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL
+    FROM (${visitorSessionsSql({ workspace: "$1", visitor: "$3", where: () => "true" })}) s
   ), stored AS (
     INSERT INTO conversation.erasures (workspace_id, request_id, visitor_id, requested_at)
     SELECT $1, $2::uuid, $3, greatest(clock_timestamp(), last_started_at) FROM visitor
@@ -60,9 +60,18 @@ export async function listErasures(
   return rows;
 }
 
+const LISTED_SESSIONS = visitorSessionsSql({
+  workspace: "$1",
+  visitor: "$3",
+  where: (at, sessionId) => `
+    s.started_at <= (SELECT requested_at FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2)
+    AND (${at}, ${sessionId}) > ($5::timestamptz, $6::uuid)`,
+  page: { order: "ASC", limit: "$4" },
+});
+
 /**
- * Returns the next sessions after `after` that the request erases: the visitor's sessions that started before the request. Orders them by
- * their last activity. If `after` is undefined, returns the first ones.
+ * Returns the next sessions after `after` that the request erases: those that have or had the visitor's id and started before the request.
+ * Orders them by the visitor's last activity. If `after` is undefined, returns the first ones.
  */
 export async function listSessionsToErase(
   database: Database,
@@ -73,12 +82,9 @@ export async function listSessionsToErase(
   const { rows } = await transaction(database, async (connection) => {
     await connection.query(AVOID_SORT);
     return connection.query<SessionPosition>(
-      `SELECT s.session_id AS "sessionId", ${microsecondsSql("s.last_activity_at")} AS microseconds
-       FROM conversation.sessions s
-       WHERE s.workspace_id = $1 AND ${isVisitorSql("$3")} AND s.erased_at IS NULL
-         AND s.started_at <= (SELECT requested_at FROM conversation.erasures WHERE workspace_id = $1 AND request_id = $2)
-         AND (s.last_activity_at, s.session_id) > ($5::timestamptz, $6::uuid)
-       ORDER BY s.last_activity_at, s.session_id
+      `SELECT s.session_id AS "sessionId", ${microsecondsSql("s.at")} AS microseconds
+       FROM (${LISTED_SESSIONS}) s
+       ORDER BY s.at, s.session_id
        LIMIT $4`,
       [workspaceId, requestId, visitorId, limit, activity, after?.sessionId ?? NIL_UUID],
     );

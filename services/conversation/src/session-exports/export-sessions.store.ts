@@ -1,5 +1,6 @@
 import type { Database } from "@parley/service-kit";
 import {
+  hasHadVisitorSql,
   IS_LISTED,
   microsecondsSql,
   RATING,
@@ -26,7 +27,7 @@ export type ExportedSession = {
   messages: string;
 };
 
-const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND $8 IN ('', s.visitor_id) AND $9 IN ('', ${RATING}) AND $10 IN ('', ${REVIEW})`;
+const MATCHES = `$6 IN ('', b.slug) AND $7 IN ('', s.source) AND ($8 = '' OR ${hasHadVisitorSql("$8")}) AND $9 IN ('', ${RATING}) AND $10 IN ('', ${REVIEW})`;
 
 // Reads each page with one short statement, so that a client that reads slowly holds neither a connection nor a snapshot. The lateral join `b`
 // provides the bot's slug to SESSION_FIELDS.

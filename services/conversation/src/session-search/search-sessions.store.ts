@@ -2,20 +2,20 @@ import { AVOID_SORT, type Database, transaction } from "@parley/service-kit";
 import {
   formatTimeSql,
   IS_LISTED,
-  isVisitorSql,
   microsecondsSql,
   RATING,
   REVIEW,
   type SessionFilters,
   type SessionPosition,
   toTimestamp,
+  visitorSessionsSql,
 } from "../sessions/index.ts";
 
 /** The most sessions that one statement reads. Bounds its time if few sessions match the combination of filters. */
 export const MAX_SESSIONS_READ = 2_000;
 
 export type SearchFilters = SessionFilters & {
-  /** The time range of the last activity, in microseconds since 1970. It includes its start, but not its end. */
+  /** The range of the times by which the list is ordered, in microseconds since 1970. It includes its start, but not its end. */
   sinceMicroseconds?: bigint | undefined;
   untilMicroseconds?: bigint | undefined;
 };
@@ -59,7 +59,8 @@ const FROM_MESSAGES =
   "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
 
 /**
- * Lists a workspace's sessions, most recently active first, after a position. Reads at most 2,000 sessions: it may return fewer than `limit`
+ * Lists a workspace's sessions, most recently active first, after a position. A visitor's sessions are ordered by the visitor's last activity
+ * (see visitorSessionsSql). Reads at most 2,000 sessions: it may return fewer than `limit`
  * and still return a next position.
  */
 export async function searchSessions(
@@ -97,17 +98,35 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
   const values: unknown[] = [workspaceId];
   /** Adds a value and returns its placeholder. */
   const addValue = (each: unknown) => `$${values.push(each)}`;
-  const [indexed = "true", ...others] = filterSql(filters, addValue);
-  const { sinceMicroseconds: since, untilMicroseconds: until } = filters;
-  const conditions = ["s.workspace_id = $1", IS_LISTED, indexed];
-  if (since !== undefined) conditions.push(`s.last_activity_at >= ${addValue(toTimestamp(since))}::timestamptz`);
-  if (until !== undefined) conditions.push(`s.last_activity_at < ${addValue(toTimestamp(until))}::timestamptz`);
-  if (after !== undefined) {
-    const position = `(${addValue(toTimestamp(BigInt(after.microseconds)))}::timestamptz, ${addValue(after.sessionId)}::uuid)`;
-    // If the position is within a session's messages, the page starts with that session again.
-    conditions.push(`(s.last_activity_at, s.session_id) ${after.messageId === undefined ? "<" : "<="} ${position}`);
-  }
-  const matches = others.length === 0 ? "true" : others.join(" AND ");
+  const { visitorId, sinceMicroseconds, untilMicroseconds } = filters;
+  const visitor = visitorId === "" ? undefined : addValue(visitorId);
+  const conditions = filterSql(filters, addValue);
+  const indexed = visitor === undefined ? (conditions.shift() ?? "true") : "true";
+  const time = (microseconds: bigint) => `${addValue(toTimestamp(microseconds))}::timestamptz`;
+  const since = sinceMicroseconds === undefined ? undefined : time(sinceMicroseconds);
+  const until = untilMicroseconds === undefined ? undefined : time(untilMicroseconds);
+  const position = after && `(${time(BigInt(after.microseconds))}, ${addValue(after.sessionId)}::uuid)`;
+  // If the position is within a session's messages, the page starts with that session again.
+  const comparison = after?.messageId === undefined ? "<" : "<=";
+  const where = (at: string, sessionId: string) =>
+    [
+      IS_LISTED,
+      indexed,
+      ...(since === undefined ? [] : [`${at} >= ${since}`]),
+      ...(until === undefined ? [] : [`${at} < ${until}`]),
+      ...(position === undefined ? [] : [`(${at}, ${sessionId}) ${comparison} ${position}`]),
+    ].join(" AND ");
+  const sessions =
+    visitor === undefined
+      ? `SELECT s.*, s.last_activity_at AS at FROM conversation.sessions s
+         WHERE s.workspace_id = $1 AND ${where("s.last_activity_at", "s.session_id")}`
+      : visitorSessionsSql({
+          workspace: "$1",
+          visitor,
+          where,
+          page: { order: "DESC", limit: String(MAX_SESSIONS_READ) },
+        });
+  const matches = conditions.length === 0 ? "true" : conditions.join(" AND ");
   const text = `
     SELECT s.session_id AS id,
            (SELECT slug FROM conversation.bots b WHERE b.workspace_id = s.workspace_id AND b.bot_id = s.bot_id) AS "botSlug",
@@ -122,25 +141,23 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
                 ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${FROM_MESSAGES})
            END AS rating,
            ${REVIEW} AS review,
-           ${microsecondsSql("s.last_activity_at")} AS microseconds, s.number, ${matches} AS matches
+           ${microsecondsSql("s.at")} AS microseconds, s.number, ${matches} AS matches
     FROM (
-      SELECT s.*, row_number() OVER (ORDER BY s.last_activity_at DESC, s.session_id DESC) AS number
-      FROM conversation.sessions s
-      WHERE ${conditions.join(" AND ")}
-      ORDER BY s.last_activity_at DESC, s.session_id DESC
+      SELECT s.*, row_number() OVER (ORDER BY s.at DESC, s.session_id DESC) AS number
+      FROM (${sessions}) s
+      ORDER BY s.at DESC, s.session_id DESC
       LIMIT ${MAX_SESSIONS_READ}
     ) s
     WHERE (${matches}) OR s.number = ${MAX_SESSIONS_READ}
-    ORDER BY s.last_activity_at DESC, s.session_id DESC
+    ORDER BY s.at DESC, s.session_id DESC
     LIMIT ${addValue(limit)}`;
   return { text, values };
 }
 
-/** The filter that usually matches the fewest sessions comes first. */
+/** Returns conditions for all filters but the visitor's id. The filter that usually matches the fewest sessions comes first. */
 function filterSql(filters: SessionFilters, addValue: (each: unknown) => string): string[] {
   const { visitorId, rating, review, botSlug, source } = filters;
   const conditions: string[] = [];
-  if (visitorId !== "") conditions.push(isVisitorSql(addValue(visitorId)));
   if (rating === "down") conditions.push("s.ratings_down > 0");
   if (rating === "up") conditions.push("s.ratings_up > 0 AND s.ratings_down = 0");
   if (review === "bad") conditions.push("s.reviews_bad > 0");
@@ -151,7 +168,8 @@ function filterSql(filters: SessionFilters, addValue: (each: unknown) => string)
     );
   if (source === "playground") conditions.push("s.source = 'playground'");
   // Most sessions are the widget's, so this filter has no index. It must not be the first condition, which chooses the index of the scan.
-  if (source === "widget") conditions.push(...(conditions.length === 0 ? ["true"] : []), "s.source = 'widget'");
+  if (source === "widget")
+    conditions.push(...(conditions.length === 0 && visitorId === "" ? ["true"] : []), "s.source = 'widget'");
   return conditions;
 }
 

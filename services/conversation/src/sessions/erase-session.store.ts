@@ -13,7 +13,7 @@ const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 const ERASE_SESSION = `
   UPDATE conversation.sessions
-  SET erased_at = now(), visitor_id = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
+  SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
       message_count = NULL, ratings_up = NULL, ratings_down = NULL, reviews_good = 0, reviews_bad = 0
   WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL
     AND ($3::int IS NULL OR last_activity_at < now() - make_interval(days => $3))`;
@@ -25,6 +25,8 @@ const CANCEL_TURNS = `
     RETURNING t.*, '' AS content, '[]'::jsonb AS tools_called
   ), ${RECORD_CLOSED_TURNS}, ${RECORD_CLOSED_TURNS_FOR_EDGE}
   ${SELECT_CLOSED_TURNS}`;
+
+const DELETE_VISITORS = "DELETE FROM conversation.session_visitors WHERE workspace_id = $1 AND session_id = $2";
 
 const DELETE_CONTENT = `
   WITH erased AS (
@@ -54,6 +56,7 @@ export async function eraseSession(
     const { rowCount } = await connection.query(query(ERASE_SESSION, [...sessionKey, inactiveDays]));
     if (rowCount === 0) return undefined;
     const { rows } = await connection.query<ClosedTurn>(query(CANCEL_TURNS));
+    await connection.query(query(DELETE_VISITORS));
     await connection.query(query(DELETE_CONTENT));
     return rows;
   });

@@ -4,13 +4,15 @@ export { type ExportedMessage, joinMessageJson, openTranscript } from "./export-
 export type { OwnerReadPool } from "./owner-read-pool.ts";
 export {
   formatTimeSql,
+  hasHadVisitorSql,
   IS_LISTED,
-  isVisitorSql,
   microsecondsSql,
   RATING,
   REVIEW,
   REVIEWED_MESSAGE_FIELDS,
   SESSION_FIELDS,
+  visitorHashSql,
+  visitorSessionsSql,
 } from "./session-fields.store.ts";
 export { requireSessionFilters, type SessionFilters } from "./session-filters.ts";
 export { sessionNotFound } from "./session-not-found.ts";

@@ -8,13 +8,52 @@ export const microsecondsSql = (column: string) => `(extract(epoch FROM ${column
 /** SQL condition: owners may see the session `s`, a row of conversation.sessions. */
 export const IS_LISTED = "s.deleted_at IS NULL AND s.erased_at IS NULL";
 
+/** Returns SQL for the hash of a visitor's id in conversation.session_visitors. `idSql` is a SQL expression, such as `$3`. */
+export const visitorHashSql = (idSql: string) => `sha256(convert_to(${idSql}, 'UTF8'))`;
+
+/** Returns a SQL condition: the session `s`, a row of conversation.sessions, has the visitor's id or had it before. */
+export const hasHadVisitorSql = (idSql: string) =>
+  `(s.visitor_id = ${idSql} OR s.visitor_since IS NOT NULL AND EXISTS (
+      SELECT FROM conversation.session_visitors v
+      WHERE v.workspace_id = s.workspace_id AND v.session_id = s.session_id AND v.visitor_hash = ${visitorHashSql(idSql)}
+    ))`;
+
+/** SQL expressions and conditions for visitorSessionsSql. */
+type VisitorSessions = {
+  workspace: string;
+  /** The visitor's id, which must not be empty. */
+  visitor: string;
+  /** Returns the condition on the session `s`. `at` is the column `at`, described below. */
+  where: (at: string, sessionId: string) => string;
+  /** Undefined for all sessions, in any order. */
+  page?: { order: "ASC" | "DESC"; limit: string };
+};
+
 /**
- * Returns a SQL condition: `s`, a row of conversation.sessions, is a session of the visitor. `idSql` is a SQL expression for the visitor's id,
- * such as `$3`. The index on visitors' ids stores hashes and omits empty ids. The condition compares hashes and excludes empty ids, so that
- * PostgreSQL can use this index.
+ * Returns a query of a visitor's sessions, without erased ones: those that have the visitor's id, and those whose id another one replaced. The
+ * column `at` is the time of the visitor's last activity: the session's last activity, or the time of the replacement. A page is a superset of the
+ * first `limit` sessions, not in order: each of the two parts is limited, so that it is read in the order of an index.
+ *
+ * The index on visitors' ids stores hashes and omits empty ids. The conditions compare hashes and exclude empty ids, so that PostgreSQL can
+ * use this index.
  */
-export const isVisitorSql = (idSql: string) =>
-  `hashtextextended(s.visitor_id, 0) = hashtextextended(${idSql}, 0) AND s.visitor_id <> '' AND s.visitor_id = ${idSql}`;
+export function visitorSessionsSql({ workspace, visitor, where, page }: VisitorSessions): string {
+  const limitSql = (at: string, sessionId: string) =>
+    page === undefined ? "" : `ORDER BY ${at} ${page.order}, ${sessionId} ${page.order} LIMIT ${page.limit}`;
+  return `
+    (SELECT s.*, s.last_activity_at AS at
+     FROM conversation.sessions s
+     WHERE s.workspace_id = ${workspace} AND hashtextextended(s.visitor_id, 0) = hashtextextended(${visitor}, 0)
+       AND s.visitor_id <> '' AND s.visitor_id = ${visitor} AND s.erased_at IS NULL AND ${where("s.last_activity_at", "s.session_id")}
+     ${limitSql("s.last_activity_at", "s.session_id")})
+    UNION ALL
+    (SELECT s.*, v.replaced_at AS at
+     FROM conversation.session_visitors v
+     JOIN conversation.sessions s ON s.workspace_id = v.workspace_id AND s.session_id = v.session_id
+     WHERE v.workspace_id = ${workspace} AND v.visitor_hash = ${visitorHashSql(visitor)}
+       AND s.visitor_id <> ${visitor} AND s.erased_at IS NULL AND ${where("v.replaced_at", "v.session_id")}
+     ${limitSql("v.replaced_at", "v.session_id")})`;
+}
 
 /** SQL for the visitor's rating of the session `s`: 'down' if any reply is rated 'down', else 'up' if any reply is rated 'up', else ''. */
 export const RATING = "CASE WHEN s.ratings_down > 0 THEN 'down' WHEN s.ratings_up > 0 THEN 'up' ELSE '' END";

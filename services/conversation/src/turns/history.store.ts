@@ -7,6 +7,8 @@ type HistoryExpressions = {
   session: string;
   /** The id of the visitor's message that follows the history. */
   messageId: string;
+  /** The id of the first message that may be in the history; null for the session's first message. */
+  start: string;
   /** Only turns closed before this time. */
   closedBefore: string;
   maxCharacters: string;
@@ -19,7 +21,14 @@ type HistoryExpressions = {
  * The query walks back turn by turn: each step reads the two messages with the next lower ids. They belong to one turn, because a turn's ids
  * are adjacent (message-ids.ts). A simpler query for the newest rows sorts the whole session if the planner underestimates its length.
  */
-export function historySql({ workspace, session, messageId, closedBefore, maxCharacters }: HistoryExpressions): string {
+export function historySql({
+  workspace,
+  session,
+  messageId,
+  start,
+  closedBefore,
+  maxCharacters,
+}: HistoryExpressions): string {
   return `
     WITH RECURSIVE walk (message_id, message, reply, is_finished, characters, turns) AS (
       SELECT ${messageId}::bigint, '', '', false, 0::bigint, 0
@@ -36,6 +45,7 @@ export function historySql({ workspace, session, messageId, closedBefore, maxCha
           SELECT message_id, role, status, content, closed_at
           FROM conversation.messages
           WHERE workspace_id = ${workspace} AND session_id = ${session} AND message_id < walk.message_id
+            AND message_id >= coalesce(${start}, 0)
           ORDER BY message_id DESC
           LIMIT 2
         ) pair

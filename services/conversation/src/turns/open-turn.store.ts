@@ -1,5 +1,6 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import { type Database, invalidArgument, sqlState } from "@parley/service-kit";
+import { visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
 import { chooseMessageId, MAX_STEP, MIN_COMPUTED_ID, MIN_SEQUENCE_ID } from "./message-ids.ts";
@@ -41,6 +42,12 @@ export const MAX_RUNNING_KEYED_TURNS = 2;
 
 const DATABASE_TIME = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "databaseTimeMicroseconds"`;
 
+/**
+ * SQL condition in OPEN_TURN's update: the turn's visitor id replaces another one. A session without an id becomes the visitor's, and a turn
+ * without an id keeps the session's.
+ */
+const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND excluded.visitor_id <> s.visitor_id)";
+
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
@@ -48,6 +55,8 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 //   id of the sequence if one of the session's messages already has an id of at least MIN_COMPUTED_ID.
 // - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 //   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
+// - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id
+//   (migration 0041). In the playground, the id is a member's, and the members share the session's history.
 // - `keep` returns the SQL of a text that the visitor sent, given its parameter.
 const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
   WITH ${before} session AS (
@@ -65,30 +74,46 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       ) < ${MAX_RUNNING_KEYED_TURNS})
     ON CONFLICT (workspace_id, session_id) DO UPDATE
       SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
-          visitor_metadata = CASE WHEN ${keep("$8")} = '' THEN s.visitor_metadata ELSE excluded.visitor_metadata END,
+          visitor_metadata = CASE
+            WHEN ${keep("$8")} <> '' OR (${REPLACES_VISITOR} AND s.source = 'widget') THEN excluded.visitor_metadata
+            ELSE s.visitor_metadata
+          END,
           message_count = s.message_count + 2,
           (last_activity_at, counted_at) = (
             SELECT activity.at, CASE WHEN s.counted_at = s.last_activity_at THEN activity.at END
             FROM (SELECT greatest(s.last_activity_at, clock_timestamp()) AS at) activity
           ),
-          last_message_id = CASE
-            WHEN s.last_message_id < ${MIN_SEQUENCE_ID - MAX_STEP} THEN s.last_message_id + $19::integer
-            WHEN s.last_message_id IS NULL AND NOT EXISTS (
-              SELECT FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $3 AND m.message_id >= ${MIN_COMPUTED_ID}
-            ) THEN excluded.last_message_id
-            ELSE nextval('conversation.message_ids') + 1
-          END
+          (last_message_id, visitor_since, replaced_visitor) = (
+            SELECT reply.id,
+                   CASE WHEN ${REPLACES_VISITOR} THEN reply.id - 1 ELSE s.visitor_since END,
+                   CASE WHEN ${REPLACES_VISITOR} THEN ${visitorHashSql("s.visitor_id")} ELSE s.replaced_visitor END
+            FROM (
+              SELECT CASE
+                WHEN s.last_message_id < ${MIN_SEQUENCE_ID - MAX_STEP} THEN s.last_message_id + $19::integer
+                WHEN s.last_message_id IS NULL AND NOT EXISTS (
+                  SELECT FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $3 AND m.message_id >= ${MIN_COMPUTED_ID}
+                ) THEN excluded.last_message_id
+                ELSE nextval('conversation.message_ids') + 1
+              END AS id
+            ) reply
+          )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
-    RETURNING s.last_message_id
+    RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor
   ), opened AS (
-    SELECT last_message_id - 1 AS user_message_id, clock_timestamp() AS at FROM session
+    SELECT last_message_id - 1 AS user_message_id, CASE WHEN $6 = 'widget' THEN visitor_since END AS history_start,
+           replaced_visitor, visitor_since = last_message_id - 1 AS replaces_visitor, clock_timestamp() AS at
+    FROM session
+  ), replaced AS (
+    INSERT INTO conversation.session_visitors (workspace_id, session_id, visitor_hash, replaced_at)
+    SELECT $1, $3, replaced_visitor, at FROM opened WHERE replaces_visitor
+    ON CONFLICT (workspace_id, session_id, visitor_hash) DO UPDATE SET replaced_at = excluded.replaced_at
   ), turn AS (
     INSERT INTO conversation.turns (
       workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, blocked_reason, opened_at, closed_at,
-      key_hash, request_hash, grounded
+      key_hash, request_hash, grounded, history_start
     )
     SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END,
-           $20::bytea, $21::bytea, cardinality($16::bigint[]) > 0
+           $20::bytea, $21::bytea, cardinality($16::bigint[]) > 0, history_start
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (
@@ -101,7 +126,14 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
   SELECT opened.user_message_id + 1 AS "messageId", history.exchanges, ${DATABASE_TIME}
   FROM opened
   LEFT JOIN LATERAL (
-    ${historySql({ workspace: "$1", session: "$3", messageId: "opened.user_message_id", closedBefore: "opened.at", maxCharacters: "$17" })}
+    ${historySql({
+      workspace: "$1",
+      session: "$3",
+      messageId: "opened.user_message_id",
+      start: "opened.history_start",
+      closedBefore: "opened.at",
+      maxCharacters: "$17",
+    })}
   ) history
     ON $13 = 'streaming'`;
 
@@ -205,7 +237,14 @@ const FIND_OPENED_TURN = `
   JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   LEFT JOIN LATERAL (
-    ${historySql({ workspace: "$1", session: "t.session_id", messageId: "t.message_id - 1", closedBefore: "t.opened_at", maxCharacters: "$3" })}
+    ${historySql({
+      workspace: "$1",
+      session: "t.session_id",
+      messageId: "t.message_id - 1",
+      start: "t.history_start",
+      closedBefore: "t.opened_at",
+      maxCharacters: "$3",
+    })}
   ) history ON t.blocked_reason IS NULL
   WHERE t.workspace_id = $1 AND t.turn_id = $2`;
 

@@ -344,7 +344,8 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
   source: string;
 
   /**
-   * The ID that the customer's site gave this visitor; empty to keep the stored one.
+   * The ID that the customer's site gave this visitor; empty to keep the stored one. If it replaces another ID of a
+   * widget's session, the prompt begins with this message, and an empty visitor_metadata removes the stored metadata.
    *
    * @generated from field: string visitor_id = 7;
    */
@@ -1159,7 +1160,8 @@ export declare type SearchSessionsRequest = Message<"parley.conversation.v1.Sear
   untilMicroseconds?: bigint | undefined;
 
   /**
-   * Only sessions of this visitor.
+   * Only sessions that have or had this visitor's ID. They are ordered and selected by the visitor's last activity:
+   * if another ID replaced this one, the time of the replacement.
    *
    * @generated from field: string visitor_id = 8;
    */
@@ -1865,8 +1867,8 @@ export declare const ConversationService: GenService<{
     output: typeof SoftDeleteSessionResponseSchema;
   },
   /**
-   * EraseVisitor stores a request to erase every session that a visitor started before the request, deleted ones
-   * included. A background task erases them and then deletes the request. If member is set, the transaction that
+   * EraseVisitor stores a request to erase every session that has or had the visitor's ID and started before the
+   * request, deleted ones included. A background task erases them and then deletes the request. If member is set, the transaction that
    * stores the request adds a line to the audit log.
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.

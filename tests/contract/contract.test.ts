@@ -4,6 +4,7 @@ import { conversationsSuite } from "./suites/conversations.ts";
 import { corsSuite } from "./suites/cors.ts";
 import { descriptionSuite } from "./suites/description.ts";
 import { doctorSuite } from "./suites/doctor.ts";
+import { errorFieldSuite } from "./suites/error-field.ts";
 import { exportSuite } from "./suites/export.ts";
 import { keyAndOriginSuite } from "./suites/key-and-origin.ts";
 import { keyedRepliesSuite } from "./suites/keyed-replies.ts";
@@ -31,6 +32,7 @@ afterAll(() => system?.stop());
 const shared = () => system;
 
 describe("requests", () => requestSuite(shared));
+describe("error fields", () => errorFieldSuite(shared));
 describe("key and origin", () => keyAndOriginSuite(shared));
 describe("CORS", () => corsSuite(shared));
 describe("streams", () => streamSuite(shared));

@@ -312,7 +312,7 @@ const decisions: Section[] = [
     id: "D11",
     title: "CORS",
     sentences: {
-      1: "Chat, config and rating allow every Origin, with `Vary: Origin` and the rate-limit headers exposed.",
+      1: "Chat, config and rating allow every Origin, with `Vary: Origin`, and the rate-limit headers and `Parley-Error-Field` exposed.",
       2: "Errors have the same headers.",
       3: "Credentials are never allowed, and neither is a missing or `null` Origin.",
       4: "A preflight gets 204.",
@@ -572,6 +572,15 @@ const decisions: Section[] = [
       4: "Replaying, resuming, rating and stopping a reply do not depend on `visitor_id`.",
       5: "`visitor_id` of the list and the exports, and an erasure, find a conversation by each id that it had.",
       6: "In the playground, members share a session's history.",
+    },
+  },
+  {
+    id: "D44",
+    title: "`Parley-Error-Field`",
+    sentences: {
+      1: "Each 400 of chat, stop, rating, config, doctor and playground names the field at fault, or `body`, in this header.",
+      2: "The body of the response is the contract's.",
+      3: "The header has no other text of the request: a name that is not 1 to 64 letters, digits, `_` or `-` is reported as `body`.",
     },
   },
 ];

@@ -1,5 +1,5 @@
 import { isLongerThan, isUuid } from "@parley/service-kit";
-import { HttpError, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
+import { badRequest, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
 
 /**
  * Maximum body size of chat and playground requests. It has room for
@@ -52,35 +52,37 @@ function parseTurnFields(body: JsonObject) {
   const sessionId = readText(body, "session_id");
   const message = readRequiredText(body, "message");
   const visitorMetadata = metadataText(body.visitor_metadata);
-  if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw new HttpError(400, "message_too_long");
-  if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
+  if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw badRequest("message_too_long", "message");
+  if (!isUuid(sessionId)) throw invalidSessionId();
   return { sessionId: sessionId.toLowerCase(), message, visitorMetadata };
 }
 
+export const invalidSessionId = () => badRequest("invalid_session_id", "session_id");
+
 function readText(body: JsonObject, name: string): string {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  if (typeof value !== "string") throw invalidMessage();
+  if (typeof value !== "string") throw invalidMessage(name);
   return value;
 }
 
 export function readRequiredText(body: JsonObject, name: string): string {
   const text = readText(body, name);
-  if (isBlank(text)) throw invalidMessage();
+  if (isBlank(text)) throw invalidMessage(name);
   return text;
 }
 
 function readOptionalText(body: JsonObject, name: string, maxCharacters: number): string {
   if (!Object.hasOwn(body, name)) return "";
   const text = readText(body, name);
-  if (isLongerThan(text, maxCharacters)) throw invalidMessage();
+  if (isLongerThan(text, maxCharacters)) throw invalidMessage(name);
   return text;
 }
 
 function metadataText(value: unknown): string {
   if (value === undefined) return "";
-  if (!isObject(value) || !hasOnlySafeNumbers(value)) throw invalidMessage();
+  if (!isObject(value) || !hasOnlySafeNumbers(value)) throw invalidMessage("visitor_metadata");
   const text = JSON.stringify(value);
-  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage();
+  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage("visitor_metadata");
   return text;
 }
 

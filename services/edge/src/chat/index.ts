@@ -1,2 +1,2 @@
-export { MAX_VISITOR_ID_CHARACTERS, readRequiredText } from "./chat-request.ts";
+export { invalidSessionId, MAX_VISITOR_ID_CHARACTERS, readRequiredText } from "./chat-request.ts";
 export { parseMessageId } from "./stop-request.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { HttpError } from "../http/index.ts";
+import { badRequest, type HttpError } from "../http/index.ts";
 
 /** A chat request's headers for idempotency and resumption. */
 export type ResumeHeaders = {
@@ -21,14 +21,14 @@ const EVENT_ID = /^([1-9]\d{0,15})-(0|[1-9]\d{0,8})$/;
 export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
   const { "idempotency-key": key, "last-event-id": lastEventId } = headers;
   return {
-    key: key === undefined ? undefined : requireKey(key),
+    key: key === undefined ? undefined : requireKey(key, "Idempotency-Key"),
     lastEventId: lastEventId === undefined ? undefined : String(lastEventId),
   };
 }
 
-/** Throws 400 invalid_idempotency_key if the value does not have the format of an idempotency key. */
-export function requireKey(value: unknown): string {
-  if (typeof value !== "string" || !KEY.test(value)) throw new HttpError(400, "invalid_idempotency_key");
+/** Throws 400 invalid_idempotency_key if the value of the field does not have the format of an idempotency key. */
+export function requireKey(value: unknown, field: string): string {
+  if (typeof value !== "string" || !KEY.test(value)) throw badRequest("invalid_idempotency_key", field);
   return value;
 }
 
@@ -40,7 +40,7 @@ export function parseEventId(value: string): ReplyPosition {
 }
 
 export function invalidEventId(): HttpError {
-  return new HttpError(400, "invalid_last_event_id");
+  return badRequest("invalid_last_event_id", "Last-Event-ID");
 }
 
 /**

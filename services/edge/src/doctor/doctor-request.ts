@@ -16,6 +16,6 @@ export function parseDoctorRequest(bytes: Uint8Array | undefined): DoctorRequest
   const publicKey = readRequiredText(body, "public_key");
   const { silence_ms: silence = 0 } = body;
   if (typeof silence !== "number" || !Number.isInteger(silence) || silence < 0 || silence > MAX_SILENCE_MS)
-    throw invalidMessage();
+    throw invalidMessage("silence_ms");
   return { publicKey, silenceMs: silence };
 }

@@ -15,6 +15,23 @@ export class HttpError extends Error {
   }
 }
 
+/** The response header that names the field of the request at fault in a 400. */
+export const ERROR_FIELD_HEADER = "Parley-Error-Field";
+
+/** Other names that a client sends are not put into a header. */
+const FIELD_NAME = /^[\w-]{1,64}$/;
+
+/** The field's name if the whole body is at fault, or if the field has no presentable name. */
+const WHOLE_BODY = "body";
+
+/** Returns a 400 whose header names the field at fault: a field of the body, a query parameter or a header of the request. */
+export function badRequest(code: string, field: string = WHOLE_BODY, options?: ErrorOptions): HttpError {
+  return new HttpError(400, code, { [ERROR_FIELD_HEADER]: FIELD_NAME.test(field) ? field : WHOLE_BODY }, options);
+}
+
+/** Returns a 400: the field is missing, malformed or too large. */
+export const invalidMessage = (field?: string): HttpError => badRequest("invalid_message", field);
+
 /**
  * Returns the 503 for a failed call to another Parley service. The code is `overloaded` if that service refused the call as overloaded,
  * and `unavailable` otherwise.

@@ -1,7 +1,6 @@
 export { addressBucket } from "./client-address.ts";
-export { HttpError, overloadedError, unavailableError } from "./http-error.ts";
+export { badRequest, HttpError, invalidMessage, overloadedError, unavailableError } from "./http-error.ts";
 export {
-  invalidMessage,
   isBlank,
   isObject,
   type JsonObject,

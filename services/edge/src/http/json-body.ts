@@ -1,4 +1,4 @@
-import { HttpError } from "./http-error.ts";
+import { badRequest, invalidMessage } from "./http-error.ts";
 import { shapeOf } from "./json-shape.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -24,15 +24,21 @@ const MAX_STRUCTURE_BYTES = 17 * 1024;
 export function parseJsonObject(bytes: Uint8Array = new Uint8Array()): JsonObject {
   // JSON.parse takes up to 50 times as long for many small values as for one string of the same size. A body with too much structure
   // is therefore refused before parsing, even if it is not JSON.
-  const { levels, structureBytes } = shapeOf(bytes, MAX_STRUCTURE_BYTES);
-  if (structureBytes > MAX_STRUCTURE_BYTES) throw invalidMessage();
+  const { levels, structureBytes, excess } = shapeOf(bytes, {
+    levels: MAX_LEVELS,
+    structureBytes: MAX_STRUCTURE_BYTES,
+  });
+  if (structureBytes > MAX_STRUCTURE_BYTES) throw invalidMessage(excess);
   let value: unknown;
   try {
     value = JSON.parse(decoder.decode(bytes));
   } catch (error) {
-    throw new HttpError(400, "invalid_json", {}, { cause: error });
+    throw badRequest("invalid_json", undefined, { cause: error });
   }
-  if (!isObject(value) || levels > MAX_LEVELS || !isStorable(value)) throw invalidMessage();
+  if (!isObject(value)) throw invalidMessage();
+  if (levels > MAX_LEVELS) throw invalidMessage(excess);
+  for (const [name, field] of Object.entries(value))
+    if (!isStorable(name) || !isStorable(field)) throw invalidMessage(name);
   return value;
 }
 
@@ -45,11 +51,6 @@ const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 export function isBlank(text: string): boolean {
   return BLANK.test(text);
-}
-
-/** Returns a 400: a field is missing, malformed or too large. */
-export function invalidMessage(): HttpError {
-  return new HttpError(400, "invalid_message");
 }
 
 // PostgreSQL refuses NUL and lone surrogates in text and jsonb.

@@ -1,6 +1,6 @@
 import { isUuid } from "@parley/service-kit";
-import { parseMessageId, readRequiredText } from "../chat/index.ts";
-import { HttpError, invalidMessage, parseJsonObject } from "../http/index.ts";
+import { invalidSessionId, parseMessageId, readRequiredText } from "../chat/index.ts";
+import { invalidMessage, parseJsonObject } from "../http/index.ts";
 
 export type RatingRequest = { publicKey: string; sessionId: string; messageId: bigint; rating: "up" | "down" | "" };
 
@@ -13,7 +13,7 @@ export function parseRatingRequest(bytes: Uint8Array | undefined): RatingRequest
   const sessionId = readRequiredText(body, "session_id");
   const rating = RATINGS.find((each) => each === body.rating);
   const messageId = parseMessageId(body.message_id);
-  if (rating === undefined) throw invalidMessage();
-  if (!isUuid(sessionId)) throw new HttpError(400, "invalid_session_id");
+  if (rating === undefined) throw invalidMessage("rating");
+  if (!isUuid(sessionId)) throw invalidSessionId();
   return { publicKey, sessionId: sessionId.toLowerCase(), messageId, rating };
 }

@@ -42,7 +42,9 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
 /** Refuses unknown fields, because a caller may expect that such a field limits the erasure. */
 function parseVisitorId(bytes: Uint8Array | undefined): string {
   const { visitor_id: visitorId, ...others } = parseJsonObject(bytes);
-  if (typeof visitorId !== "string" || visitorId === "" || Object.keys(others).length > 0) throw invalidMessage();
-  if ([...visitorId].length > MAX_VISITOR_ID_CHARACTERS) throw invalidMessage();
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw invalidMessage(other);
+  if (typeof visitorId !== "string" || visitorId === "" || [...visitorId].length > MAX_VISITOR_ID_CHARACTERS)
+    throw invalidMessage("visitor_id");
   return visitorId;
 }

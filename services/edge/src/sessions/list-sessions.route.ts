@@ -33,10 +33,10 @@ export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void
   });
 }
 
-/** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that a query parameter is invalid. */
+/** Translates an error of SearchSessions or ExportSessions. INVALID_ARGUMENT means that the cursor is invalid, because the edge has checked the other parameters. */
 export function translateSessionQueryError(error: unknown) {
   const isInvalid = isParleyError(error, status.INVALID_ARGUMENT);
-  return isInvalid ? invalidParameter({ cause: error }) : unavailableError(error);
+  return isInvalid ? invalidParameter("cursor", { cause: error }) : unavailableError(error);
 }
 
 function toJson(session: FoundSession) {

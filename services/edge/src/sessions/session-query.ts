@@ -1,4 +1,4 @@
-import { HttpError } from "../http/index.ts";
+import { badRequest, type HttpError } from "../http/index.ts";
 
 /** The parameters of a query. Each may be given at most once; an empty value is treated as absent. */
 export type Query<Name extends string> = Readonly<Partial<Record<Name, string>>>;
@@ -13,12 +13,13 @@ const TIME = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([Zz]|[+
 export function parseQuery<Name extends string>(query: unknown, names: readonly Name[]): Query<Name> {
   const parameters = Object.entries(query as Record<string, unknown>);
   for (const [name, value] of parameters)
-    if (!names.includes(name as Name) || typeof value !== "string" || value.includes("\0")) throw invalidParameter();
+    if (!names.includes(name as Name) || typeof value !== "string" || value.includes("\0"))
+      throw invalidParameter(name);
   return Object.fromEntries(parameters.filter(([, value]) => value !== "")) as Query<Name>;
 }
 
-export function invalidParameter(options?: ErrorOptions): HttpError {
-  return new HttpError(400, "invalid_parameter", {}, options);
+export function invalidParameter(name: string, options?: ErrorOptions): HttpError {
+  return badRequest("invalid_parameter", name, options);
 }
 
 const FILTERS = ["bot_slug", "source", "since", "until", "visitor_id", "rating", "review"] as const;
@@ -27,7 +28,7 @@ const LIST_PARAMETERS = ["limit", "cursor", "q", ...FILTERS] as const;
 /** Parses the query of GET /api/conversations/. Throws 400 invalid_parameter. */
 export function parseListQuery(query: unknown) {
   const { limit, cursor = "", q: text = "", ...filters } = parseQuery(query, LIST_PARAMETERS);
-  if ([...text].length > MAX_TEXT_CHARACTERS) throw invalidParameter();
+  if ([...text].length > MAX_TEXT_CHARACTERS) throw invalidParameter("q");
   return { limit: parseLimit(limit), pageToken: cursor, text, ...parseFilters(filters) };
 }
 
@@ -45,15 +46,15 @@ export function parseExportQuery(query: unknown) {
  */
 export function parseCsvExportQuery(query: unknown) {
   const { bom = "0", ...rest } = parseQuery(query, ["bom", ...EXPORT_PARAMETERS]);
-  if (bom !== "0" && bom !== "1") throw invalidParameter();
+  if (bom !== "0" && bom !== "1") throw invalidParameter("bom");
   const parsed = parseExportQuery(rest);
   return { ...parsed, hasMark: bom === "1" && parsed.cursor === "" };
 }
 
 function parseFilters({ source = "", rating = "", review = "", ...rest }: Query<(typeof FILTERS)[number]>) {
-  if (!["", "widget", "playground"].includes(source)) throw invalidParameter();
-  if (!["", "up", "down"].includes(rating)) throw invalidParameter();
-  if (!["", "good", "bad"].includes(review)) throw invalidParameter();
+  if (!["", "widget", "playground"].includes(source)) throw invalidParameter("source");
+  if (!["", "up", "down"].includes(rating)) throw invalidParameter("rating");
+  if (!["", "good", "bad"].includes(review)) throw invalidParameter("review");
   const { bot_slug: botSlug = "", visitor_id: visitorId = "", ...times } = rest;
   return { botSlug, visitorId, source, rating, review, ...parseTimes(times) };
 }
@@ -61,24 +62,24 @@ function parseFilters({ source = "", rating = "", review = "", ...rest }: Query<
 function parseLimit(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_LIMIT) throw invalidParameter();
+  if (limit < 1 || limit > MAX_LIMIT) throw invalidParameter("limit");
   return limit;
 }
 
 function parseTimes({ since, until }: { since?: string; until?: string }) {
   return {
-    ...(since !== undefined && { sinceMicroseconds: parseTime(since) }),
-    ...(until !== undefined && { untilMicroseconds: parseTime(until) }),
+    ...(since !== undefined && { sinceMicroseconds: parseTime("since", since) }),
+    ...(until !== undefined && { untilMicroseconds: parseTime("until", until) }),
   };
 }
 
 /** Returns microseconds since 1970; 0 for a time before 1970. A date means its start in UTC. */
-export function parseTime(text: string): bigint {
+export function parseTime(name: string, text: string): bigint {
   const [, date = "", time = "00:00:00", fraction = "", offset = "Z"] = TIME.exec(text) ?? [];
   const milliseconds = Date.parse(`${date}T${time}${offset.replace(" ", "+").toUpperCase()}`);
   // Date.parse turns the 30th of February into a day in March.
   const isDate = !Number.isNaN(milliseconds) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
-  if (!isDate) throw invalidParameter();
+  if (!isDate) throw invalidParameter(name);
   const microseconds = BigInt(milliseconds) * 1_000n + BigInt(fraction.padEnd(6, "0"));
   return microseconds < 0n ? 0n : microseconds;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, isBlank } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, invalidMessage, isBlank } from "../http/index.ts";
 
 /** GET /api/widget/config/: returns a bot's display configuration, which the widget requests when it starts. */
 export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyResolver }): void {
@@ -10,7 +10,7 @@ export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyR
     config: { cors: true },
     handler: async (request, reply) => {
       const publicKey = (request.query as { public_key?: unknown }).public_key;
-      if (typeof publicKey !== "string" || isBlank(publicKey)) throw new HttpError(400, "invalid_message");
+      if (typeof publicKey !== "string" || isBlank(publicKey)) throw invalidMessage("public_key");
       const key = await deps.resolveKey(publicKey, addressBucket(request.ip));
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       return reply

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
-import { HttpError } from "../http-error.ts";
+import { ERROR_FIELD_HEADER, HttpError } from "../http-error.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -9,7 +9,7 @@ declare module "fastify" {
   }
 }
 
-const EXPOSED_HEADERS = "Retry-After, RateLimit, RateLimit-Policy";
+const EXPOSED_HEADERS = `Retry-After, RateLimit, RateLimit-Policy, ${ERROR_FIELD_HEADER}`;
 const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 

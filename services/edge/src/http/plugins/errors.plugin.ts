@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
-import { HttpError } from "../http-error.ts";
+import { badRequest, HttpError } from "../http-error.ts";
 import { routeOf } from "./http-metrics.plugin.ts";
 
 declare module "fastify" {
@@ -61,7 +61,7 @@ function toHttpError(error: Error & { statusCode?: number }): HttpError {
     case 408:
       return new HttpError(408, "request_timeout", { connection: "close" }, { cause: error });
     case 400:
-      return new HttpError(400, "invalid_json", {}, { cause: error });
+      return badRequest("invalid_json", undefined, { cause: error });
     default:
       return new HttpError(500, "internal_error", {}, { cause: error });
   }

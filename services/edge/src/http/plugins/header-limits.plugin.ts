@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import plugin from "fastify-plugin";
-import { HttpError } from "../http-error.ts";
+import { ERROR_FIELD_HEADER, HttpError } from "../http-error.ts";
 
 /** More header lines than browsers and proxies send. */
 const MAX_HEADERS = 100;
@@ -25,7 +25,8 @@ function refusalFor({ rawHeaders, httpVersion, headers }: IncomingMessage): Http
   if (names.length > MAX_HEADERS) return new HttpError(431, "headers_too_large", close);
   const hosts = names.filter((name) => name.toLowerCase() === "host").length;
   // Of two Host lines, a proxy may read one and the edge the other. They would then route the same request differently.
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return new HttpError(400, "bad_request", close);
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1"))
+    return new HttpError(400, "bad_request", { ...close, [ERROR_FIELD_HEADER]: "Host" });
   const { expect } = headers;
   if (expect !== undefined && httpVersion === "1.1" && expect.toLowerCase() !== "100-continue")
     return new HttpError(417, "expectation_failed", close);

@@ -1,5 +1,5 @@
 import plugin from "fastify-plugin";
-import { HttpError } from "../http-error.ts";
+import { badRequest } from "../http-error.ts";
 
 /** In the worst case, a body up to this size takes 0.5 ms to parse and check, and a larger one a few milliseconds. */
 const LARGE_BODY_BYTES = 8 * 1024;
@@ -22,7 +22,8 @@ export const rawBody = plugin(
     app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, ({ headers }, body, done) => {
       const encoding = headers["content-encoding"] ?? "identity";
       // Parley decompresses no request. If Parley ignored Content-Encoding, a proxy that honours it could read a different body.
-      if (encoding.trim().toLowerCase() !== "identity") return done(new HttpError(400, "invalid_json"), undefined);
+      if (encoding.trim().toLowerCase() !== "identity")
+        return done(badRequest("invalid_json", "Content-Encoding"), undefined);
       if (body.length <= LARGE_BODY_BYTES) return done(null, body);
       if (waitingBodies.push(() => done(null, body)) === 1) setImmediate(passNextBody);
     });

@@ -405,6 +405,17 @@ describe("parley usage, audit and conversation", () => {
     expect((await run("conversation", "show", id, ...workspace)).code).toBe(1);
     expect(await json("conversation", "erase", id, ...workspace)).toEqual({ id, erased: true });
     expect(await json("usage", ...workspace)).toMatchObject({ used: 1 });
+
+    const [first, second] = [`first-${id}`, `second-${id}`];
+    const session_id = randomUUID();
+    for (const visitor_id of [first, second]) await chat(system.url(), other, { session_id, visitor_id });
+    expect(await json("conversation", "erase-visitor", first, ...workspace)).toEqual({ sessions: 1 });
+    await vi.waitFor(
+      async () => expect((await run("conversation", "show", session_id, ...workspace)).code).toBe(1),
+      10_000,
+    );
+    expect(await json("conversation", "erase-visitor", second, ...workspace)).toEqual({ sessions: 0 });
+    expect((await run("conversation", "erase-visitor", first, "--workspace", "unknown")).code).toBe(1);
   });
 
   it("when usage does not reconcile, audit exits 1 with --check and 0 without it", async () => {

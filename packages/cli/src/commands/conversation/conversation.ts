@@ -93,4 +93,19 @@ export function addConversationCommands(program: CommandUnknownOpts, context: Co
         }),
       ),
     );
+
+  group
+    .command("erase-visitor")
+    .description("Permanently remove a visitor's sessions.")
+    .argument("<visitor-id>", "Select the sessions that have or had this ID.")
+    .requiredOption(...workspaceOption)
+    .action((visitorId, { workspace: workspaceId }) =>
+      report(
+        callAdmin(SessionAdminService, async (service) => {
+          const { sessions } = await service.eraseVisitorSessions({ workspaceId, visitorId });
+          if (sessions === 0n) await requireWorkspace(callAdmin, workspaceId);
+          return { json: { sessions: Number(sessions) }, text: `Sessions to erase: ${sessions}\n` };
+        }),
+      ),
+    );
 }

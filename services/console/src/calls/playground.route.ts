@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 300 * 1024;
 /** With these headers, the edge resumes the reply after a lost connection instead of generating it again. */
 const REQUEST_HEADERS = ["idempotency-key", "last-event-id"];
 /** Without `X-Accel-Buffering`, an nginx in front of the console would buffer the stream. */
-const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "x-accel-buffering"];
+const RESPONSE_HEADERS = ["content-type", "cache-control", "retry-after", "parley-error-field", "x-accel-buffering"];
 
 /**
  * Adds POST /api/chat/playground/ and POST /api/chat/playground/stop/, which forward a message or a stop to the edge's playground and stream

@@ -13,8 +13,13 @@ export interface ParleyApi {
    * Each event is also dispatched on `document` as `parley:<name>`.
    */
   on<Name extends keyof WidgetEvents>(name: Name, listener: (detail: WidgetEvents[Name]) => void): () => void;
-  /** Replaces the given fields of the visitor's identity, for messages sent from now on. */
-  identify(visitor: Visitor): void;
+  /**
+   * Replaces the given fields of the visitor's identity, for messages sent from now on. Another id than the page's last one, or no id any more,
+   * has the effect of `reset` first. So has the id null. Without an argument, removes the id.
+   */
+  identify(visitor?: Visitor): void;
+  /** Forgets the session, the draft and the visitor, in every tab. */
+  reset(): void;
   /** Removes the widget from the page and cancels its requests. The stored session stays. */
   destroy(): void;
 }

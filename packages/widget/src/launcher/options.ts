@@ -19,7 +19,7 @@ export interface Options {
   readonly visitor: Visitor;
 }
 
-/** Reads the attributes of the script element. Warns in the browser's console if the metadata is not JSON, and ignores it. */
+/** Reads the attributes of the script element. */
 export function readOptions(script: HTMLScriptElement): Options {
   const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
   const page = document.documentElement;
@@ -34,15 +34,6 @@ export function readOptions(script: HTMLScriptElement): Options {
     position,
     theme,
     shouldOpen: open !== undefined && open !== "false",
-    visitor: { visitorId, metadata: visitorMetadata ? parseMetadata(visitorMetadata) : undefined },
+    visitor: { visitorId, metadata: visitorMetadata },
   };
-}
-
-function parseMetadata(json: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(json) as Record<string, unknown>;
-  } catch {
-    console.warn("Parley: data-visitor-metadata is not JSON");
-    return undefined;
-  }
 }

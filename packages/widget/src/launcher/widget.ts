@@ -1,4 +1,4 @@
-import type { Panel, PanelContext } from "../shared/types.ts";
+import type { Identity, Panel, PanelContext, Visitor } from "../shared/types.ts";
 import type { ParleyApi } from "./api.ts";
 import { fetchConfig } from "./fetch-config.ts";
 import { keepInPage } from "./keep-in-page.ts";
@@ -6,12 +6,14 @@ import { createLauncher, type Launcher } from "./launcher.ts";
 import { loadPanel } from "./load-panel.ts";
 import type { Options } from "./options.ts";
 
+const textOf = (id: unknown) => (typeof id === "object" ? "" : String(id ?? ""));
+
 /** Starts the widget: fetches the configuration and shows the launcher. Loads the panel when it is first opened. */
 export function startWidget(options: Options): ParleyApi {
   const { base, publicKey } = options;
   const lifetime = new AbortController();
   const { signal } = lifetime;
-  const visitor = { ...options.visitor };
+  const visitor: Identity = {};
   let context: PanelContext | undefined;
   let launcher: Launcher | undefined;
   let panelLoading: Promise<Panel> | undefined;
@@ -90,7 +92,27 @@ export function startWidget(options: Options): ParleyApi {
       });
       return () => subscription.abort();
     },
-    identify: (changes) => void Object.assign(visitor, changes),
+    identify(changes) {
+      const given = Object(changes ?? { visitorId: undefined }) as Visitor;
+      if ("visitorId" in given) {
+        const id = textOf(visitor.visitorId);
+        if (given.visitorId === null || (id && id !== textOf(given.visitorId))) {
+          api.reset();
+        }
+        visitor.since = Date.now();
+      }
+      Object.assign(visitor, given);
+      panel?.identified();
+    },
+    reset() {
+      visitor.visitorId = visitor.metadata = undefined;
+      try {
+        localStorage.setItem(`parley:${publicKey}`, String(Date.now()));
+      } catch {
+        // Without storage, only the panel has a session.
+      }
+      panel?.reset();
+    },
     destroy() {
       lifetime.abort();
       if (window.Parley === api) {
@@ -98,6 +120,8 @@ export function startWidget(options: Options): ParleyApi {
       }
     },
   };
+
+  api.identify(options.visitor);
 
   const start = async () => {
     const bot = await fetchConfig(base, publicKey, signal);

@@ -85,9 +85,16 @@ export class ChatSession {
     this.#turn?.abort();
   }
 
-  reset(): void {
+  /** Starts a new session of the same visitor. */
+  startNew(): void {
+    this.#store.startNew();
+    this.leave();
+  }
+
+  /** Called when the session was replaced. Stops the earlier session's reply. */
+  leave(): void {
     this.stop();
-    this.#store.reset();
+    this.#active = undefined;
     this.#context.emit("new", {});
     this.show();
   }
@@ -138,10 +145,11 @@ export class ChatSession {
       }
       failure = new Failure("stopped");
     }
-    if (failure?.code === SESSION_NOT_FOUND && !question.failed) {
+    const isCurrent = this.#store.read().session === session;
+    if (failure?.code === SESSION_NOT_FOUND && !question.failed && isCurrent) {
       // The owner deleted the session, so the message starts a new session. `failed` shows the visitor why, and prevents a
       // second new session.
-      this.#store.reset();
+      this.#store.startNew();
       return this.#runTurn({ ...question, key: undefined, failed: failure.code }, resendsLeft);
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
@@ -154,16 +162,19 @@ export class ChatSession {
 
   #endTurn(session: string, question: Entry, reply: Entry, code: string | undefined): void {
     const { emit } = this.#context;
+    const isCurrent = this.#store.read().session === session;
     this.#turn = undefined;
     this.#active = undefined;
     this.#store.put(session, code && !reply.text ? { ...question, failed: code } : question);
     this.#store.put(session, code ? { ...reply, failed: code } : reply);
     this.show();
-    this.#view.onTurnEnd(reply.id, code);
-    if (!code) {
-      emit("message", { role: "assistant", text: reply.text });
-    } else if (code !== "stopped") {
-      emit("error", { code });
+    if (isCurrent) {
+      this.#view.onTurnEnd(reply.id, code);
+      if (!code) {
+        emit("message", { role: "assistant", text: reply.text });
+      } else if (code !== "stopped") {
+        emit("error", { code });
+      }
     }
     const next = this.#queue.shift();
     if (next) {

@@ -11,6 +11,8 @@ const STOP_ICON = "M6 6h12v12H6z";
 export interface Composer {
   readonly element: HTMLFormElement;
   focus(): void;
+  /** Removes the draft. */
+  clear(): void;
   /** Busy: a reply is being received, and the button stops the reply instead of sending a message. */
   setBusy(busy: boolean): void;
   isBusy(): boolean;
@@ -46,10 +48,13 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
   const submit = () => {
     if (!isBusy && text() && countExcess() <= 0) {
       const message = text();
-      input.value = "";
-      update();
+      clear();
       onSend(message);
     }
+  };
+  const clear = () => {
+    input.value = "";
+    update();
   };
   const update = () => {
     // An empty field has the panel's direction, because the placeholder is in the panel's language.
@@ -81,6 +86,7 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
       button,
     ),
     focus: () => input.focus({ preventScroll: true }),
+    clear,
     isBusy: () => isBusy,
     setBusy(busy) {
       isBusy = busy;

@@ -5,6 +5,7 @@ import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
 import { createDialog, FULL_SCREEN_QUERY } from "./dialog.ts";
+import { readVisitorId } from "./identity.ts";
 import { createMessageLog } from "./message-log.ts";
 import { post } from "./post.ts";
 import { type Entry, SessionStore } from "./session-store.ts";
@@ -14,7 +15,7 @@ import { loadWords, selectNotice } from "./words.ts";
 
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
-  const { bot, root, signal } = context;
+  const { bot, root, signal, visitor } = context;
   const words = await loadWords(context.lang, context.base);
   const store = new SessionStore(context.publicKey, () => localStorage, createUuid);
   /** Announces each reply or failure to screen readers. */
@@ -46,7 +47,33 @@ export async function mount(context: PanelContext): Promise<Panel> {
       dialog.focus();
     }
   };
+  let { resetAt } = store.read();
+  /** Follows a change of the visitor by the page, and a change of the session by another tab. */
+  const follow = () => {
+    const { resetAt: storedResetAt } = store.read();
+    if ((visitor.since ?? 0) < storedResetAt) {
+      // Another tab has forgotten the visitor since the page named them.
+      Object.assign(visitor, { visitorId: undefined, metadata: undefined, since: storedResetAt });
+    }
+    const id = readVisitorId(visitor);
+    if (id !== undefined && !store.claim(id)) {
+      store.forget();
+      visitor.since = Date.now();
+      store.claim(id);
+    }
+    const isForgotten = store.read().resetAt !== resetAt;
+    resetAt = store.read().resetAt;
+    if (isForgotten) {
+      composer.clear();
+      badge.clear();
+      status.textContent = "";
+      chat.leave();
+    } else {
+      chat.show();
+    }
+  };
   const send = (text: string) => {
+    follow();
     log.scrollToEnd();
     chat.send(text);
     focus();
@@ -55,6 +82,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     send,
     rate,
     retry(entry) {
+      follow();
       chat.retry(entry);
       focus();
     },
@@ -76,7 +104,7 @@ export async function mount(context: PanelContext): Promise<Panel> {
     onClose: context.close,
     onEscape: () => (composer.isBusy() ? chat.stop() : context.close()),
     onNew() {
-      chat.reset();
+      chat.startNew();
       focus();
     },
   });
@@ -84,10 +112,12 @@ export async function mount(context: PanelContext): Promise<Panel> {
   addStyles(root.getRootNode() as ShadowRoot, PANEL_CSS);
   applyTheme(context);
   root.prepend(dialog, status);
-  chat.show();
+  follow();
   chat.resume();
   // Another tab changed the session, or cleared the storage (key null).
-  addEventListener("storage", ({ key }) => (key === store.itemKey || key === null) && chat.show(), { signal });
+  addEventListener("storage", ({ key }) => (key === store.itemKey || key === null) && follow(), { signal });
+  // A page that the browser restores from its cache has received no storage events.
+  addEventListener("pageshow", ({ persisted }) => persisted && follow(), { signal });
   addEventListener("online", () => chat.resume(), { signal });
 
   return {
@@ -104,6 +134,11 @@ export async function mount(context: PanelContext): Promise<Panel> {
       dialog.hidden = true;
     },
     send,
+    identified: follow,
+    reset() {
+      store.forget();
+      follow();
+    },
     restored: () => log.restoreScroll(),
   };
 }

@@ -1,5 +1,6 @@
 import { streamTurn } from "../shared/stream-turn.ts";
 import type { PanelContext } from "../shared/types.ts";
+import { readMetadata, readVisitorId } from "./identity.ts";
 
 /** A reply, as far as it has arrived. */
 export interface Reply {
@@ -38,8 +39,8 @@ export async function sendMessage(
       public_key: publicKey,
       session_id: session,
       message,
-      visitor_id: visitor.visitorId,
-      visitor_metadata: visitor.metadata,
+      visitor_id: readVisitorId(visitor),
+      visitor_metadata: readMetadata(visitor),
     },
     key,
     signal,

@@ -71,7 +71,7 @@ describe("SessionStore", () => {
     const store = open();
     const { session } = store.read();
     store.put(session, entry("a"));
-    store.reset();
+    store.startNew();
     store.put(session, entry("late"));
     expect(store.read().entries).toEqual([]);
     expect(store.read().session).not.toBe(session);
@@ -130,7 +130,7 @@ describe("SessionStore", () => {
     );
     const { session } = store.read();
     store.put(session, entry("a"));
-    expect(store.read()).toEqual({ session, entries: [entry("a")] });
+    expect(store.read()).toMatchObject({ session, entries: [entry("a")] });
   });
 
   it("works in memory when the storage is full", () => {

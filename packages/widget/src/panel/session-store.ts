@@ -44,6 +44,10 @@ interface StoredSession {
   /** The session ID. */
   readonly session: string;
   readonly entries: readonly Entry[];
+  /** The id of the visitor to whom the session belongs. Absent if no message had one. */
+  readonly visitor?: string | undefined;
+  /** When a page last forgot a session, in milliseconds since 1970; 0 if no page did. */
+  readonly resetAt: number;
 }
 
 /** The number of entries that are stored and shown. The oldest ones are dropped. */
@@ -64,7 +68,7 @@ export class SessionStore {
   constructor(publicKey: string, storage: () => Pick<Storage, "getItem" | "setItem">, newId: () => string) {
     this.itemKey = `parley:${publicKey}`;
     this.#newId = newId;
-    this.#memory = this.#newSession();
+    this.#memory = this.#newSession(undefined, 0);
     try {
       this.#storage = storage();
     } catch {
@@ -76,9 +80,16 @@ export class SessionStore {
   read(): StoredSession {
     try {
       if (this.#storage) {
-        const stored = parse(this.#storage.getItem(this.itemKey));
-        // If the visitor or another tab cleared the storage, a new session starts.
-        this.#memory = stored ?? (this.#memory.entries.length > 0 ? this.#newSession() : this.#memory);
+        const item = this.#storage.getItem(this.itemKey);
+        const { visitor, entries, resetAt } = this.#memory;
+        // After a reset, the item is only the reset's time. The new session is stored with its first message.
+        const storedResetAt = Number(item);
+        if (!storedResetAt) {
+          // If the visitor or another tab cleared the storage, a new session starts.
+          this.#memory = parse(item) ?? (entries.length > 0 ? this.#newSession(visitor, resetAt) : this.#memory);
+        } else if (storedResetAt !== resetAt) {
+          this.#memory = this.#newSession(undefined, storedResetAt);
+        }
       }
     } catch {
       this.#storage = undefined;
@@ -86,8 +97,25 @@ export class SessionStore {
     return this.#memory;
   }
 
-  #newSession(): StoredSession {
-    return { session: this.#newId(), entries: [] };
+  #newSession(visitor: string | undefined, resetAt: number): StoredSession {
+    return { session: this.#newId(), entries: [], visitor, resetAt };
+  }
+
+  /**
+   * Gives the session to a visitor, with its earlier messages. Returns false, and changes nothing, if the session belongs to another visitor.
+   */
+  claim(visitor: string): boolean {
+    const current = this.read();
+    if (current.visitor === undefined) {
+      const claimed = { ...current, visitor };
+      if (current.entries.length > 0) {
+        this.#write(claimed);
+      } else {
+        // An empty session is not stored.
+        this.#memory = claimed;
+      }
+    }
+    return visitor === (current.visitor ?? visitor);
   }
 
   /**
@@ -99,19 +127,31 @@ export class SessionStore {
     if (current.session === session) {
       const entries = current.entries.map((old) => (old.id === entry.id ? entry : old));
       const all = entries.includes(entry) ? entries : [...entries, entry];
-      this.#write({ session, entries: all.filter(({ text }) => text).slice(-MAX_ENTRIES) });
+      this.#write({ ...current, entries: all.filter(({ text }) => text).slice(-MAX_ENTRIES) });
     }
   }
 
-  /** Forgets the session and starts a new one. */
-  reset(): void {
-    this.#write(this.#newSession());
+  /** Starts a new session of the same visitor. */
+  startNew(): void {
+    const { visitor, resetAt } = this.read();
+    this.#write(this.#newSession(visitor, resetAt));
+  }
+
+  /** Forgets the session and the visitor, in every tab. */
+  forget(): void {
+    const resetAt = Date.now();
+    this.#memory = this.#newSession(undefined, resetAt);
+    this.#store(String(resetAt));
   }
 
   #write(session: StoredSession): void {
     this.#memory = session;
+    this.#store(JSON.stringify(session));
+  }
+
+  #store(item: string): void {
     try {
-      this.#storage?.setItem(this.itemKey, JSON.stringify(session));
+      this.#storage?.setItem(this.itemKey, item);
     } catch {
       this.#storage = undefined;
     }
@@ -122,8 +162,13 @@ export class SessionStore {
 function parse(stored: string | null): StoredSession | undefined {
   try {
     // `trim` and `filter` throw if a field is missing or has another type: only strings have `trim`, and only arrays have `filter`.
-    const { session, entries } = JSON.parse(stored ?? "") as StoredSession;
-    return { session: session.trim(), entries: entries.filter(({ id, text }) => id && typeof text === "string") };
+    const { session, entries, visitor, resetAt } = JSON.parse(stored ?? "") as StoredSession;
+    return {
+      session: session.trim(),
+      entries: entries.filter(({ id, text }) => id && typeof text === "string"),
+      visitor,
+      resetAt: resetAt || 0,
+    };
   } catch {
     return undefined;
   }

@@ -72,7 +72,7 @@ function showSession(): void {
 
 function startSession(): void {
   stop();
-  store.reset();
+  store.startNew();
   showSession();
 }
 

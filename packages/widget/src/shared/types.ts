@@ -18,10 +18,20 @@ export interface BotConfig {
   readonly custom_css_vars: Readonly<Record<string, string>>;
 }
 
-/** The visitor's identity according to the page. Sent with every message. */
+/** The visitor according to the page. */
 export interface Visitor {
-  visitorId?: string | undefined;
-  metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Becomes text. */
+  readonly visitorId?: string | number | null | undefined;
+  /** A string is parsed as JSON. */
+  readonly metadata?: Readonly<Record<string, unknown>> | string | null | undefined;
+}
+
+/** The visitor whom each message names, with the values as the page gave them. The launcher and the panel change it. */
+export interface Identity {
+  visitorId?: unknown;
+  metadata?: unknown;
+  /** When the page set the id, in milliseconds since 1970. A later reset in another tab removes the id. */
+  since?: number;
 }
 
 /** The events of `Parley.on` with their details. */
@@ -31,7 +41,7 @@ export interface WidgetEvents {
   close: Record<string, never>;
   message: { role: "user" | "assistant"; text: string };
   error: { code: string };
-  /** The visitor has started a new session. */
+  /** A new session has started. */
   new: Record<string, never>;
 }
 
@@ -46,7 +56,7 @@ export interface PanelContext {
   readonly root: HTMLElement;
   /** The launcher's button. */
   readonly button: HTMLButtonElement;
-  readonly visitor: Visitor;
+  readonly visitor: Identity;
   /** Aborted when the widget is destroyed. */
   readonly signal: AbortSignal;
   emit<Name extends keyof WidgetEvents>(name: Name, detail: WidgetEvents[Name]): void;
@@ -60,6 +70,10 @@ export interface Panel {
   show(focus: boolean): void;
   hide(): void;
   send(text: string): void;
+  /** Called after the page has changed the visitor. */
+  identified(): void;
+  /** Forgets the visitor's session. */
+  reset(): void;
   /** Called after the widget was removed from the page and inserted again, which resets scroll positions. */
   restored(): void;
 }

@@ -430,6 +430,8 @@ const decisions: Section[] = [
       1: "The socket's address, unless it belongs to a trusted proxy.",
       2: "Behind trusted proxies, the rightmost X-Forwarded-For entry that is not a trusted proxy.",
       3: "An IPv6 address counts by its /64 prefix, and an IPv4-mapped one as its IPv4 address.",
+      4: "An IPv6 client also counts in its /56, which may use 4 times each limit, and in its /48, which may use 16 times.",
+      5: "An IPv6 address of 6to4, Teredo or NAT64 counts as the IPv4 address that it contains.",
     },
   },
   {
@@ -538,7 +540,9 @@ const decisions: Section[] = [
       2: "`silence_ms`, at most 30,000, delays `done` without a heartbeat comment.",
       3: "`meta` reports the caller's address and its rate-limit bucket, the HTTP version, the received proxy headers, and the time.",
       4: "No provider is called and nothing counts against the quota.",
-      5: "The doctor has the errors and the CORS headers of chat, and shares chat's rate-limit bucket.",
+      5: "The doctor has the errors and the CORS headers of chat.",
+      6: "It has a rate-limit bucket of its own: 20 requests a minute per address.",
+      7: "An address has at most 6 open doctor streams, and an edge at most 30: 503 `overloaded`.",
     },
   },
   {

@@ -3,7 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
-import { doctorRoute } from "./doctor/doctor.route.ts";
+import { type DoctorDeps, doctorRoute } from "./doctor/doctor.route.ts";
 import { healthRoutes } from "./http/health.route.ts";
 import { openapiRoute } from "./http/openapi.route.ts";
 import { ensureDecodable } from "./http/path.ts";
@@ -28,6 +28,7 @@ import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
 import { widgetConfigRoute } from "./widget/widget-config.route.ts";
 
 export type AppDeps = ChatDeps &
+  DoctorDeps &
   PlaygroundDeps &
   ExportDeps &
   RatingDeps & {

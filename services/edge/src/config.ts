@@ -6,6 +6,7 @@ import {
   readRpcMultiplex,
   readTracing,
 } from "@parley/service-kit";
+import { POLICIES } from "./rate-limits/index.ts";
 import { readRedis } from "./rate-limits/redis-settings.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -43,6 +44,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     // The rate limit allows 60 streams per minute and address, and a provider's reply takes at most five minutes by default: 60 × 5 = 300.
     // The streams of signed-in callers count by user, because the console's users share its address.
     maxStreamsPerClient: environment.integer("MAX_STREAMS_PER_CLIENT", 300, { min: 1 }),
+    /** The requests of an address to /api/doctor/ in a minute. The numbers of its open doctor streams follow from it. */
+    doctorRequests: environment.integer("EDGE_DOCTOR_REQUESTS", POLICIES.doctor.limit, { min: 3 }),
     /** How long a reply with an idempotency key continues without readers. */
     detachedReplyMs: environment.integer("DETACHED_REPLY_MS", 60_000),
     drainMs: environment.integer("DRAIN_MS", 25_000),

@@ -125,6 +125,7 @@ export async function start(
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turnDeps,
       detachedReplyMs: config.detachedReplyMs,
+      doctorRequests: config.doctorRequests,
       attachMetrics: metrics.streams,
       monotonicMs,
       isReady,

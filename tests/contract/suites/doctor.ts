@@ -94,7 +94,7 @@ export function doctorSuite(shared: () => ContractSystem): void {
     expect(ipv6.client).toMatchObject({ address: "2001:db8:0:7::9", counted_as: "2001:db8:0:7::/64" });
   });
 
-  test("the doctor sends the same errors as chat and has the same rate-limit bucket [D41/5]", async () => {
+  test("the doctor sends the same errors as chat and has its own rate-limit bucket of 20 a minute [D41/5] [D41/6]", async () => {
     const refusals: [ApiRequest, string][] = [
       [doctorRequest({}, { body: "{" }), formatError(400, "invalid_json")],
       [doctorRequest({ public_key: " " }), formatError(400, "invalid_message")],
@@ -108,11 +108,32 @@ export function doctorSuite(shared: () => ContractSystem): void {
     for (const [request, expected] of refusals) expect(formatRefusal(await api.call(request))).toBe(expected);
 
     const address = newClientAddress();
-    const chats = Array.from({ length: 60 }, () => api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address }));
-    await Promise.all(chats);
-    const limited = await api.call(doctorRequest({}, { address }));
+    const callDoctor = () => api.call(doctorRequest({ public_key: MALFORMED_KEY }, { address }));
+    const calls = await Promise.all(Array.from({ length: 20 }, callDoctor));
+    expect(calls.map(({ status }) => status)).toEqual(Array(20).fill(401));
+    const limited = await callDoctor();
     expect(formatRefusal(limited)).toBe(formatError(429, "rate_limited"));
-    expect(limited.headers.get("ratelimit-policy")).toBe('"chat";q=60;w=60');
+    expect(limited.headers.get("ratelimit-policy")).toBe('"doctor";q=20;w=60');
+    const chat = await api.refusedChat(tenant, { public_key: MALFORMED_KEY }, { address });
+    expect(chat.headers.get("ratelimit")).toMatch(/^"chat";r=59;/);
+  });
+
+  test("an address has at most six open doctor streams, which take no place from its chats [D41/7]", async () => {
+    const address = newClientAddress();
+    const disconnect = new AbortController();
+    const { signal } = disconnect;
+    const silent = doctorRequest({ silence_ms: 20_000 }, { address, signal });
+    const open = await Promise.all(Array.from({ length: 6 }, () => api.send(silent)));
+    expect(open.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    const refused = await api.call(silent);
+    expect(formatRefusal(refused)).toBe(formatError(503, "overloaded"));
+    expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+    expect((await metaOf(doctorRequest({}, { address: newClientAddress() }))).http_version).toBe("1.1");
+    expect((await api.chat(tenant, {}, { address })).done?.finish_reason).toBe("stop");
+    disconnect.abort();
+    await expect
+      .poll(() => api.send({ ...silent, signal: AbortSignal.timeout(5_000) }).then((each) => each.status))
+      .toBe(200);
   });
 
   test("the doctor's preflight allows any origin [D41/5]", async () => {

@@ -234,6 +234,29 @@ export function limitsSuite(shared: () => ContractSystem): void {
       for (const form of forms) expect((await countedChat(form)).status).toBe(429);
     });
 
+    test("the /64s of a /56 together get 4 times the limit, and an address that contains an IPv4 address counts as that address [D25/4] [D25/5]", async () => {
+      const addressInOne56 = (index: number) =>
+        `2001:db8:5:ab${(16 + (index % 64)).toString(16)}::${index.toString(16)}`;
+      const answers = await callConcurrently(300, (index) => countedChat(addressInOne56(index)));
+      expect(countStatus(answers, 401)).toBe(240);
+      expectLimited(await countedChat("2001:db8:5:abff::1"), "chat", 60, formatError(429, "rate_limited"));
+      expect((await countedChat("2001:db8:5:ac00::1")).status).toBe(401);
+
+      const ipv4 = newClientAddress();
+      const [a = 0, b = 0, c = 0, d = 0] = ipv4.split(".").map(Number);
+      const hex = (high: number, low: number) => (256 * high + low).toString(16);
+      const teredo = `${hex(a ^ 0xff, b ^ 0xff)}:${hex(c ^ 0xff, d ^ 0xff)}`;
+      const forms = [
+        ipv4,
+        `64:ff9b::${ipv4}`,
+        `2002:${hex(a, b)}:${hex(c, d)}:1::1`,
+        `2002:${hex(a, b)}:${hex(c, d)}:2::1`,
+        `2001:0:1:2:8000:1:${teredo}`,
+      ];
+      expect(countStatus(await callConcurrently(60, (index) => countedChat(forms[index % 5] ?? "")), 401)).toBe(60);
+      for (const form of forms) expect((await countedChat(form)).status).toBe(429);
+    });
+
     test("without trusted proxies the client address is the socket's, and forwarding headers are ignored [D25/1] [H/3] [D24/3]", async () => {
       const edge = await system.startEdge({ TRUSTED_PROXIES: "" });
       const direct = await createApi(`http://127.0.0.1:${edge.port}`);

@@ -18,7 +18,7 @@ export function explainRefusal(refused: RefusedResponse, origin: string): Findin
       );
     case "rate_limited":
       return explain(
-        "this address has used its 60 requests per minute",
+        "this address has sent too many requests in this minute",
         `try again in ${readHeader(refused, "retry-after") || "60"} s`,
       );
     case "not_found":

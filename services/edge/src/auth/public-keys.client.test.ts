@@ -40,6 +40,17 @@ test("a client may look up 20 unknown keys a second, and any number of valid one
   expect(await statusOf("svc_pk_late")).toBe(401);
 });
 
+test("the clients of an IPv6 /56 together may look up 80 unknown keys a second, and those of a /48 320", async () => {
+  const { statusOf } = createResolver();
+  const refused = async (name: string, count: number, client: (index: number) => string) => {
+    const statuses = await Promise.all(keys(name, count).map((key, index) => statusOf(key, client(index))));
+    return statuses.filter((each) => each === 429).length;
+  };
+  expect(await refused("a", 100, (index) => `2001:db8:1:ab${(index + 16).toString(16)}::/64`)).toBe(20);
+  expect(await refused("b", 256, (index) => `2001:db8:1:${(index + 16).toString(16)}00::/64`)).toBe(16);
+  expect(await refused("c", 1, () => "2001:db8:2:1::/64")).toBe(0);
+});
+
 test("when a slow lookup of a valid key ends in a later second, that second's limit for unknown keys stays 20", async () => {
   const { statusOf, finishSlow, lookedUp } = createResolver();
   const slow = keys("slow_valid", 20).map((key) => statusOf(key));

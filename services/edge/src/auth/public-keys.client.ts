@@ -1,7 +1,7 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import { LRUCache } from "lru-cache";
-import { HttpError, unavailableError } from "../http/index.ts";
+import { type CountedBucket, countedBuckets, HttpError, unavailableError } from "../http/index.ts";
 import { serializeConfigBody } from "../widget/index.ts";
 import { createOriginMatcher, type OriginMatcher } from "./origin.ts";
 
@@ -21,8 +21,8 @@ const KEY_PATTERN = /^\w{8,128}$/;
 
 /**
  * Creates a resolver of public keys that caches results for 4 s, so that a revoked key is refused everywhere within 5 s. Keys that do not
- * exist have a cache of their own, and each client may look up at most 20 of them a second. Guessing keys can therefore neither evict valid
- * keys nor flood the conversation service. The resolver throws
+ * exist have a cache of their own. Each client may look up at most 20 of them a second, and its IPv6 networks a multiple of that. Guessing keys
+ * can therefore neither evict valid keys nor flood the conversation service. The resolver throws
  * - 401 invalid_api_key if the key does not exist or is revoked,
  * - 429 rate_limited if the key is not cached and the client has reached this limit,
  * - 503 unavailable if the call to the conversation service fails.
@@ -37,21 +37,35 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
    */
   const lookupWindows = new LRUCache<string, { count: number }>({ max: MAX_KEYS, ttl: UNKNOWN_KEYS_WINDOW_MS });
 
-  function currentWindow(clientBucket: string): { count: number } {
-    const current = lookupWindows.get(clientBucket);
+  function currentWindow(bucket: string): { count: number } {
+    const current = lookupWindows.get(bucket);
     if (current !== undefined) return current;
     const started = { count: 0 };
-    lookupWindows.set(clientBucket, started);
+    lookupWindows.set(bucket, started);
     return started;
+  }
+
+  /** Counts a lookup in all of the client's buckets. Returns the windows in which it is counted. Throws if one of them is full. */
+  function countLookup(clientBucket: string): { count: number }[] {
+    const buckets = countedBuckets(clientBucket);
+    const isFull = ({ bucket, factor }: CountedBucket) =>
+      (lookupWindows.get(bucket)?.count ?? 0) >= MAX_UNKNOWN_KEYS * factor;
+    if (buckets.some(isFull)) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
+    return buckets.map(({ bucket }) => {
+      const window = currentWindow(bucket);
+      window.count++;
+      return window;
+    });
   }
 
   async function lookUp(publicKey: string, clientBucket: string): Promise<ResolvedKey> {
     // The TTL counts from the start of the lookup, because the key may be revoked before the response arrives.
     const startedAtMs = performance.now();
     const computeTtlMs = () => Math.max(1, CACHE_TTL_MS - (performance.now() - startedAtMs));
-    const window = currentWindow(clientBucket);
-    if (window.count >= MAX_UNKNOWN_KEYS) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
-    window.count++;
+    const windows = countLookup(clientBucket);
+    const uncount = () => {
+      for (const window of windows) window.count--;
+    };
     try {
       const { workspaceId, botId, allowedDomains, display } = await conversation.resolveKey(
         { publicKey },
@@ -63,12 +77,12 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
         allowsOrigin: createOriginMatcher(allowedDomains),
         configBody: serializeConfigBody(display),
       };
-      window.count--;
+      uncount();
       validKeys.set(publicKey, key, { ttl: computeTtlMs() });
       return key;
     } catch (error) {
       if (!isParleyError(error, status.NOT_FOUND)) {
-        window.count--;
+        uncount();
         throw unavailableError(error);
       }
       unknownKeys.set(publicKey, true, { ttl: computeTtlMs() });

@@ -11,18 +11,24 @@ export async function enforceRateLimit(
 ): Promise<void> {
   const decision = await limiter.take(policy, subject);
   setRateLimitHeaders(reply, policy, decision);
-  if (!decision.isAllowed) throw rateLimited(decision);
+  if (decision.refusedBucket !== undefined) throw rateLimited(decision);
 }
 
-export function setRateLimitHeaders(reply: FastifyReply, policy: Policy, decision: Decision): void {
+type Reset = Pick<Decision, "resetMs">;
+
+export function setRateLimitHeaders(
+  reply: FastifyReply,
+  policy: Policy,
+  decision: Reset & Pick<Decision, "remaining">,
+): void {
   reply.header("ratelimit-policy", `"${policy.name}";q=${policy.limit};w=${policy.windowMs / 1_000}`);
   reply.header("ratelimit", `"${policy.name}";r=${decision.remaining};t=${resetSeconds(decision)}`);
 }
 
-export function rateLimited(decision: Decision): HttpError {
+export function rateLimited(decision: Reset): HttpError {
   return new HttpError(429, "rate_limited", { "retry-after": String(resetSeconds(decision)) });
 }
 
-function resetSeconds({ resetMs }: Decision): number {
+function resetSeconds({ resetMs }: Reset): number {
   return Math.max(1, Math.ceil(resetMs / 1_000));
 }

@@ -1,3 +1,4 @@
+import { countedBuckets } from "../http/index.ts";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 
 /** Memory bounds: the number of pairs of policy and subject, and the total number of requests. A request takes 8 bytes. */
@@ -20,21 +21,36 @@ export function createLocalLimiter(now: () => number, caps = CAPS): RateLimiter 
     }
   }
 
-  function take(policy: Policy, subject: string): Decision {
-    const key = `${policy.name} ${subject}`;
-    const nowMs = now();
+  /** Returns the requests of a bucket in the current window, oldest first. */
+  function readWindow(key: string, windowStartMs: number): number[] {
     const previous = timestampsByKey.get(key) ?? [];
-    const timestamps = previous.filter((time) => time > nowMs - policy.windowMs);
-    const isAllowed = timestamps.length < policy.limit;
-    if (isAllowed) timestamps.push(nowMs);
+    const timestamps = previous.filter((time) => time > windowStartMs);
     timestampsByKey.delete(key);
     timestampsByKey.set(key, timestamps);
     requestCount += timestamps.length - previous.length;
+    return timestamps;
+  }
+
+  function take(policy: Policy, subject: string): Decision {
+    const nowMs = now();
+    const windowStartMs = nowMs - policy.windowMs;
+    const windows = countedBuckets(subject).map(({ bucket, factor }) => {
+      const timestamps = readWindow(`${policy.name} ${bucket}`, windowStartMs);
+      return { bucket, timestamps, remaining: policy.limit * factor - timestamps.length };
+    });
+    // A refused request waits until the oldest request leaves the window of each full bucket.
+    const full = windows
+      .filter(({ remaining }) => remaining <= 0)
+      .map(({ bucket, timestamps: [oldest = nowMs] }) => ({ bucket, resetMs: oldest - windowStartMs }))
+      .toSorted((a, b) => b.resetMs - a.resetMs)[0];
+    if (full === undefined) {
+      for (const { timestamps } of windows) timestamps.push(nowMs);
+      requestCount += windows.length;
+    }
     evict();
-    // `resetMs` after an allowed request: the time until the window is empty. After a refusal: the time until the oldest request leaves the
-    // window.
-    const requestAtMs = (isAllowed ? timestamps.at(-1) : timestamps[0]) ?? nowMs;
-    return { isAllowed, remaining: policy.limit - timestamps.length, resetMs: requestAtMs + policy.windowMs - nowMs };
+    if (full !== undefined) return { refusedBucket: full.bucket, remaining: 0, resetMs: full.resetMs };
+    const remaining = Math.min(...windows.map((each) => each.remaining)) - 1;
+    return { refusedBucket: undefined, remaining, resetMs: policy.windowMs };
   }
 
   return { take: async (policy, subject) => take(policy, subject) };

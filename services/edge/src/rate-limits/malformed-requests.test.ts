@@ -92,3 +92,13 @@ test("if an address exceeded the limit at one replica, another replica refuses t
   expect((await second?.("/bad"))?.statusCode).toBe(429);
   expect((await second?.("/good"))?.statusCode).toBe(429);
 });
+
+test("when an IPv6 /56 exceeds 4 times the limit, refuses all requests from its addresses, and none from another /56", async () => {
+  const { replicas } = createReplicas(1);
+  const [send] = replicas;
+  if (send === undefined) throw new Error("no replica");
+  for (let sent = 0; sent < 4 * limit; sent++) await send("/bad", `2001:db8:1:ab${(sent % 5) + 10}::1`);
+  expect((await send("/bad", "2001:db8:1:abcd::1")).statusCode).toBe(429);
+  expect((await send("/good", "2001:db8:1:abff::1")).statusCode).toBe(429);
+  expect((await send("/good", "2001:db8:1:acff::1")).statusCode).toBe(200);
+});

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { addressBucket, type HttpError } from "../http/index.ts";
+import { addressBucket, countedBuckets, type HttpError } from "../http/index.ts";
 import { rateLimited, setRateLimitHeaders } from "./enforce.ts";
 import { POLICIES, type RateLimiter } from "./rate-limiter.ts";
 
 /**
- * Limits how many malformed requests an address may send: requests that fail validation, are too large, or have a bad access token.
+ * Limits how many malformed requests an address, and its IPv6 networks, may send: requests that fail validation, are too large, or have a bad access token.
  * Above the limit, the routes with the hook `refuseOverLimit` refuse every request of the address before they read its body. They refuse
  * well-formed requests too, because finding out which requests are well-formed is the work that the limit saves.
  */
@@ -16,7 +16,7 @@ export type MalformedRequestLimiter = {
   refuseOverLimit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void;
 };
 
-/** Cache size. An evicted address is not refused until its next malformed request. */
+/** Cache size. An evicted address or network is not refused until its next malformed request. */
 const MAX_REFUSED = 10_000;
 
 /**
@@ -28,21 +28,20 @@ export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => n
   const refusedUntil = new LRUCache<string, number>({ max: MAX_REFUSED });
 
   function refusal(reply: FastifyReply, resetMs: number): HttpError {
-    const decision = { isAllowed: false, remaining: 0, resetMs };
-    setRateLimitHeaders(reply, policy, decision);
-    return rateLimited(decision);
+    setRateLimitHeaders(reply, policy, { remaining: 0, resetMs });
+    return rateLimited({ resetMs });
   }
 
   return {
     async count(request, reply) {
-      const bucket = addressBucket(request.ip);
-      const { isAllowed, resetMs } = await limiter.take(policy, bucket);
-      if (isAllowed) return undefined;
-      refusedUntil.set(bucket, now() + resetMs);
+      const { refusedBucket, resetMs } = await limiter.take(policy, addressBucket(request.ip));
+      if (refusedBucket === undefined) return undefined;
+      refusedUntil.set(refusedBucket, now() + resetMs);
       return refusal(reply, resetMs);
     },
     refuseOverLimit(request, reply, done) {
-      const resetMs = (refusedUntil.get(addressBucket(request.ip)) ?? 0) - now();
+      const buckets = refusedUntil.size === 0 ? [] : countedBuckets(addressBucket(request.ip));
+      const resetMs = Math.max(0, ...buckets.map(({ bucket }) => refusedUntil.get(bucket) ?? 0)) - now();
       if (resetMs > 0) done(refusal(reply, resetMs));
       else done();
     },

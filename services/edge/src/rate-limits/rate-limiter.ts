@@ -1,8 +1,12 @@
-/** Allows `limit` requests per subject (an address or a user) in any window of `windowMs`. */
+/**
+ * Allows `limit` requests per subject (an address bucket or a user) in any window of `windowMs`, and a multiple of it to each of the subject's
+ * larger networks (countedBuckets).
+ */
 export type Policy = { name: string; limit: number; windowMs: number };
 
 export type Decision = {
-  isAllowed: boolean;
+  /** The bucket that has used up its limit: the subject or one of its networks. Undefined if the request is allowed. */
+  refusedBucket: string | undefined;
   /** How many more requests would be allowed now. */
   remaining: number;
   /** Milliseconds until no counted request is left in the window or, after a refusal, until the next request is allowed. */
@@ -10,17 +14,17 @@ export type Decision = {
 };
 
 export type RateLimiter = {
-  /** Counts a request of `subject` against a policy. Refused requests do not count. */
+  /** Counts a request of `subject` against a policy, in all its buckets. Refused requests do not count. */
   take(policy: Policy, subject: string): Promise<Decision>;
 };
 
 const MINUTE_MS = 60_000;
 
 export const POLICIES = {
-  /** Chat, its stop and /api/doctor/. */
+  /** Chat and its stop. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
   /** Chat and playground with Last-Event-ID. */
-  resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },
+  resume: { name: "resume", limit: 200, windowMs: MINUTE_MS },
   rating: { name: "rating", limit: 60, windowMs: MINUTE_MS },
   /** Playground and its stop. */
   playground: { name: "playground", limit: 120, windowMs: MINUTE_MS },
@@ -30,5 +34,7 @@ export const POLICIES = {
   conversations: { name: "conversations", limit: 120, windowMs: MINUTE_MS },
   /** The export of many sessions. */
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
+  /** /api/doctor/. `parley doctor` sends three requests. The setting EDGE_DOCTOR_REQUESTS changes the limit. */
+  doctor: { name: "doctor", limit: 12, windowMs: MINUTE_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type Logger, withSpan } from "@parley/service-kit";
 import type { Cluster, Redis } from "ioredis";
+import { type CountedBucket, countedBuckets } from "../http/index.ts";
 import type { Decision, Policy, RateLimiter } from "./rate-limiter.ts";
 import { connectRedis } from "./redis.client.ts";
 import type { RedisSettings } from "./redis-settings.ts";
@@ -18,9 +19,10 @@ const SPAN_OPTIONS = {
 /** How long a replaced connection stays open, so that pending replies can arrive. */
 const RETIRE_AFTER_MS = 1_000;
 
-type Reply = [allowed: 0 | 1, remaining: number, resetMs: number];
+/** `refusing` is the number of the bucket that refuses the request, from 1, or 0. */
+type Reply = [refusing: number, remaining: number, resetMs: number];
 type RedisWithScript = (Redis | Cluster) & {
-  slidingWindow(key: string, limit: number, windowMs: number, member: string): Promise<Reply>;
+  slidingWindow(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<Reply>;
 };
 
 /** A limiter whose `take` rejects if Redis does not reply within 50 ms, or immediately while Redis is unresponsive. */
@@ -82,7 +84,7 @@ type Connection = { redis: RedisWithScript; take: RateLimiter["take"] };
 
 function openConnection(settings: RedisSettings): Connection {
   const redis = connectRedis(settings) as RedisWithScript;
-  redis.defineCommand("slidingWindow", { numberOfKeys: 1, lua: LUA_SCRIPT });
+  redis.defineCommand("slidingWindow", { lua: LUA_SCRIPT });
   /**
    * Only the first late reply is watched: a Redis server replies in order, so replies to later commands cannot arrive before it. In a cluster,
    * one slow server makes the whole cluster count as unresponsive.
@@ -108,11 +110,21 @@ function openConnection(settings: RedisSettings): Connection {
 
   async function take(policy: Policy, subject: string): Promise<Decision> {
     if (isUnresponsive) throw new Error("redis is unresponsive");
-    const key = `parley:rate:${policy.name}:${subject}`;
-    const reply = redis.slidingWindow(key, policy.limit, policy.windowMs, randomUUID());
-    const [allowed, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLateReply(reply));
-    return { isAllowed: allowed === 1, remaining, resetMs };
+    const buckets = countedBuckets(subject);
+    const keys = redisKeys(policy, buckets);
+    const limits = buckets.map(({ factor }) => policy.limit * factor);
+    const reply = redis.slidingWindow(keys.length, ...keys, policy.windowMs, randomUUID(), ...limits);
+    const [refusing, remaining, resetMs] = await withTimeout(reply, REPLY_TIMEOUT_MS, () => watchLateReply(reply));
+    return { refusedBucket: buckets[refusing - 1]?.bucket, remaining, resetMs };
   }
+}
+
+/** In a Redis Cluster, the keys of one script must be on one server, which the text in braces selects. So it is the same for all of them. */
+function redisKeys({ name }: Policy, buckets: readonly CountedBucket[]): string[] {
+  const [own, ...networks] = buckets.map(({ bucket }) => bucket);
+  const widest = networks.at(-1);
+  if (widest === undefined) return [`parley:rate:${name}:${own}`];
+  return [own, ...networks].map((bucket) => `parley:rate:${name}:{${widest}}:${bucket}`);
 }
 
 /** Rejects and calls `onTimeout` if the reply does not arrive in time. */

@@ -40,7 +40,9 @@ describeWith("redis", "the limiter on Redis", () => {
       const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(policy, `198.51.100.${attempt}`));
       const decisions = await Promise.allSettled(requests);
       if (decisions.some(({ status }) => status === "rejected")) return undefined;
-      return decisions.filter((decision) => decision.status === "fulfilled" && decision.value?.isAllowed).length;
+      return decisions.filter(
+        (decision) => decision.status === "fulfilled" && decision.value?.refusedBucket === undefined,
+      ).length;
     };
     let allowed: number | undefined;
     for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) {
@@ -49,6 +51,44 @@ describeWith("redis", "the limiter on Redis", () => {
       if (allowed === undefined) await sleep(200);
     }
     expect(allowed).toBe(60);
+  });
+
+  test.each([
+    ["/56", 4, (index: number) => `2001:db8:1:${(0xab00 + (index % 200)).toString(16)}::/64`],
+    ["/48", 16, (index: number) => `2001:db8:2:${(256 * (index % 200)).toString(16)}::/64`],
+  ])("three replicas allow the clients of a %s together exactly %i times the limit", async (_, factor, subject) => {
+    // Each attempt uses a policy of its own, so it starts without counted requests.
+    const countAllowed = async (attempt: number) => {
+      const small = { name: `small${attempt}`, limit: 10, windowMs: 60_000 };
+      const requests = Array.from({ length: 600 }, (_, i) => replicas[i % 3]?.take(small, subject(i)));
+      const decisions = await Promise.allSettled(requests);
+      if (decisions.some(({ status }) => status === "rejected")) return undefined;
+      return decisions.filter((each) => each.status === "fulfilled" && each.value?.refusedBucket === undefined).length;
+    };
+    let allowed: number | undefined;
+    for (let attempt = 0; attempt < 20 && allowed === undefined; attempt++) {
+      allowed = await countAllowed(attempt);
+      if (allowed === undefined) await sleep(200);
+    }
+    expect(allowed).toBe(10 * factor);
+  });
+
+  test("a request of an IPv6 client is one command to Redis, with keys of one slot", async () => {
+    const redis = new Redis(server.url);
+    const commands: string[][] = [];
+    const monitor = await redis.monitor();
+    monitor.on("monitor", (_time, args: string[]) => commands.push(args));
+    await replicas[0]?.take(policy, "2001:db8:9:abcd::/64");
+    const ofTake = () => commands.filter(([name]) => /^evalsha$/i.test(name ?? ""));
+    await expect.poll(() => ofTake().length).toBe(1);
+    expect(ofTake()[0]?.slice(2, 6)).toEqual([
+      "3",
+      "parley:rate:chat:{2001:db8:9::/48}:2001:db8:9:abcd::/64",
+      "parley:rate:chat:{2001:db8:9::/48}:2001:db8:9:ab00::/56",
+      "parley:rate:chat:{2001:db8:9::/48}:2001:db8:9::/48",
+    ]);
+    monitor.disconnect();
+    redis.disconnect();
   });
 
   test("allows at most the limit in any window, also across window boundaries", async () => {
@@ -66,7 +106,8 @@ describeWith("redis", "the limiter on Redis", () => {
         // Lets the late reply arrive: `take` may reject without I/O, and the loop would then block the event loop.
         await nextIteration();
       });
-      if (decision?.isAllowed) passed.push({ before, after: performance.now() });
+      if (decision !== undefined && decision.refusedBucket === undefined)
+        passed.push({ before, after: performance.now() });
     }
     expect(passed.length).toBeGreaterThanOrEqual(15);
     for (const [i, { before }] of passed.entries()) {
@@ -101,7 +142,7 @@ describeWith("redis", "the limiter on Redis", () => {
       const delaysMs: number[] = [];
       for (let i = 0; i < 100; i++) {
         const started = performance.now();
-        if ((await limiter.take(policy, "203.0.113.9")).isAllowed) passed++;
+        if ((await limiter.take(policy, "203.0.113.9")).refusedBucket === undefined) passed++;
         delaysMs.push(performance.now() - started);
       }
       // p99: one of 100.

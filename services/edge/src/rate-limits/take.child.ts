@@ -22,7 +22,7 @@ let failedAttempts = 0;
 async function isAllowed(subject: string): Promise<boolean> {
   for (;;) {
     try {
-      return (await limiter.take(policy, subject)).isAllowed;
+      return (await limiter.take(policy, subject)).refusedBucket === undefined;
     } catch (error) {
       failedAttempts++;
       if (performance.now() > retryUntilMs) throw error;

@@ -26,7 +26,7 @@ test.each([
   const metrics = createStreamMetrics(new Registry());
   const deps = {
     verifyToken: async () => ({ userId: "u", workspaceId: "w", role: "viewer" }),
-    limiter: { take: async () => ({ isAllowed: true, remaining: 1, resetMs: 1 }) },
+    limiter: { take: async () => ({ refusedBucket: undefined, remaining: 1, resetMs: 1 }) },
     malformedRequests: { refuseOverLimit: (_request: unknown, _reply: unknown, done: () => void) => done() },
     conversation: { exportSession: endless, exportSessions: endless },
     streams: createStreamRegistry({ maxOpen: 1, maxOpenPerClient: 1 }, metrics, () => performance.now()),

@@ -13,7 +13,7 @@ const app = fastify();
 beforeAll(async () => {
   const deps = {
     verifyToken: async (userId: string) => ({ userId, workspaceId: "w", role: "viewer" }),
-    limiter: { take: async () => ({ isAllowed: true, remaining: 1, resetMs: 1 }) },
+    limiter: { take: async () => ({ refusedBucket: undefined, remaining: 1, resetMs: 1 }) },
     malformedRequests: { refuseOverLimit: (_request: unknown, _reply: unknown, done: () => void) => done() },
     conversation: { resolveBot: async () => ({ botId: "b" }) },
     monotonicMs: () => 0,

@@ -3,15 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { HttpError, overloadedError } from "../http/index.ts";
 import type { Stopwatch, TurnReport } from "../turns/index.ts";
+import { OpenStreamCounts, type StreamLimits } from "./open-stream-counts.ts";
 import { resetConnection } from "./sse-sink.ts";
 import type { StreamMetrics } from "./stream.metrics.ts";
-
-export type StreamLimits = {
-  /** Maximum number of streams open in this process. */
-  maxOpen: number;
-  /** Maximum number of streams open for one client: a visitor's address or a signed-in user. */
-  maxOpenPerClient: number;
-};
 
 /** One open stream; it occupies a slot of this process. */
 export type StreamHandle = {
@@ -64,22 +58,13 @@ const OWN_PHASES = ["token", "limits", "key", "open", "retrieval", "reserve", "o
 
 /** @param now a monotonic clock in milliseconds. */
 export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetrics, now: () => number): StreamRegistry {
-  const countByClient = new Map<string, number>();
+  const counts = new OpenStreamCounts(limits);
   const streams = new Set<OpenStream>();
-  let openCount = 0;
   let isEnding = false;
   let onEmpty: (() => void) | undefined;
 
   function ensureMayOpen(clientBucket: string): void {
-    const clientCount = countByClient.get(clientBucket) ?? 0;
-    const isFull = openCount >= limits.maxOpen;
-    const reason = isEnding
-      ? "draining"
-      : isFull
-        ? "process"
-        : clientCount >= limits.maxOpenPerClient
-          ? "client"
-          : undefined;
+    const reason = isEnding ? "draining" : counts.findFullLimit(clientBucket);
     if (reason === undefined) return;
     metrics.refused.inc({ reason });
     if (reason === "draining") throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" });
@@ -104,16 +89,14 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
   }, STALL_CHECK_INTERVAL_MS).unref();
 
   function acquireSlot(clientBucket: string): void {
-    metrics.open.set(++openCount);
-    countByClient.set(clientBucket, (countByClient.get(clientBucket) ?? 0) + 1);
+    counts.add(clientBucket);
+    metrics.open.set(counts.total);
   }
 
   function releaseSlot(clientBucket: string): void {
-    metrics.open.set(--openCount);
-    const count = (countByClient.get(clientBucket) ?? 1) - 1;
-    if (count === 0) countByClient.delete(clientBucket);
-    else countByClient.set(clientBucket, count);
-    if (openCount === 0) onEmpty?.();
+    counts.remove(clientBucket);
+    metrics.open.set(counts.total);
+    if (counts.total === 0) onEmpty?.();
   }
 
   return {
@@ -184,11 +167,11 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
       const empty = new Promise<void>((resolve) => {
         onEmpty = resolve;
       });
-      if (openCount > 0) await Promise.race([empty, sleep(Math.max(0, graceMs), undefined, { ref: false })]);
+      if (counts.total > 0) await Promise.race([empty, sleep(Math.max(0, graceMs), undefined, { ref: false })]);
       isEnding = true;
       for (const { endController } of streams) endController.abort();
       onEnding();
-      await Promise.race([empty, sleep(openCount === 0 ? 0 : endMs, undefined, { ref: false })]);
+      await Promise.race([empty, sleep(counts.total === 0 ? 0 : endMs, undefined, { ref: false })]);
     },
   };
 }

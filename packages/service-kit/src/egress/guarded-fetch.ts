@@ -18,6 +18,8 @@ export type GuardedFetchOptions = {
   body?: string;
   /** Called with the head of the last response before its body is read. May throw to refuse the response. */
   onHead?: (head: ResponseHead) => void;
+  /** Called with the size of each part of the body that was read, after decompression. May throw to end the request. */
+  onBytes?: (bytes: number) => void;
   /** Resolves host names. Default: the system's resolver. */
   resolve?: Resolve;
 };
@@ -33,7 +35,8 @@ export type GuardedResponse = ResponseHead & { body: Uint8Array<ArrayBuffer> };
 
 /**
  * Fetches an http or https URL that a user entered, from permitted addresses only (see createGuardedAgent). Checks each redirect like the
- * first URL. Throws EgressError, the reason of `signal`, or the error of `onHead`, which must not be a TypeError. Does not throw for an HTTP
+ * first URL. Throws EgressError, the reason of `signal`, or the error of `onHead` or `onBytes`, which must not be
+ * a TypeError. Does not throw for an HTTP
  * error status.
  */
 export async function guardedFetch(url: string, options: GuardedFetchOptions): Promise<GuardedResponse> {
@@ -120,6 +123,7 @@ async function readResponse(response: Response, url: URL, options: GuardedFetchO
     chunks.push(chunk);
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge();
+    options.onBytes?.(chunk.byteLength);
   }
   return { ...head, body: new Uint8Array(Buffer.concat(chunks)) };
 }

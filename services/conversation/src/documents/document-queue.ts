@@ -10,18 +10,26 @@ const MAX_REMEMBERED_WORKSPACES = 1_000;
  */
 const UNREADABLE_TIME_LIMIT = { share: 0.1, burstMs: 5_000 };
 
-export type DocumentQueueOptions = { maxWaitMs?: number; unreadableTimeLimit?: typeof UNREADABLE_TIME_LIMIT };
+export type DocumentQueueOptions = {
+  maxWaitMs?: number;
+  unreadableTimeLimit?: typeof UNREADABLE_TIME_LIMIT;
+  /** How many documents are processed at once. */
+  maxRunning?: number;
+  maxRunningPerWorkspace?: number;
+};
 
 export type QueuedDocument = { workspaceId: string; bytes: number; signal: AbortSignal };
 
 type WaitingDocument = { workspaceId: string; bytes: number; start: () => void };
 
 /**
- * Processes documents one at a time, because the service's memory limit has no room for two. Serves the workspaces round-robin, so that none
- * waits for all documents of another.
+ * Processes documents, by default one at a time, because the service's memory limit has no room to read two. Serves the workspaces round-robin,
+ * so that none waits for all documents of another.
  */
 export class DocumentQueue {
   readonly #maxWaitMs: number;
+  readonly #maxRunning: number;
+  readonly #maxRunningPerWorkspace: number;
   readonly #timeLimiter: WorkspaceTimeLimiter;
   /** In order of arrival. */
   readonly #waiting = new Set<WaitingDocument>();
@@ -29,23 +37,28 @@ export class DocumentQueue {
   readonly #lastStarts = new LRUCache<string, number>({ max: MAX_REMEMBERED_WORKSPACES });
   /** The number of documents started so far. */
   #starts = 0;
-  #isBusy: boolean = false;
+  /** The workspaces of the documents that are being processed. */
+  readonly #running: string[] = [];
   /** Runs while each waiting workspace has used up its time for unreadable documents. */
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ maxWaitMs = MAX_WAIT_MS, unreadableTimeLimit = UNREADABLE_TIME_LIMIT }: DocumentQueueOptions = {}) {
+  constructor(options: DocumentQueueOptions = {}) {
+    const { maxWaitMs = MAX_WAIT_MS, unreadableTimeLimit = UNREADABLE_TIME_LIMIT } = options;
+    const { maxRunning = 1, maxRunningPerWorkspace = maxRunning } = options;
     this.#maxWaitMs = maxWaitMs;
+    this.#maxRunning = maxRunning;
+    this.#maxRunningPerWorkspace = maxRunningPerWorkspace;
     this.#timeLimiter = new WorkspaceTimeLimiter(unreadableTimeLimit);
   }
 
   /**
    * Waits until this document is next, then runs `task`. Throws resource_exhausted after waiting 60 s. While another document is being
-   * processed or waits, throws resource_exhausted immediately if the waiting documents and this one exceed 16 MiB.
+   * processed or waits for its turn, throws resource_exhausted immediately if the waiting documents and this one exceed 16 MiB.
    */
   async run<T>({ workspaceId, bytes, signal }: QueuedDocument, task: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const waitingBytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, bytes);
-    if ((this.#isBusy || this.#waiting.size > 0) && waitingBytes > MAX_WAITING_BYTES)
+    if ((this.#running.length > 0 || this.#waiting.size > 0) && waitingBytes > MAX_WAITING_BYTES)
       throw this.#createRefusal(workspaceId);
     await this.#waitForSlot(workspaceId, bytes, signal);
     const startedAtMs = performance.now();
@@ -57,7 +70,7 @@ export class DocumentQueue {
         this.#timeLimiter.charge(workspaceId, now - startedAtMs, now);
       throw error;
     } finally {
-      this.#isBusy = false;
+      this.#running.splice(this.#running.indexOf(workspaceId), 1);
       this.#startNext();
     }
   }
@@ -82,18 +95,24 @@ export class DocumentQueue {
 
   #startNext(): void {
     clearTimeout(this.#timer);
-    if (this.#isBusy) return;
     const now = performance.now();
-    const waits = [...this.#waiting].map(({ workspaceId }) => this.#timeLimiter.waitMs(workspaceId, now));
-    const next = this.#findLongestUnserved([...this.#waiting].filter((_, index) => waits[index] === 0));
-    if (next !== undefined) {
+    while (this.#running.length < this.#maxRunning) {
+      const candidates = [...this.#waiting].filter(({ workspaceId }) => this.#mayRun(workspaceId));
+      const waits = candidates.map(({ workspaceId }) => this.#timeLimiter.waitMs(workspaceId, now));
+      const next = this.#findLongestUnserved(candidates.filter((_, index) => waits[index] === 0));
+      if (next === undefined) {
+        if (waits.length > 0) this.#timer = setTimeout(() => this.#startNext(), Math.ceil(Math.min(...waits)));
+        return;
+      }
       this.#waiting.delete(next);
       this.#lastStarts.set(next.workspaceId, ++this.#starts);
-      this.#isBusy = true;
+      this.#running.push(next.workspaceId);
       next.start();
-    } else if (waits.length > 0) {
-      this.#timer = setTimeout(() => this.#startNext(), Math.ceil(Math.min(...waits)));
     }
+  }
+
+  #mayRun(workspaceId: string): boolean {
+    return this.#running.filter((each) => each === workspaceId).length < this.#maxRunningPerWorkspace;
   }
 
   /** Returns the first document of the workspace that was served the longest time ago, or never. */

@@ -13,6 +13,9 @@ export type FetchDocumentOptions = {
   signal: AbortSignal;
   /** Receives what the error does not reveal: see EgressError. */
   log: Logger;
+  timeoutMs?: number;
+  /** Called with the size of each received part. May throw to end the request. */
+  onBytes?: (bytes: number) => void;
 };
 
 /**
@@ -21,13 +24,14 @@ export type FetchDocumentOptions = {
  */
 export async function fetchDocument(
   url: string,
-  { egress, maxBytes, signal, log }: FetchDocumentOptions,
+  { egress, maxBytes, signal, log, timeoutMs = TIMEOUT_MS, onBytes }: FetchDocumentOptions,
 ): Promise<RawDocument> {
   let format: Format | undefined;
   try {
     const { headers, body } = await guardedFetch(url, {
       egress,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
+      ...(onBytes && { onBytes }),
       signal,
       maxBytes,
       maxRedirects: MAX_REDIRECTS,

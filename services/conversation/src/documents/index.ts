@@ -1,8 +1,8 @@
 export type { Block } from "./block.ts";
 export { detectLanguage } from "./detect-language.store.ts";
 export { FORMATS, type Format } from "./document.ts";
+export { DocumentFetcher } from "./document-fetcher.service.ts";
 export { DocumentQueue } from "./document-queue.ts";
-export { fetchDocument } from "./fetch-document.client.ts";
 export type { IndexedChunk, IndexedDocument } from "./index-document.ts";
 export { LANGUAGES, type LanguageName, parseLanguage } from "./language.ts";
 export { toUtf8 } from "./media-type.ts";

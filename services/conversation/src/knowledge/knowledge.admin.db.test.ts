@@ -194,6 +194,28 @@ describe("a knowledge source with a URL", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(10_000);
   }, 30_000);
 
+  test("delays no upload and no URL of another workspace while its servers send no response", async () => {
+    const [slow, quick] = [await createBot(system.database), await createBot(system.database)];
+    pages.set("/quick", { headers: { "content-type": "text/plain" }, body: "We are open on Sundays." });
+    const canceller = new AbortController();
+    const { addSource } = service.createAdminClient(KnowledgeAdminService);
+    const slowCalls = Array.from({ length: 20 }, (_, index) =>
+      addSource({ ...botFields(slow), url: `${origin}/silent`, name: `s${index}` }, { signal: canceller.signal }).catch(
+        (error: unknown) => error,
+      ),
+    );
+    // The workspace has two places.
+    await expect.poll(() => requested.length, { timeout: 5_000 }).toBe(2);
+    const startedAtMs = performance.now();
+    await add(quick, "", { name: "upload", format: "txt", content: Buffer.from("Refunds take a week.") });
+    await add(quick, `${origin}/quick`);
+    // Reading takes about half a second. Each slow fetch would take 20 s.
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+    expect(requested.filter((each) => each.endsWith("/silent"))).toHaveLength(2);
+    canceller.abort();
+    await Promise.all(slowCalls);
+  }, 60_000);
+
   test("is refused and not stored if the URL has a private address or redirects to one", async () => {
     const bot = await createBot(system.database);
     pages.set("/in", { status: 302, headers: { location: `${privateOrigin()}/secret` }, body: "" });

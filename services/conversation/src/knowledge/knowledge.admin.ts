@@ -5,11 +5,11 @@ import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@par
 import { type Database, type Egress, invalidArgument, isLongerThan, type Logger, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
+  DocumentFetcher,
   DocumentQueue,
   detectLanguage,
   FORMATS,
   type Format,
-  fetchDocument,
   LANGUAGES,
   type LanguageName,
   parseLanguage,
@@ -39,22 +39,25 @@ export function createKnowledgeAdmin({
   log,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   const queue = new DocumentQueue();
+  const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_PDF_BYTES, log });
   return {
     async addSource(request, { signal }) {
       const { workspaceId, url } = request;
       const name = requireName(request.name || url);
       const requestedLanguage = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
-      const sent = url === "" ? readContent(request) : undefined;
-      return queue.run({ workspaceId, bytes: request.content.length, signal }, async () => {
-        const raw = sent ?? (await fetchContent(request, { egress, signal, log }));
-        const document = await readDocument(raw, { signal });
-        if (document.chunkCount === 0) throw invalidArgument("content holds no text");
-        const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
-        const { format } = raw;
-        const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
-        return { source: toMessage(stored, embeddings.status) };
-      });
+      const store = (raw: RawDocument) =>
+        queue.run({ workspaceId, bytes: raw.content.length, signal }, async () => {
+          const document = await readDocument(raw, { signal });
+          if (document.chunkCount === 0) throw invalidArgument("content holds no text");
+          const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
+          const { format } = raw;
+          const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
+          return { source: toMessage(stored, embeddings.status) };
+        });
+      if (url === "") return store(readContent(request));
+      requireFetchable(request);
+      return fetcher.withDocument({ workspaceId, url, signal }, (fetched) => store(toContent(request, fetched)));
     },
     async listSources(request) {
       const botId = await requireBotId(database, request);
@@ -87,14 +90,14 @@ function decodeText({ format, content }: RawDocument): RawDocument {
   }
 }
 
-async function fetchContent(
-  { url, format, content }: AddSourceRequest,
-  options: { egress: Egress; signal: AbortSignal; log: Logger },
-): Promise<RawDocument> {
+function requireFetchable({ url, content }: AddSourceRequest): void {
   if (content.length > 0) throw invalidArgument("give either content or a url");
   if (isLongerThan(url, MAX_URL_CHARACTERS) || url.includes("\0"))
     throw invalidArgument(`url must have at most ${MAX_URL_CHARACTERS} characters, and no NUL`, "url_refused");
-  const fetched = await fetchDocument(url, { ...options, maxBytes: MAX_PDF_BYTES });
+}
+
+/** Checks a fetched document. The format of the request replaces that of the response. */
+function toContent({ format }: AddSourceRequest, fetched: RawDocument): RawDocument {
   return requireValidContent(format === "" ? fetched : { ...fetched, format: requireFormat(format) });
 }
 

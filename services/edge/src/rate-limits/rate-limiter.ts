@@ -24,7 +24,7 @@ export const POLICIES = {
   /** Chat and its stop. */
   chat: { name: "chat", limit: 60, windowMs: MINUTE_MS },
   /** Chat and playground with Last-Event-ID. */
-  resume: { name: "resume", limit: 200, windowMs: MINUTE_MS },
+  resume: { name: "resume", limit: 120, windowMs: MINUTE_MS },
   rating: { name: "rating", limit: 60, windowMs: MINUTE_MS },
   /** Playground and its stop. */
   playground: { name: "playground", limit: 120, windowMs: MINUTE_MS },
@@ -35,6 +35,6 @@ export const POLICIES = {
   /** The export of many sessions. */
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
   /** /api/doctor/. `parley doctor` sends three requests. The setting EDGE_DOCTOR_REQUESTS changes the limit. */
-  doctor: { name: "doctor", limit: 12, windowMs: MINUTE_MS },
+  doctor: { name: "doctor", limit: 20, windowMs: MINUTE_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

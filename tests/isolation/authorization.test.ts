@@ -67,6 +67,8 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.AuditAdminService/Repair": "operator",
   "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": "operator",
   "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ListPlans": "operator",
+  "parley.quota.v1.WorkspaceAdminService/SetKnowledgeLimits": "operator",
   "parley.quota.v1.WorkspaceAdminService/SetPlan": "operator",
   "parley.quota.v1.WorkspaceAdminService/SetRetention": "operator",
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": "viewer",

@@ -223,6 +223,8 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.QuotaService/CloseMonth": notCalled("a month has the usage of every tenant"),
   "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notCalled("operators see every tenant"),
   "parley.quota.v1.WorkspaceAdminService/ListWorkspaces": notCalled("operators see every tenant"),
+  "parley.quota.v1.WorkspaceAdminService/ListPlans": notCalled("a plan belongs to no tenant"),
+  "parley.quota.v1.WorkspaceAdminService/SetKnowledgeLimits": notCalled("a plan belongs to no tenant"),
   "parley.quota.v1.WorkspaceAdminService/SetPlan": workspaceOnly({ plan: "scale" }),
   "parley.quota.v1.WorkspaceAdminService/SetRetention": workspaceOnly({ retentionDays: 0 }),
   "parley.quota.v1.WorkspaceAdminService/ShowUsage": workspaceOnly({ month }),

@@ -15,6 +15,7 @@ import { addExplainCommand } from "./commands/explain.ts";
 import { addKnowledgeCommands } from "./commands/knowledge/knowledge.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addPlanCommands } from "./commands/plan.ts";
 import { addTokenCommand } from "./commands/token.ts";
 import { addTopCommand } from "./commands/top.ts";
 import { addUsageCommand } from "./commands/usage/usage.ts";
@@ -63,6 +64,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
     stdin: streams.stdin,
   };
   addWorkspaceCommands(program, context);
+  addPlanCommands(program, context);
   addBotCommands(program, context);
   addKeyCommands(program, context);
   addModerationCommands(program, context);

@@ -63,7 +63,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
   router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm }));
   router.service(
     KnowledgeAdminService,
-    createKnowledgeAdmin({ database, egress, embeddings: deps.embeddings, log }),
+    createKnowledgeAdmin({ database, quota, egress, embeddings: deps.embeddings, log }),
     UPLOAD_OPTIONS,
   );
   router.service(QuestionAdminService, createQuestionAdmin({ database, questionSearch, ownerReadPool }));

@@ -9,6 +9,7 @@ import * as months from "./0010_months.ts";
 import * as usageByMonth from "./0011_usage_by_month.ts";
 import * as usageAdjustments from "./0012_usage_adjustments.ts";
 import * as deletedWorkspaces from "./0013_deleted_workspaces.ts";
+import * as knowledgeLimits from "./0016_knowledge_limits.ts";
 
 /** Every migration of the quota schema, oldest first. No migration has the number 6, 7 or 9. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   usageByMonth,
   usageAdjustments,
   deletedWorkspaces,
+  knowledgeLimits,
 ];

@@ -5,6 +5,7 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   workspace_erased: "create another workspace with parley workspace create",
   bot_not_found: "list bots with parley bot list --workspace W",
   slug_taken: "change the existing bot with parley bot update, or use another --slug",
+  knowledge_limit_reached: "remove documents, or as the operator use parley plan set or parley workspace set-plan",
   too_many_bots: "use one of the workspace's bots, or another workspace",
   too_many_keys: "revoke keys that are not in use with parley key revoke",
   key_not_found: "list keys with parley key list --workspace W",

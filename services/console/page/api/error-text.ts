@@ -27,6 +27,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   too_many_bots: "A workspace can have at most 200 bots.",
   too_many_keys: "A workspace can have at most 1,000 keys. Revoke those that are not in use.",
   too_many_patterns: "A bot can have at most 100 rules.",
+  knowledge_limit_reached:
+    "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
   too_many_documents: "Many documents are being read right now. Try again in a minute.",
   unreadable_document: "The document could not be read. It may be damaged or protected.",
   unsupported_document: "Only text, Markdown, HTML and PDF can be read.",

@@ -63,6 +63,13 @@ function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolean }) {
       <h2 id="documents">
         Documents {data && data.sources.length > 0 && <span className="count">{data.sources.length}</span>}
       </h2>
+      {data?.usage?.maxDocuments !== undefined && data.usage.maxCharacters !== undefined && (
+        <p className="hint">
+          All bots together have {data.usage.documents.toLocaleString()} of {data.usage.maxDocuments.toLocaleString()}{" "}
+          documents and {data.usage.characters.toLocaleString()} of {data.usage.maxCharacters.toLocaleString()}{" "}
+          characters.
+        </p>
+      )}
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {data?.sources.length === 0 && (

@@ -85,6 +85,60 @@ describe("a knowledge source with text in another charset", () => {
   });
 });
 
+describe("the knowledge of a workspace", () => {
+  test("is bounded by its plan, over all bots; documents above a lowered limit stay, but cannot grow", async () => {
+    const knowledge = system.createAdminClient(KnowledgeAdminService);
+    const bot = await createBot(system.database);
+    const other = await createBot(system.database, { workspaceId: bot.workspaceId });
+    const { workspaceId } = bot;
+    const setLimits = (maxKnowledgeDocuments: number, maxKnowledgeCharacters: number) =>
+      system.quota.knowledgeLimits.set(workspaceId, { maxKnowledgeDocuments, maxKnowledgeCharacters });
+    const add = (name: string, characters: number, of = bot) =>
+      knowledge.addSource({ ...botFields(of), name, format: "txt", content: Buffer.from("x".repeat(characters)) });
+    const refused = { code: Code.ResourceExhausted, parleyCode: "knowledge_limit_reached" };
+    setLimits(2, 100);
+    await add("a", 40);
+    expect(await adminFailure(add("b", 61, other))).toMatchObject(refused);
+    await add("b", 60, other);
+    expect(await adminFailure(add("c", 1))).toMatchObject(refused);
+    expect(await adminFailure(add("a", 41))).toMatchObject(refused);
+    await add("a", 40);
+    setLimits(1, 10);
+    const { sources, usage } = await knowledge.listSources(botFields(bot));
+    expect(sources).toMatchObject([{ name: "a", characters: 40 }]);
+    expect(usage).toMatchObject({ documents: 2, characters: 100n, maxDocuments: 1, maxCharacters: 10 });
+    expect(await adminFailure(add("a", 41))).toMatchObject(refused);
+    await add("a", 30);
+    await knowledge.removeSource({ ...botFields(other), name: "b" });
+    expect((await knowledge.listSources(botFields(other))).usage).toMatchObject({ documents: 1, characters: 30n });
+    system.quota.knowledgeLimits.delete(workspaceId);
+    await add("c", 1_000);
+  });
+
+  test("does not exceed its plan by more than one document for each replica, when many are added at once", async () => {
+    const second = await startTestService(system.databaseUrl, system.quota.target);
+    onTestFinished(() => second.stop());
+    const bot = await createBot(system.database);
+    system.quota.knowledgeLimits.set(bot.workspaceId, { maxKnowledgeDocuments: 3, maxKnowledgeCharacters: 1_000_000 });
+    const clients = [system, second].map((each) => each.createAdminClient(KnowledgeAdminService));
+    const results = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) =>
+        clients[index % 2]?.addSource({
+          ...botFields(bot),
+          name: `d${index}`,
+          format: "txt",
+          content: Buffer.from("x"),
+        }),
+      ),
+    );
+    const added = results.filter(({ status }) => status === "fulfilled").length;
+    expect(added).toBeGreaterThanOrEqual(3);
+    expect(added).toBeLessThanOrEqual(4);
+    const { usage } = await system.createAdminClient(KnowledgeAdminService).listSources(botFields(bot));
+    expect(usage?.documents).toBe(added);
+  }, 60_000);
+});
+
 describe("a knowledge source with a URL", () => {
   const pages = new Map<string, { status?: number; headers: Record<string, string>; body: string | Uint8Array }>();
   let server: Server;

@@ -1,7 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { RpcClient } from "@parley/rpc";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
+import type { QuotaService } from "@parley/rpc/quota";
 import { type Database, type Egress, invalidArgument, isLongerThan, type Logger, notFound } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
@@ -18,15 +20,25 @@ import {
   toUtf8,
 } from "../documents/index.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
-import { deleteSource, listSources, putSource, type Source } from "./knowledge.store.ts";
+import {
+  deleteSource,
+  listSources,
+  putSource,
+  readKnowledgeUsage,
+  readUsageWithout,
+  type Source,
+} from "./knowledge.store.ts";
+import { requireRoom } from "./knowledge-limits.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_URL_CHARACTERS = 2_000;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_PDF_BYTES = 16 * 1024 * 1024;
+const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
 export type KnowledgeDeps = {
   database: Database;
+  quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
   egress: Egress;
   embeddings: { status: EmbeddingStatus };
   log: Logger;
@@ -34,11 +46,16 @@ export type KnowledgeDeps = {
 
 export function createKnowledgeAdmin({
   database,
+  quota,
   egress,
   embeddings,
   log,
 }: KnowledgeDeps): ServiceImpl<typeof KnowledgeAdminService> {
   const queue = new DocumentQueue();
+  const readLimits = async (workspaceId: string) => {
+    const { workspace } = await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS });
+    return { maxDocuments: workspace?.maxKnowledgeDocuments, maxCharacters: workspace?.maxKnowledgeCharacters };
+  };
   const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_PDF_BYTES, log });
   return {
     async addSource(request, { signal }) {
@@ -46,13 +63,16 @@ export function createKnowledgeAdmin({
       const name = requireName(request.name || url);
       const requestedLanguage = requireLanguage(request.language);
       const botId = await requireBotId(database, request);
+      const limits = await readLimits(workspaceId);
+      // Refuses a document of a full workspace before it is fetched and read.
+      requireRoom(await readUsageWithout(database, { workspaceId, botId, name }), 0, limits);
       const store = (raw: RawDocument) =>
         queue.run({ workspaceId, bytes: raw.content.length, signal }, async () => {
           const document = await readDocument(raw, { signal });
           if (document.chunkCount === 0) throw invalidArgument("content holds no text");
+          const source = { workspaceId, botId, name, format: raw.format, url, document };
           const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
-          const { format } = raw;
-          const stored = await putSource(database, { workspaceId, botId, name, format, language, url, document });
+          const stored = await putSource(database, { ...source, language }, limits);
           return { source: toMessage(stored, embeddings.status) };
         });
       if (url === "") return store(readContent(request));
@@ -63,7 +83,14 @@ export function createKnowledgeAdmin({
       const botId = await requireBotId(database, request);
       const { status } = embeddings;
       const sources = await listSources(database, request.workspaceId, botId);
-      return { sources: sources.map((source) => toMessage(source, status)), embeddings: status };
+      const usage = await readKnowledgeUsage(database, request.workspaceId);
+      // The list does not depend on the quota service.
+      const limits = await readLimits(request.workspaceId).catch(() => ({}));
+      return {
+        sources: sources.map((source) => toMessage(source, status)),
+        embeddings: status,
+        usage: { ...usage, characters: BigInt(usage.characters), ...limits },
+      };
     },
     async removeSource(request) {
       const botId = await requireBotId(database, request);

@@ -1,5 +1,6 @@
-import { type Connection, type Database, transaction } from "@parley/service-kit";
+import { type Connection, type Database, type Queryable, transaction } from "@parley/service-kit";
 import type { Format, IndexedChunk, IndexedDocument, LanguageName } from "../documents/index.ts";
+import { type KnowledgeLimits, type KnowledgeUsage, requireRoom, type UsageWithout } from "./knowledge-limits.ts";
 
 /** A stored document of a bot's knowledge. */
 export type Source = {
@@ -72,11 +73,13 @@ const INSERT_WORDS = `
   SELECT $1, $2, $3, word, lexeme, chunks FROM unnest($4::text[], $5::text[], $6::integer[]) AS stored (word, lexeme, chunks)`;
 
 /**
- * Stores a document in one transaction and replaces the bot's document of the same name. Uses separate statements for each piece (some of
+ * Stores a document in one transaction, unless it exceeds a limit (requireRoom), and replaces the bot's document of the same name. Uses separate statements for each piece (some of
  * the document's chunks or words), because a single statement for a large document would exceed the statement timeout.
  */
-export async function putSource(database: Database, source: NewSource): Promise<Source> {
+export async function putSource(database: Database, source: NewSource, limits: KnowledgeLimits = {}): Promise<Source> {
   return transaction(database, async (connection) => {
+    const current = await readUsageWithout(connection, source);
+    requireRoom(current, source.document.characters, limits);
     // Locks the source's row, which serializes concurrent calls for the same name.
     const stored = await upsertSource(connection, source);
     for (const table of ["knowledge_chunks", "knowledge_words"])
@@ -87,6 +90,30 @@ export async function putSource(database: Database, source: NewSource): Promise<
     await insertPieces(connection, source, stored.id);
     return stored;
   });
+}
+
+const READ_USAGE = `
+  SELECT count(*)::integer AS documents, coalesce(sum(characters), 0)::float8 AS characters
+  FROM conversation.knowledge_sources WHERE workspace_id = $1`;
+
+/** Returns the number of a workspace's documents, and the characters of their text. */
+export async function readKnowledgeUsage(database: Queryable, workspaceId: string): Promise<KnowledgeUsage> {
+  const { rows } = await database.query<KnowledgeUsage>(READ_USAGE, [workspaceId]);
+  return rows[0] ?? { documents: 0, characters: 0 };
+}
+
+const READ_SOURCE_SIZE = `
+  SELECT characters FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 AND name = $3`;
+
+/** Returns the workspace's usage without the document that `source` replaces, and the characters of that document. */
+export async function readUsageWithout(
+  database: Queryable,
+  { workspaceId, botId, name }: Pick<NewSource, "workspaceId" | "botId" | "name">,
+): Promise<UsageWithout> {
+  const { documents, characters } = await readKnowledgeUsage(database, workspaceId);
+  const { rows } = await database.query<{ characters: number }>(READ_SOURCE_SIZE, [workspaceId, botId, name]);
+  const replaced = rows[0]?.characters;
+  return { others: { documents: documents - rows.length, characters: characters - (replaced ?? 0) }, replaced };
 }
 
 async function insertPieces(connection: Connection, source: NewSource, sourceId: number): Promise<void> {

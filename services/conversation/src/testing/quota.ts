@@ -22,6 +22,7 @@ export type TestQuota = {
   workspaces: Set<string>;
   /** Without an entry, a workspace's sessions are kept without limit. */
   retentionDays: Map<string, number>;
+  knowledgeLimits: Map<string, { maxKnowledgeDocuments?: number; maxKnowledgeCharacters?: number }>;
   close(): void;
 };
 
@@ -49,6 +50,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     unacknowledged: new Set(),
     workspaces: new Set(),
     retentionDays: new Map(),
+    knowledgeLimits: new Map(),
     outcomeOf: (turnId) => settlementByTurn.get(turnId)?.outcome,
     countDone: (workspaceId) => doneTurnIds(workspaceId).length,
     deleteTurn: (turnId) => void settlementByTurn.delete(turnId),
@@ -61,6 +63,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     cap: 5_000,
     createdAt: "2026-01-01T00:00:00Z",
     retentionDays: quota.retentionDays.get(id) ?? 0,
+    ...quota.knowledgeLimits.get(id),
   });
   const reservationsOf = (turns: readonly { workspaceId: string; turnId: string }[]) =>
     turns.flatMap(({ workspaceId, turnId }) => {
@@ -85,7 +88,8 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
         return { settled: acknowledged.map(({ workspaceId, turnId, outcome }) => ({ workspaceId, turnId, outcome })) };
       },
       async getWorkspace({ workspaceId }) {
-        if (!quota.workspaces.has(workspaceId))
+        // The workspaces of createBot() exist.
+        if (!quota.workspaces.has(workspaceId) && !/^ws_\d+$/.test(workspaceId))
           throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
         return { workspace: workspace(workspaceId) };
       },

@@ -4,7 +4,8 @@ import { type Database, invalidArgument, isLongerThan, isWorkspaceId, ServiceErr
 import { handleListMonths } from "../months/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
 import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
-import { insertWorkspace, listPlans, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
+import { listPlans, updateKnowledgeLimits } from "./plans.store.ts";
+import { insertWorkspace, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 const MAX_RETENTION_DAYS = 3_650;
@@ -16,7 +17,8 @@ export function createWorkspaceAdmin(
 ): ServiceImpl<typeof WorkspaceAdminService> {
   const requirePlan = async (plan: string) => {
     const plans = await listPlans(database);
-    if (!plans.includes(plan)) throw invalidArgument(`plan must be one of ${plans.join(", ")}`);
+    if (!plans.some(({ name }) => name === plan))
+      throw invalidArgument(`plan must be one of ${plans.map(({ name }) => name).join(", ")}`);
   };
   return {
     ...createUsageAdmin(database),
@@ -44,6 +46,16 @@ export function createWorkspaceAdmin(
       await requireWorkspace(database, request.workspaceId);
       await updatePlan(database, request.workspaceId, request.plan);
       return { workspace: await requireWorkspace(database, request.workspaceId) };
+    },
+    async listPlans() {
+      return { plans: await listPlans(database) };
+    },
+    async setKnowledgeLimits({ plan, knowledgeDocuments: documents, knowledgeCharacters: characters }) {
+      if ([documents, characters].some((each) => each !== undefined && each < 0))
+        throw invalidArgument("knowledge_documents and knowledge_characters must not be negative");
+      const changed = await updateKnowledgeLimits(database, plan, { documents, characters });
+      if (changed === undefined) await requirePlan(plan);
+      return { plan: changed };
     },
     async setRetention({ workspaceId, retentionDays }) {
       if (retentionDays < 0 || retentionDays > MAX_RETENTION_DAYS)

@@ -5,6 +5,8 @@ import {
   AdjustTurnsRequestSchema,
   AdjustUsageRequestSchema,
   CreateWorkspaceRequestSchema,
+  ListPlansRequestSchema,
+  SetKnowledgeLimitsRequestSchema,
   SettleOutcome,
 } from "@parley/rpc/quota";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -59,4 +61,26 @@ test("names, reasons and operators have at most 200 characters, counted as Unico
   await expect(adjust(tooLong, "ada")).rejects.toMatchObject(refused);
   await expect(adjust("outage", tooLong)).rejects.toMatchObject(refused);
   await expect(adjustTurns(tooLong)).rejects.toMatchObject(refused);
+});
+
+test("operators list the plans and change how much knowledge a plan permits", async () => {
+  const admin = createWorkspaceAdmin(quota.database, randomUUID);
+  const context = {} as HandlerContext;
+  const set = (fields: object) =>
+    admin.setKnowledgeLimits(create(SetKnowledgeLimitsRequestSchema, { plan: "free", ...fields }), context);
+  const limits = { name: "free", cap: 100, knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 };
+  expect(await admin.listPlans(create(ListPlansRequestSchema), context)).toMatchObject({
+    plans: expect.arrayContaining([limits, expect.objectContaining({ name: "pro", knowledgeDocuments: 2_000 })]),
+  });
+  expect(await set({ knowledgeDocuments: 7 })).toEqual({ plan: { ...limits, knowledgeDocuments: 7 } });
+  expect(await set({ knowledgeCharacters: 0 })).toMatchObject({
+    plan: { knowledgeDocuments: 7, knowledgeCharacters: 0 },
+  });
+  const workspace = { name: "n", plan: "free", id: "limited" };
+  expect(await admin.createWorkspace(create(CreateWorkspaceRequestSchema, workspace), context)).toMatchObject({
+    workspace: { maxKnowledgeDocuments: 7, maxKnowledgeCharacters: 0 },
+  });
+  await expect(set({ knowledgeDocuments: -1 })).rejects.toMatchObject({ kind: "invalid_argument" });
+  await expect(set({ plan: "gold" })).rejects.toThrow("plan must be one of");
+  await set({ knowledgeDocuments: 500, knowledgeCharacters: 10_000_000 });
 });

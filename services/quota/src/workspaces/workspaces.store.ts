@@ -5,13 +5,15 @@ export type Workspace = {
   name: string;
   plan: string;
   cap: number;
+  maxKnowledgeDocuments: number;
+  maxKnowledgeCharacters: number;
   createdAt: Date;
   retentionDays: number;
   deletedAt: Date | null;
 };
 
 const COLUMNS = `w.workspace_id AS id, w.name, w.plan, p.monthly_cap AS cap, w.created_at AS "createdAt", w.retention_days AS "retentionDays",
-  w.deleted_at AS "deletedAt"`;
+  w.deleted_at AS "deletedAt", p.knowledge_documents AS "maxKnowledgeDocuments", p.knowledge_characters AS "maxKnowledgeCharacters"`;
 const FROM = "quota.workspaces w JOIN quota.plans p USING (plan)";
 
 /** Returns a workspace; undefined if it is unknown or deleted. */
@@ -29,12 +31,6 @@ export async function listWorkspaces(database: Database): Promise<Workspace[]> {
     `SELECT ${COLUMNS} FROM ${FROM} ORDER BY w.created_at, w.workspace_id`,
   );
   return rows;
-}
-
-/** Lists the names of all plans, smallest cap first. */
-export async function listPlans(database: Database): Promise<string[]> {
-  const { rows } = await database.query<{ plan: string }>("SELECT plan FROM quota.plans ORDER BY monthly_cap");
-  return rows.map((row) => row.plan);
 }
 
 /** Returns whether a workspace is deleted; false if it is unknown. */

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { KnowledgeAdminService, type Source, SourceSchema } from "@parley/rpc/conversation";
+import { KnowledgeAdminService, type KnowledgeUsage, type Source, SourceSchema } from "@parley/rpc/conversation";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
@@ -34,11 +34,11 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .action(({ workspace: workspaceId, bot: botSlug }) =>
       report(
         callAdmin(KnowledgeAdminService, async (service) => {
-          const { sources, embeddings } = await service.listSources({ workspaceId, botSlug });
+          const { sources, embeddings, usage } = await service.listSources({ workspaceId, botSlug });
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageToJson(SourceSchema, each)),
-            text: `${formatTable(...sourceTable(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}`,
+            text: `${formatTable(...sourceTable(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}${describeUsage(usage)}`,
           };
         }),
       ),
@@ -60,6 +60,13 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     );
 
   addQuestionCommands(group, context);
+}
+
+/** Returns a line about the workspace's limits, or an empty text if they are unknown. */
+function describeUsage(usage: KnowledgeUsage | undefined): string {
+  if (usage?.maxDocuments === undefined || usage.maxCharacters === undefined) return "";
+  const { documents, characters, maxDocuments, maxCharacters } = usage;
+  return `The workspace has ${documents} of ${maxDocuments} documents and ${characters} of ${maxCharacters} characters.\n`;
 }
 
 /** Returns a line about semantic search, or an empty text if its state is off or unknown. */

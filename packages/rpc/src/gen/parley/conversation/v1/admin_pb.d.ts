@@ -1776,6 +1776,13 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
    * @generated from field: parley.conversation.v1.EmbeddingStatus embeddings = 2;
    */
   embeddings?: EmbeddingStatus | undefined;
+
+  /**
+   * The documents of all bots of the workspace, and the limits of its plan.
+   *
+   * @generated from field: parley.conversation.v1.KnowledgeUsage usage = 3;
+   */
+  usage?: KnowledgeUsage | undefined;
 };
 
 /**
@@ -1783,6 +1790,47 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
  * Use `create(ListSourcesResponseSchema)` to create a new message.
  */
 export declare const ListSourcesResponseSchema: GenMessage<ListSourcesResponse>;
+
+/**
+ * KnowledgeUsage compares a workspace's documents with the limits of its plan. A limit is not set if it is unknown.
+ *
+ * @generated from message parley.conversation.v1.KnowledgeUsage
+ */
+export declare type KnowledgeUsage = Message<"parley.conversation.v1.KnowledgeUsage"> & {
+  /**
+   * The number of documents.
+   *
+   * @generated from field: int32 documents = 1;
+   */
+  documents: number;
+
+  /**
+   * The characters of their text, in UTF-16 code units.
+   *
+   * @generated from field: int64 characters = 2;
+   */
+  characters: bigint;
+
+  /**
+   * The most documents.
+   *
+   * @generated from field: optional int32 max_documents = 3;
+   */
+  maxDocuments?: number | undefined;
+
+  /**
+   * The most characters.
+   *
+   * @generated from field: optional int32 max_characters = 4;
+   */
+  maxCharacters?: number | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.KnowledgeUsage.
+ * Use `create(KnowledgeUsageSchema)` to create a new message.
+ */
+export declare const KnowledgeUsageSchema: GenMessage<KnowledgeUsage>;
 
 /**
  * RemoveSourceRequest names a source.
@@ -4115,6 +4163,7 @@ export declare const KnowledgeAdminService: GenService<{
    * - INVALID_ARGUMENT (invalid_argument): a field is invalid, the document is too large or contains no text.
    * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
    * - RESOURCE_EXHAUSTED (too_many_documents): the documents that wait to be parsed exceed 16 MiB, or this one waited 60 s.
+   * - RESOURCE_EXHAUSTED (knowledge_limit_reached): the workspace's documents would exceed a limit of its plan.
    * - INVALID_ARGUMENT (url_refused, unreachable, timeout, too_large, too_many_redirects, url_status or
    *   unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
    *   unreachable does not reveal whether the name has an address that is not permitted, or has no address.

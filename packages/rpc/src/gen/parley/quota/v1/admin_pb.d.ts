@@ -210,6 +210,135 @@ export declare type SetPlanResponse = Message<"parley.quota.v1.SetPlanResponse">
 export declare const SetPlanResponseSchema: GenMessage<SetPlanResponse>;
 
 /**
+ * Plan is a plan with its limits.
+ *
+ * @generated from message parley.quota.v1.Plan
+ */
+export declare type Plan = Message<"parley.quota.v1.Plan"> & {
+  /**
+   * The name: free, pro or scale.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Messages per month.
+   *
+   * @generated from field: int32 cap = 2;
+   */
+  cap: number;
+
+  /**
+   * The most documents that all bots of a workspace together may have.
+   *
+   * @generated from field: int32 knowledge_documents = 3;
+   */
+  knowledgeDocuments: number;
+
+  /**
+   * The most characters of these documents' text, in UTF-16 code units.
+   *
+   * @generated from field: int32 knowledge_characters = 4;
+   */
+  knowledgeCharacters: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.Plan.
+ * Use `create(PlanSchema)` to create a new message.
+ */
+export declare const PlanSchema: GenMessage<Plan>;
+
+/**
+ * ListPlansRequest is empty.
+ *
+ * @generated from message parley.quota.v1.ListPlansRequest
+ */
+export declare type ListPlansRequest = Message<"parley.quota.v1.ListPlansRequest"> & {
+};
+
+/**
+ * Describes the message parley.quota.v1.ListPlansRequest.
+ * Use `create(ListPlansRequestSchema)` to create a new message.
+ */
+export declare const ListPlansRequestSchema: GenMessage<ListPlansRequest>;
+
+/**
+ * ListPlansResponse lists plans.
+ *
+ * @generated from message parley.quota.v1.ListPlansResponse
+ */
+export declare type ListPlansResponse = Message<"parley.quota.v1.ListPlansResponse"> & {
+  /**
+   * All plans, smallest cap first.
+   *
+   * @generated from field: repeated parley.quota.v1.Plan plans = 1;
+   */
+  plans: Plan[];
+};
+
+/**
+ * Describes the message parley.quota.v1.ListPlansResponse.
+ * Use `create(ListPlansResponseSchema)` to create a new message.
+ */
+export declare const ListPlansResponseSchema: GenMessage<ListPlansResponse>;
+
+/**
+ * SetKnowledgeLimitsRequest names a plan and its new limits. A limit that is not set stays.
+ *
+ * @generated from message parley.quota.v1.SetKnowledgeLimitsRequest
+ */
+export declare type SetKnowledgeLimitsRequest = Message<"parley.quota.v1.SetKnowledgeLimitsRequest"> & {
+  /**
+   * The plan: free, pro or scale.
+   *
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+
+  /**
+   * The most documents that all bots of a workspace together may have.
+   *
+   * @generated from field: optional int32 knowledge_documents = 2;
+   */
+  knowledgeDocuments?: number | undefined;
+
+  /**
+   * The most characters of these documents' text, in UTF-16 code units.
+   *
+   * @generated from field: optional int32 knowledge_characters = 3;
+   */
+  knowledgeCharacters?: number | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.SetKnowledgeLimitsRequest.
+ * Use `create(SetKnowledgeLimitsRequestSchema)` to create a new message.
+ */
+export declare const SetKnowledgeLimitsRequestSchema: GenMessage<SetKnowledgeLimitsRequest>;
+
+/**
+ * SetKnowledgeLimitsResponse holds the changed plan.
+ *
+ * @generated from message parley.quota.v1.SetKnowledgeLimitsResponse
+ */
+export declare type SetKnowledgeLimitsResponse = Message<"parley.quota.v1.SetKnowledgeLimitsResponse"> & {
+  /**
+   * The plan after the change.
+   *
+   * @generated from field: parley.quota.v1.Plan plan = 1;
+   */
+  plan?: Plan | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.SetKnowledgeLimitsResponse.
+ * Use `create(SetKnowledgeLimitsResponseSchema)` to create a new message.
+ */
+export declare const SetKnowledgeLimitsResponseSchema: GenMessage<SetKnowledgeLimitsResponse>;
+
+/**
  * SetRetentionRequest names a workspace and its new retention.
  *
  * @generated from message parley.quota.v1.SetRetentionRequest
@@ -853,6 +982,29 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof SetPlanRequestSchema;
     output: typeof SetPlanResponseSchema;
+  },
+  /**
+   * ListPlans lists all plans, smallest cap first.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListPlans
+   */
+  listPlans: {
+    methodKind: "unary";
+    input: typeof ListPlansRequestSchema;
+    output: typeof ListPlansResponseSchema;
+  },
+  /**
+   * SetKnowledgeLimits changes how much knowledge the workspaces of a plan may have. Documents above a lower limit stay, but
+   * their workspace can add none. Idempotent.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an unknown plan or a negative limit.
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.SetKnowledgeLimits
+   */
+  setKnowledgeLimits: {
+    methodKind: "unary";
+    input: typeof SetKnowledgeLimitsRequestSchema;
+    output: typeof SetKnowledgeLimitsResponseSchema;
   },
   /**
    * SetRetention changes how long a workspace keeps its sessions. Idempotent.

@@ -11,7 +11,7 @@ import { file_parley_rpc_v1_change } from "../../rpc/v1/change_pb.js";
  * Describes the file parley/quota/v1/admin.proto.
  */
 export const file_parley_quota_v1_admin = /*@__PURE__*/
-  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvYWRtaW4ucHJvdG8SD3BhcmxleS5xdW90YS52MSJRChJMaXN0Q2hhbmdlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlYKE0xpc3RDaGFuZ2VzUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnBhcmxleS5ycGMudjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJAChZDcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcGxhbhgCIAEoCRIKCgJpZBgDIAEoCSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIhcKFUxpc3RXb3Jrc3BhY2VzUmVxdWVzdCJIChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIjQKDlNldFBsYW5SZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIMCgRwbGFuGAIgASgJIkAKD1NldFBsYW5SZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIkMKE1NldFJldGVudGlvblJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhYKDnJldGVudGlvbl9kYXlzGAIgASgFIkUKFFNldFJldGVudGlvblJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiNwoQU2hvd1VzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkiRQoRU2hvd1VzYWdlUmVzcG9uc2USMAoFdXNhZ2UYASABKAsyIS5wYXJsZXkucXVvdGEudjEuR2V0VXNhZ2VSZXNwb25zZSJ9Cg5Xb3Jrc3BhY2VVc2FnZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRwbGFuGAMgASgJEgsKA2NhcBgEIAEoBRIMCgR1c2VkGAUgASgFEgwKBGhlbGQYBiABKAUSEAoIYWRqdXN0ZWQYByABKAUiSAoQTGlzdFVzYWdlUmVxdWVzdBINCgVtb250aBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJwChFMaXN0VXNhZ2VSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlEg0KBW1vbnRoGAIgASgJEhcKD25leHRfcGFnZV90b2tlbhgDIAEoCSImChVMaXN0TmVhcmVzdENhcFJlcXVlc3QSDQoFbGltaXQYASABKAUiTQoWTGlzdE5lYXJlc3RDYXBSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlIn8KEkFkanVzdFVzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkSDgoGYW1vdW50GAMgASgFEg4KBnJlYXNvbhgEIAEoCRIQCghvcGVyYXRvchgFIAEoCRISCgpyZXF1ZXN0X2lkGAYgASgJIlkKE0FkanVzdFVzYWdlUmVzcG9uc2USNAoKYWRqdXN0bWVudBgBIAEoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQSDAoEdXNlZBgCIAEoBSJMChZMaXN0QWRqdXN0bWVudHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCRINCgVsaW1pdBgDIAEoBSJQChdMaXN0QWRqdXN0bWVudHNSZXNwb25zZRI1CgthZGp1c3RtZW50cxgBIAMoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQicwoPVXNhZ2VBZGp1c3RtZW50EgoKAmlkGAEgASgJEg0KBW1vbnRoGAIgASgJEg4KBmFtb3VudBgDIAEoBRIOCgZyZWFzb24YBCABKAkSEAoIb3BlcmF0b3IYBSABKAkSEwoLYWRqdXN0ZWRfYXQYBiABKAkiGAoWTGlzdFVzYWdlTW9udGhzUmVxdWVzdCJBChdMaXN0VXNhZ2VNb250aHNSZXNwb25zZRImCgZtb250aHMYASADKAsyFi5wYXJsZXkucXVvdGEudjEuTW9udGgiPAoTR2V0VHVybkVudHJ5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSJBChRHZXRUdXJuRW50cnlSZXNwb25zZRIpCgVlbnRyeRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5UdXJuRW50cnkiYgoJVHVybkVudHJ5Eg0KBXN0YXRlGAEgASgJEg0KBW1vbnRoGAIgASgJEg8KB2hlbGRfYXQYAyABKAkSEgoKc2V0dGxlZF9hdBgEIAEoCRISCgpjb3VudGVkX2F0GAUgASgJMpYIChVXb3Jrc3BhY2VBZG1pblNlcnZpY2USbgoPQ3JlYXRlV29ya3NwYWNlEicucGFybGV5LnF1b3RhLnYxLkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuQ3JlYXRlV29ya3NwYWNlUmVzcG9uc2UiCJLCGAQIARgBEmkKDkxpc3RXb3Jrc3BhY2VzEiYucGFybGV5LnF1b3RhLnYxLkxpc3RXb3Jrc3BhY2VzUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0V29ya3NwYWNlc1Jlc3BvbnNlIgaSwhgCCAESVgoHU2V0UGxhbhIfLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVxdWVzdBogLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVzcG9uc2UiCJLCGAQIARgBEmUKDFNldFJldGVudGlvbhIkLnBhcmxleS5xdW90YS52MS5TZXRSZXRlbnRpb25SZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLlNldFJldGVudGlvblJlc3BvbnNlIgiSwhgECAEYARJcCglTaG93VXNhZ2USIS5wYXJsZXkucXVvdGEudjEuU2hvd1VzYWdlUmVxdWVzdBoiLnBhcmxleS5xdW90YS52MS5TaG93VXNhZ2VSZXNwb25zZSIIksIYBAgCEAESWgoJTGlzdFVzYWdlEiEucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZVJlcXVlc3QaIi5wYXJsZXkucXVvdGEudjEuTGlzdFVzYWdlUmVzcG9uc2UiBpLCGAIIARJpCg5MaXN0TmVhcmVzdENhcBImLnBhcmxleS5xdW90YS52MS5MaXN0TmVhcmVzdENhcFJlcXVlc3QaJy5wYXJsZXkucXVvdGEudjEuTGlzdE5lYXJlc3RDYXBSZXNwb25zZSIGksIYAggBEmIKC0FkanVzdFVzYWdlEiMucGFybGV5LnF1b3RhLnYxLkFkanVzdFVzYWdlUmVxdWVzdBokLnBhcmxleS5xdW90YS52MS5BZGp1c3RVc2FnZVJlc3BvbnNlIgiSwhgECAEYARJsCg9MaXN0QWRqdXN0bWVudHMSJy5wYXJsZXkucXVvdGEudjEuTGlzdEFkanVzdG1lbnRzUmVxdWVzdBooLnBhcmxleS5xdW90YS52MS5MaXN0QWRqdXN0bWVudHNSZXNwb25zZSIGksIYAggBEmwKD0xpc3RVc2FnZU1vbnRocxInLnBhcmxleS5xdW90YS52MS5MaXN0VXNhZ2VNb250aHNSZXF1ZXN0GigucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZU1vbnRoc1Jlc3BvbnNlIgaSwhgCCAEyegoRQm9va3NBZG1pblNlcnZpY2USZQoMR2V0VHVybkVudHJ5EiQucGFybGV5LnF1b3RhLnYxLkdldFR1cm5FbnRyeVJlcXVlc3QaJS5wYXJsZXkucXVvdGEudjEuR2V0VHVybkVudHJ5UmVzcG9uc2UiCJLCGAQIAhABMngKEkNoYW5nZUFkbWluU2VydmljZRJiCgtMaXN0Q2hhbmdlcxIjLnBhcmxleS5xdW90YS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaJC5wYXJsZXkucXVvdGEudjEuTGlzdENoYW5nZXNSZXNwb25zZSIIksIYBAgCEAJiBnByb3RvMw", [file_parley_quota_v1_quota, file_parley_rpc_v1_access, file_parley_rpc_v1_change]);
+  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvYWRtaW4ucHJvdG8SD3BhcmxleS5xdW90YS52MSJRChJMaXN0Q2hhbmdlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlYKE0xpc3RDaGFuZ2VzUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnBhcmxleS5ycGMudjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJAChZDcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcGxhbhgCIAEoCRIKCgJpZBgDIAEoCSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIhcKFUxpc3RXb3Jrc3BhY2VzUmVxdWVzdCJIChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIjQKDlNldFBsYW5SZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIMCgRwbGFuGAIgASgJIkAKD1NldFBsYW5SZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIlwKBFBsYW4SDAoEbmFtZRgBIAEoCRILCgNjYXAYAiABKAUSGwoTa25vd2xlZGdlX2RvY3VtZW50cxgDIAEoBRIcChRrbm93bGVkZ2VfY2hhcmFjdGVycxgEIAEoBSISChBMaXN0UGxhbnNSZXF1ZXN0IjkKEUxpc3RQbGFuc1Jlc3BvbnNlEiQKBXBsYW5zGAEgAygLMhUucGFybGV5LnF1b3RhLnYxLlBsYW4inwEKGVNldEtub3dsZWRnZUxpbWl0c1JlcXVlc3QSDAoEcGxhbhgBIAEoCRIgChNrbm93bGVkZ2VfZG9jdW1lbnRzGAIgASgFSACIAQESIQoUa25vd2xlZGdlX2NoYXJhY3RlcnMYAyABKAVIAYgBAUIWChRfa25vd2xlZGdlX2RvY3VtZW50c0IXChVfa25vd2xlZGdlX2NoYXJhY3RlcnMiQQoaU2V0S25vd2xlZGdlTGltaXRzUmVzcG9uc2USIwoEcGxhbhgBIAEoCzIVLnBhcmxleS5xdW90YS52MS5QbGFuIkMKE1NldFJldGVudGlvblJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhYKDnJldGVudGlvbl9kYXlzGAIgASgFIkUKFFNldFJldGVudGlvblJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiNwoQU2hvd1VzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkiRQoRU2hvd1VzYWdlUmVzcG9uc2USMAoFdXNhZ2UYASABKAsyIS5wYXJsZXkucXVvdGEudjEuR2V0VXNhZ2VSZXNwb25zZSJ9Cg5Xb3Jrc3BhY2VVc2FnZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRwbGFuGAMgASgJEgsKA2NhcBgEIAEoBRIMCgR1c2VkGAUgASgFEgwKBGhlbGQYBiABKAUSEAoIYWRqdXN0ZWQYByABKAUiSAoQTGlzdFVzYWdlUmVxdWVzdBINCgVtb250aBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJwChFMaXN0VXNhZ2VSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlEg0KBW1vbnRoGAIgASgJEhcKD25leHRfcGFnZV90b2tlbhgDIAEoCSImChVMaXN0TmVhcmVzdENhcFJlcXVlc3QSDQoFbGltaXQYASABKAUiTQoWTGlzdE5lYXJlc3RDYXBSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlIn8KEkFkanVzdFVzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkSDgoGYW1vdW50GAMgASgFEg4KBnJlYXNvbhgEIAEoCRIQCghvcGVyYXRvchgFIAEoCRISCgpyZXF1ZXN0X2lkGAYgASgJIlkKE0FkanVzdFVzYWdlUmVzcG9uc2USNAoKYWRqdXN0bWVudBgBIAEoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQSDAoEdXNlZBgCIAEoBSJMChZMaXN0QWRqdXN0bWVudHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCRINCgVsaW1pdBgDIAEoBSJQChdMaXN0QWRqdXN0bWVudHNSZXNwb25zZRI1CgthZGp1c3RtZW50cxgBIAMoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQicwoPVXNhZ2VBZGp1c3RtZW50EgoKAmlkGAEgASgJEg0KBW1vbnRoGAIgASgJEg4KBmFtb3VudBgDIAEoBRIOCgZyZWFzb24YBCABKAkSEAoIb3BlcmF0b3IYBSABKAkSEwoLYWRqdXN0ZWRfYXQYBiABKAkiGAoWTGlzdFVzYWdlTW9udGhzUmVxdWVzdCJBChdMaXN0VXNhZ2VNb250aHNSZXNwb25zZRImCgZtb250aHMYASADKAsyFi5wYXJsZXkucXVvdGEudjEuTW9udGgiPAoTR2V0VHVybkVudHJ5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSJBChRHZXRUdXJuRW50cnlSZXNwb25zZRIpCgVlbnRyeRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5UdXJuRW50cnkiYgoJVHVybkVudHJ5Eg0KBXN0YXRlGAEgASgJEg0KBW1vbnRoGAIgASgJEg8KB2hlbGRfYXQYAyABKAkSEgoKc2V0dGxlZF9hdBgEIAEoCRISCgpjb3VudGVkX2F0GAUgASgJMusJChVXb3Jrc3BhY2VBZG1pblNlcnZpY2USbgoPQ3JlYXRlV29ya3NwYWNlEicucGFybGV5LnF1b3RhLnYxLkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuQ3JlYXRlV29ya3NwYWNlUmVzcG9uc2UiCJLCGAQIARgBEmkKDkxpc3RXb3Jrc3BhY2VzEiYucGFybGV5LnF1b3RhLnYxLkxpc3RXb3Jrc3BhY2VzUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0V29ya3NwYWNlc1Jlc3BvbnNlIgaSwhgCCAESVgoHU2V0UGxhbhIfLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVxdWVzdBogLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVzcG9uc2UiCJLCGAQIARgBEloKCUxpc3RQbGFucxIhLnBhcmxleS5xdW90YS52MS5MaXN0UGxhbnNSZXF1ZXN0GiIucGFybGV5LnF1b3RhLnYxLkxpc3RQbGFuc1Jlc3BvbnNlIgaSwhgCCAESdwoSU2V0S25vd2xlZGdlTGltaXRzEioucGFybGV5LnF1b3RhLnYxLlNldEtub3dsZWRnZUxpbWl0c1JlcXVlc3QaKy5wYXJsZXkucXVvdGEudjEuU2V0S25vd2xlZGdlTGltaXRzUmVzcG9uc2UiCJLCGAQIARgBEmUKDFNldFJldGVudGlvbhIkLnBhcmxleS5xdW90YS52MS5TZXRSZXRlbnRpb25SZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLlNldFJldGVudGlvblJlc3BvbnNlIgiSwhgECAEYARJcCglTaG93VXNhZ2USIS5wYXJsZXkucXVvdGEudjEuU2hvd1VzYWdlUmVxdWVzdBoiLnBhcmxleS5xdW90YS52MS5TaG93VXNhZ2VSZXNwb25zZSIIksIYBAgCEAESWgoJTGlzdFVzYWdlEiEucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZVJlcXVlc3QaIi5wYXJsZXkucXVvdGEudjEuTGlzdFVzYWdlUmVzcG9uc2UiBpLCGAIIARJpCg5MaXN0TmVhcmVzdENhcBImLnBhcmxleS5xdW90YS52MS5MaXN0TmVhcmVzdENhcFJlcXVlc3QaJy5wYXJsZXkucXVvdGEudjEuTGlzdE5lYXJlc3RDYXBSZXNwb25zZSIGksIYAggBEmIKC0FkanVzdFVzYWdlEiMucGFybGV5LnF1b3RhLnYxLkFkanVzdFVzYWdlUmVxdWVzdBokLnBhcmxleS5xdW90YS52MS5BZGp1c3RVc2FnZVJlc3BvbnNlIgiSwhgECAEYARJsCg9MaXN0QWRqdXN0bWVudHMSJy5wYXJsZXkucXVvdGEudjEuTGlzdEFkanVzdG1lbnRzUmVxdWVzdBooLnBhcmxleS5xdW90YS52MS5MaXN0QWRqdXN0bWVudHNSZXNwb25zZSIGksIYAggBEmwKD0xpc3RVc2FnZU1vbnRocxInLnBhcmxleS5xdW90YS52MS5MaXN0VXNhZ2VNb250aHNSZXF1ZXN0GigucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZU1vbnRoc1Jlc3BvbnNlIgaSwhgCCAEyegoRQm9va3NBZG1pblNlcnZpY2USZQoMR2V0VHVybkVudHJ5EiQucGFybGV5LnF1b3RhLnYxLkdldFR1cm5FbnRyeVJlcXVlc3QaJS5wYXJsZXkucXVvdGEudjEuR2V0VHVybkVudHJ5UmVzcG9uc2UiCJLCGAQIAhABMngKEkNoYW5nZUFkbWluU2VydmljZRJiCgtMaXN0Q2hhbmdlcxIjLnBhcmxleS5xdW90YS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaJC5wYXJsZXkucXVvdGEudjEuTGlzdENoYW5nZXNSZXNwb25zZSIIksIYBAgCEAJiBnByb3RvMw", [file_parley_quota_v1_quota, file_parley_rpc_v1_access, file_parley_rpc_v1_change]);
 
 /**
  * Describes the message parley.quota.v1.ListChangesRequest.
@@ -70,137 +70,172 @@ export const SetPlanResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_admin, 7);
 
 /**
+ * Describes the message parley.quota.v1.Plan.
+ * Use `create(PlanSchema)` to create a new message.
+ */
+export const PlanSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 8);
+
+/**
+ * Describes the message parley.quota.v1.ListPlansRequest.
+ * Use `create(ListPlansRequestSchema)` to create a new message.
+ */
+export const ListPlansRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 9);
+
+/**
+ * Describes the message parley.quota.v1.ListPlansResponse.
+ * Use `create(ListPlansResponseSchema)` to create a new message.
+ */
+export const ListPlansResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 10);
+
+/**
+ * Describes the message parley.quota.v1.SetKnowledgeLimitsRequest.
+ * Use `create(SetKnowledgeLimitsRequestSchema)` to create a new message.
+ */
+export const SetKnowledgeLimitsRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 11);
+
+/**
+ * Describes the message parley.quota.v1.SetKnowledgeLimitsResponse.
+ * Use `create(SetKnowledgeLimitsResponseSchema)` to create a new message.
+ */
+export const SetKnowledgeLimitsResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 12);
+
+/**
  * Describes the message parley.quota.v1.SetRetentionRequest.
  * Use `create(SetRetentionRequestSchema)` to create a new message.
  */
 export const SetRetentionRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 8);
+  messageDesc(file_parley_quota_v1_admin, 13);
 
 /**
  * Describes the message parley.quota.v1.SetRetentionResponse.
  * Use `create(SetRetentionResponseSchema)` to create a new message.
  */
 export const SetRetentionResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 9);
+  messageDesc(file_parley_quota_v1_admin, 14);
 
 /**
  * Describes the message parley.quota.v1.ShowUsageRequest.
  * Use `create(ShowUsageRequestSchema)` to create a new message.
  */
 export const ShowUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 10);
+  messageDesc(file_parley_quota_v1_admin, 15);
 
 /**
  * Describes the message parley.quota.v1.ShowUsageResponse.
  * Use `create(ShowUsageResponseSchema)` to create a new message.
  */
 export const ShowUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 11);
+  messageDesc(file_parley_quota_v1_admin, 16);
 
 /**
  * Describes the message parley.quota.v1.WorkspaceUsage.
  * Use `create(WorkspaceUsageSchema)` to create a new message.
  */
 export const WorkspaceUsageSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 12);
+  messageDesc(file_parley_quota_v1_admin, 17);
 
 /**
  * Describes the message parley.quota.v1.ListUsageRequest.
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 13);
+  messageDesc(file_parley_quota_v1_admin, 18);
 
 /**
  * Describes the message parley.quota.v1.ListUsageResponse.
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 14);
+  messageDesc(file_parley_quota_v1_admin, 19);
 
 /**
  * Describes the message parley.quota.v1.ListNearestCapRequest.
  * Use `create(ListNearestCapRequestSchema)` to create a new message.
  */
 export const ListNearestCapRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 15);
+  messageDesc(file_parley_quota_v1_admin, 20);
 
 /**
  * Describes the message parley.quota.v1.ListNearestCapResponse.
  * Use `create(ListNearestCapResponseSchema)` to create a new message.
  */
 export const ListNearestCapResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 16);
+  messageDesc(file_parley_quota_v1_admin, 21);
 
 /**
  * Describes the message parley.quota.v1.AdjustUsageRequest.
  * Use `create(AdjustUsageRequestSchema)` to create a new message.
  */
 export const AdjustUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 17);
+  messageDesc(file_parley_quota_v1_admin, 22);
 
 /**
  * Describes the message parley.quota.v1.AdjustUsageResponse.
  * Use `create(AdjustUsageResponseSchema)` to create a new message.
  */
 export const AdjustUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 18);
+  messageDesc(file_parley_quota_v1_admin, 23);
 
 /**
  * Describes the message parley.quota.v1.ListAdjustmentsRequest.
  * Use `create(ListAdjustmentsRequestSchema)` to create a new message.
  */
 export const ListAdjustmentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 19);
+  messageDesc(file_parley_quota_v1_admin, 24);
 
 /**
  * Describes the message parley.quota.v1.ListAdjustmentsResponse.
  * Use `create(ListAdjustmentsResponseSchema)` to create a new message.
  */
 export const ListAdjustmentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 20);
+  messageDesc(file_parley_quota_v1_admin, 25);
 
 /**
  * Describes the message parley.quota.v1.UsageAdjustment.
  * Use `create(UsageAdjustmentSchema)` to create a new message.
  */
 export const UsageAdjustmentSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 21);
+  messageDesc(file_parley_quota_v1_admin, 26);
 
 /**
  * Describes the message parley.quota.v1.ListUsageMonthsRequest.
  * Use `create(ListUsageMonthsRequestSchema)` to create a new message.
  */
 export const ListUsageMonthsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 22);
+  messageDesc(file_parley_quota_v1_admin, 27);
 
 /**
  * Describes the message parley.quota.v1.ListUsageMonthsResponse.
  * Use `create(ListUsageMonthsResponseSchema)` to create a new message.
  */
 export const ListUsageMonthsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 23);
+  messageDesc(file_parley_quota_v1_admin, 28);
 
 /**
  * Describes the message parley.quota.v1.GetTurnEntryRequest.
  * Use `create(GetTurnEntryRequestSchema)` to create a new message.
  */
 export const GetTurnEntryRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 24);
+  messageDesc(file_parley_quota_v1_admin, 29);
 
 /**
  * Describes the message parley.quota.v1.GetTurnEntryResponse.
  * Use `create(GetTurnEntryResponseSchema)` to create a new message.
  */
 export const GetTurnEntryResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 25);
+  messageDesc(file_parley_quota_v1_admin, 30);
 
 /**
  * Describes the message parley.quota.v1.TurnEntry.
  * Use `create(TurnEntrySchema)` to create a new message.
  */
 export const TurnEntrySchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 26);
+  messageDesc(file_parley_quota_v1_admin, 31);
 
 /**
  * WorkspaceAdminService manages workspaces, their plans and their usage.

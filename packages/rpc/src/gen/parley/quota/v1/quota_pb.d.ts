@@ -356,6 +356,20 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
    * @generated from field: string deleted_at = 7;
    */
   deletedAt: string;
+
+  /**
+   * The most documents that all bots of the workspace together may have. Not set by older versions: then there is no limit.
+   *
+   * @generated from field: optional int32 max_knowledge_documents = 8;
+   */
+  maxKnowledgeDocuments?: number | undefined;
+
+  /**
+   * The most characters of these documents' text, in UTF-16 code units. Not set by older versions.
+   *
+   * @generated from field: optional int32 max_knowledge_characters = 9;
+   */
+  maxKnowledgeCharacters?: number | undefined;
 };
 
 /**

@@ -173,7 +173,13 @@ describe("parley explain of an unsuccessful reply", () => {
     expect(explanation).toMatchObject({
       status: "error",
       error_code: "provider_auth",
-      calls: [{ outcome: "provider_auth", reason: "http_401", tries: [{ reason: "http_401", next: "end" }] }],
+      calls: [
+        {
+          outcome: "provider_auth",
+          reason: "http_401",
+          tries: [{ reason: "http_401", next: "end", provider_status: 401 }],
+        },
+      ],
       quota: { state: "void", held_at: expect.stringMatching(/Z$/), counted_at: "" },
     });
     await expectNoContent(tenant, explanation, result, "Hello?");

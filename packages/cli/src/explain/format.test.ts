@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { TurnRecordSchema } from "@parley/rpc/conversation";
+import { CallSchema } from "@parley/rpc/llm";
 import { TurnEntrySchema } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
 import { formatExplanation } from "./format.ts";
@@ -23,3 +24,18 @@ test.each([
     expect(lines.find((line) => line.includes("usage ledger"))?.trim()).toBe(`usage ledger  ${expected}`);
   },
 );
+
+test("a failed attempt is shown with the provider's status, code and message", () => {
+  const turn = create(TurnRecordSchema, { status: "error" });
+  const failed = { model: "a:b", reason: "http_400", next: "failover", latencyMs: 31 };
+  const error = { providerStatus: 400, providerCode: "context_length_exceeded", providerMessage: "too many tokens" };
+  const call = create(CallSchema, {
+    model: "c:d",
+    outcome: "complete",
+    tries: [{ ...failed, ...error }, { model: "c:d" }],
+  });
+  const times = { wallMs: 0, phases: [], closeMs: undefined, settleMs: undefined };
+  const text = formatExplanation({ workspaceId: "w", turn, calls: [call], entry: undefined, missing: [] }, times, 80);
+  expect(text).toContain("PROVIDER'S ERROR");
+  expect(text).toMatch(/http_400 +failover +31 +400 context_length_exceeded: too many tokens/);
+});

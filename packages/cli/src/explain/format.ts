@@ -1,6 +1,7 @@
 import type { TurnRecord } from "@parley/rpc/conversation";
 import type { Call } from "@parley/rpc/llm";
 import type { TurnEntry } from "@parley/rpc/quota";
+import { formatProviderError } from "../output/provider-error.ts";
 import { formatFields, formatTable } from "../output/table.ts";
 import type { TurnExplanation } from "./explain-turn.ts";
 import type { TurnTimes } from "./turn-times.ts";
@@ -88,8 +89,10 @@ function formatCalls(calls: readonly Call[]): string {
     each.reason || "ok",
     each.next || "–",
     each.latencyMs,
+    formatProviderError(each) || "–",
   ]);
-  return `${formatTable(titles, rows, "")}\n${formatTable(["attempt", "model", "result", "next step", "ms"], attemptRows, "")}`;
+  const attemptTitles = ["attempt", "model", "result", "next step", "ms", "provider's error"];
+  return `${formatTable(titles, rows, "")}\n${formatTable(attemptTitles, attemptRows, "")}`;
 }
 
 function formatKnowledge({ knowledge }: TurnRecord): string {

@@ -10,6 +10,7 @@ import { hasVisibleText } from "../text.ts";
 import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
+import { redactFailure } from "./redact-failure.ts";
 
 /** Longer than any real completion. Bounds the memory if a provider never ends its completion. */
 const MAX_COMPLETION_CHARACTERS = 4 * 1024 * 1024;
@@ -140,6 +141,7 @@ async function streamCompletion(
   attemptTimer.stop();
   if (failure === undefined && !isAnswer({ ...completion, text }, toolRounds))
     failure = new ProviderFailure("provider_error", "no_text", { detail: completion.finishReason });
+  if (failure instanceof ProviderFailure) failure = redactFailure(failure, request, text);
   endProviderSpan(span, completion, failure);
   return { firstTextAtMs, completion: { ...completion, text }, failure };
 }

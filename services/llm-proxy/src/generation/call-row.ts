@@ -1,4 +1,5 @@
 import type { AttemptRow, CallRow } from "../call-log/index.ts";
+import { NO_PROVIDER_ERROR, ProviderFailure } from "../providers/index.ts";
 import { formatCost, parseModelName } from "../settings/index.ts";
 import {
   type GenerationAttempt,
@@ -44,6 +45,7 @@ export function toCallRow(
 function toAttemptRow(attempt: GenerationAttempt, generationStartedAtMs: number): AttemptRow {
   const { request, startedAtMs, queueMs, isSent, firstTextAtMs, endedAtMs, failure, next } = attempt;
   const { outcome, reason } = toEnding(failure);
+  const { status, code, message } = failure instanceof ProviderFailure ? failure.providerError : NO_PROVIDER_ERROR;
   return {
     model: request.candidate.model,
     startedMs: Math.round(startedAtMs - generationStartedAtMs),
@@ -54,5 +56,8 @@ function toAttemptRow(attempt: GenerationAttempt, generationStartedAtMs: number)
     outcome,
     reason,
     next,
+    providerStatus: status,
+    providerCode: code,
+    providerMessage: message,
   };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Role } from "@parley/rpc/llm";
 import { type FakeProvider, startFakeProvider } from "@parley/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { eventually, startTestProxy, statusOf, type TestProxy } from "../testing/llm-proxy.ts";
@@ -39,6 +40,82 @@ test("a model may think for longer than the timeouts if it shows signs of life",
   ]);
   const events = await proxy.generate({ model: "first:default" });
   expect([statusOf(events), events.text, events.end.attempts]).toEqual(["COMPLETE", "42", 1]);
+});
+
+describe("what a provider reports about a failed attempt is in the call log without texts of the request", () => {
+  const json = { "content-type": "application/json" };
+  const message = "Invalid content: 'My PIN is 4711, says Zlatan'. Key sk-test-1234567890abcdef is wrong.";
+  const redacted = expect.stringMatching(/^Invalid content: .*\[…\].* is wrong\.$/);
+  test.each<[string, Parameters<FakeProvider["script"]>[0], object]>([
+    [
+      "with a status and an error object",
+      [{ status: 400, headers: json, body: JSON.stringify({ error: { message, type: "invalid_request_error" } }) }],
+      { providerStatus: 400, providerCode: "invalid_request_error", providerMessage: redacted },
+    ],
+    [
+      "as a list",
+      [
+        {
+          status: 400,
+          headers: json,
+          body: JSON.stringify([{ error: { message, status: "INVALID_ARGUMENT", code: 400 } }]),
+        },
+      ],
+      { providerStatus: 400, providerCode: "INVALID_ARGUMENT", providerMessage: redacted },
+    ],
+    [
+      "as a detail",
+      [{ status: 422, headers: json, body: JSON.stringify({ detail: message }) }],
+      { providerStatus: 422, providerMessage: redacted },
+    ],
+    [
+      "as a JSON text",
+      [{ status: 401, headers: json, body: JSON.stringify(message) }],
+      { providerStatus: 401, providerMessage: redacted },
+    ],
+    [
+      "as a text",
+      [{ status: 404, headers: { "content-type": "text/plain" }, body: message }],
+      { providerStatus: 404, providerMessage: redacted },
+    ],
+    [
+      "as an HTML page",
+      [{ status: 403, headers: { "content-type": "text/html" }, body: "<html><title>403 Forbidden</title>" }],
+      { providerStatus: 403, providerMessage: "403 Forbidden" },
+    ],
+    [
+      "with a status alone",
+      [{ status: 404, headers: json, body: " " }],
+      { providerStatus: 404, providerCode: "", providerMessage: "" },
+    ],
+    [
+      "as JSON with the status 200",
+      [{ headers: json, body: JSON.stringify({ error: { message, code: "bad_request" } }) }],
+      { providerStatus: 200, providerCode: "bad_request", providerMessage: redacted },
+    ],
+    [
+      "in the stream",
+      [
+        {
+          headers: { "content-type": "text/event-stream" },
+          body: `data: ${JSON.stringify({ error: { message, code: "overloaded" } })}\n\n`,
+        },
+      ],
+      { providerStatus: 200, providerCode: "overloaded", providerMessage: redacted },
+    ],
+  ])("%s", async (_, script, expected) => {
+    first.script(script);
+    const turnId = randomUUID();
+    const messages = [{ role: Role.USER, content: "My PIN is 4711, says Zlatan" }];
+    const events = await proxy.generate({ turnId, model: "first:default", prompt: { messages } });
+    expect(statusOf(events)).not.toBe("COMPLETE");
+    expect(
+      JSON.stringify(events, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+    ).not.toContain("Invalid content");
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row?.tries[0]).toMatchObject(expected);
+    expect(JSON.stringify(row)).not.toMatch(/4711|Zlatan|sk-test/);
+  });
 });
 
 describe("a route", () => {

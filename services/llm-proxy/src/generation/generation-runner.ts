@@ -1,7 +1,14 @@
 import type { PatternThreadPool } from "@parley/bot-rules/moderation";
 import type { Logger } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
-import type { Candidate, Operation, ProviderCatalog, ProviderFailure, Sink } from "../providers/index.ts";
+import type {
+  Candidate,
+  Operation,
+  ProviderCatalog,
+  ProviderError,
+  ProviderFailure,
+  Sink,
+} from "../providers/index.ts";
 import type { ToolboxFactory } from "../tools/index.ts";
 import type { ActiveGeneration, ActiveGenerations } from "./active-generations.ts";
 import { moderateCompletion } from "./completion-moderation.ts";
@@ -99,9 +106,9 @@ export class GenerationRunner {
   #reportFailure({ turnId }: GenerationRequest, candidate: Candidate, failure: ProviderFailure, next: NextStep): void {
     const { metrics, log } = this.#deps;
     const { guardedProvider, model } = candidate;
-    const { code, reason, detail, cause } = failure;
+    const { code, reason, detail, cause, providerError } = failure;
     metrics.attemptFailures.inc({ provider: guardedProvider.settings.name, reason, next });
-    log.warn({ turn_id: turnId, model, code, reason, next }, "attempt failed");
+    log.warn({ turn_id: turnId, model, code, reason, next, ...toLogFields(providerError) }, "attempt failed");
     if (detail !== "") log.debug({ turn_id: turnId, model, detail }, "cause of the failed attempt");
     if (reason === "internal") log.error({ turn_id: turnId, error: cause }, "attempt failed unexpectedly");
   }
@@ -130,4 +137,10 @@ export class GenerationRunner {
     const model = this.#deps.catalog.getModelLabel(candidate);
     return { name: "chat", provider: candidate.guardedProvider.settings.name, model };
   }
+}
+
+/** Returns no fields if the provider reported nothing. */
+function toLogFields({ status, code, message }: ProviderError): Record<string, unknown> {
+  if (status === 0 && code === "" && message === "") return {};
+  return { provider_status: status, provider_code: code, provider_message: message };
 }

@@ -1,4 +1,5 @@
 import type { GenerationFailureCode } from "@parley/rpc/outcomes";
+import { NO_PROVIDER_ERROR, type ProviderError, readProviderError } from "./provider-error.ts";
 
 type FailureOptions = {
   /** Whether the request may be retried with the same provider, if no text has been passed on yet. */
@@ -12,6 +13,8 @@ type FailureOptions = {
   isProviderFault?: boolean;
   /** For the debug log: the provider's machine-readable code, or the error's codes or class name. */
   detail?: string | undefined;
+  /** What the provider reports, as it sent it. */
+  sentError?: ProviderError | undefined;
   cause?: unknown;
 };
 
@@ -26,6 +29,10 @@ export class ProviderFailure extends Error {
   readonly retryAfterMs: number | undefined;
   readonly isProviderFault: boolean;
   readonly detail: string;
+  /** What the provider reports, without secrets and texts of the request. For the log and the call log, never for visitors. */
+  readonly providerError: ProviderError = NO_PROVIDER_ERROR;
+  /** Private, so that no logger finds it: it can contain the prompt and parts of the key. */
+  readonly #sentError: ProviderError | undefined;
 
   constructor(code: GenerationFailureCode, reason: string, options: FailureOptions = {}) {
     super(`${code}: ${reason}`, options.cause === undefined ? undefined : { cause: options.cause });
@@ -36,6 +43,12 @@ export class ProviderFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.isProviderFault = options.isProviderFault ?? false;
     this.detail = options.detail ?? "";
+    this.#sentError = options.sentError;
+  }
+
+  /** Sets `providerError` to what the provider sent, after `redact` has removed secrets and texts of the request. */
+  withRedactedError(redact: (error: ProviderError) => ProviderError): ProviderFailure {
+    return this.#sentError === undefined ? this : Object.assign(this, { providerError: redact(this.#sentError) });
   }
 }
 
@@ -54,12 +67,18 @@ type StatusOptions = {
   retryAfterMs?: number | undefined;
   /** The provider's machine-readable code, e.g. `insufficient_quota`. */
   providerCode?: unknown;
+  /** The error as the provider sent it: a body, or a part of a stream. */
+  body?: unknown;
 };
 
 /** Maps an HTTP status of 300 or more, from a response or from an error inside a stream. */
-export function failureFromStatus(status: number, { providerCode, retryAfterMs }: StatusOptions = {}): ProviderFailure {
+export function failureFromStatus(
+  status: number,
+  { providerCode, retryAfterMs, body }: StatusOptions = {},
+): ProviderFailure {
   const reason = `http_${status}`;
-  const rest = { retryAfterMs, detail: toProviderCode(providerCode) };
+  const sentError = { status, ...readProviderError(body) };
+  const rest = { retryAfterMs, detail: toProviderCode(providerCode), sentError };
   if (status === 401 || status === 403) return new ProviderFailure("provider_auth", reason, rest);
   if (status === 429) {
     // An account without credit gets 429 too, and waiting does not help.

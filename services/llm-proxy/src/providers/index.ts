@@ -4,6 +4,8 @@ export type { BreakerVerdict } from "./circuit-breaker.ts";
 export { GenerationCancelled, ProviderFailure } from "./failure.ts";
 export type { Operation } from "./operations.metrics.ts";
 export type { Embeddings, StopCause, Usage } from "./provider.ts";
+export { NO_PROVIDER_ERROR, type ProviderError } from "./provider-error.ts";
+export { redactProviderError } from "./redact-provider-error.ts";
 export { renderPrompt } from "./render-prompt.ts";
 export { computeRetryDelayMs } from "./retry.ts";
 export type { Sink, TextSink } from "./text-sink.ts";

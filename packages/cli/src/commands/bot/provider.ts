@@ -11,6 +11,7 @@ import type { CallAdmin } from "../../admin/call.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
+import { formatProviderError } from "../../output/provider-error.ts";
 import type { Result } from "../../output/result.ts";
 import { formatTable } from "../../output/table.ts";
 import { monthOption, wholeNumberParser, workspaceOption } from "../options.ts";
@@ -153,6 +154,7 @@ function describeCalls(calls: readonly Call[]): Result {
         "in",
         "out",
         "cost",
+        "provider's error",
       ],
       calls.map((each) => [
         each.startedAt,
@@ -166,8 +168,14 @@ function describeCalls(calls: readonly Call[]): Result {
         each.tokensIn,
         each.tokensEstimated ? `≈ ${each.tokensOut}` : each.tokensOut,
         each.cost || "–",
+        formatLastError(each) || "–",
       ]),
       "No calls.",
     ),
   };
+}
+
+/** Formats the provider's error of the last failed attempt. */
+function formatLastError({ tries }: Call): string {
+  return tries.map(formatProviderError).findLast((text) => text !== "") ?? "";
 }

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { ResponseBody, readText, StreamedResponse } from "./response-body.ts";
 
 /** Limit for the body of an error response. The error's code is within the first kilobytes. */
-const MAX_ERROR_BODY_BYTES = 16 * 1024;
+export const MAX_ERROR_BODY_BYTES: number = 16 * 1024;
 
 /**
  * Returns a fetch that streams the body of a successful response and reads only the beginning of an error response. The fetch follows no
@@ -21,8 +21,14 @@ export function createStreamingFetch(dispatcher: Dispatcher): typeof fetch {
     if (response.ok) return response;
     // The status alone is enough if the connection breaks before the error's body is read.
     const text = await readText(response.stream, MAX_ERROR_BODY_BYTES).catch(() => "");
-    return new Response(text === "" ? null : text, { status: response.status, headers: response.headers });
+    return new Response(text === "" ? null : unquote(text), { status: response.status, headers: response.headers });
   };
+}
+
+/** Returns the text in a JSON string, because the SDK loses an error whose body is one. */
+function unquote(text: string): string {
+  const [, content] = /^"(.*)"\s*$/s.exec(text) ?? [];
+  return content ?? text;
 }
 
 /** Sends a request, and returns its response when the headers have arrived. If the signal is aborted, rejects with its reason. */

@@ -2,6 +2,7 @@ import { hasVisibleText } from "../../text.ts";
 import { failureFromStatus, ProviderFailure, toProviderCode } from "../failure.ts";
 import { EventStreamParser } from "../http/event-stream-parser.ts";
 import type { FinishedCompletion, StopCause, Usage } from "../provider.ts";
+import { readProviderError } from "../provider-error.ts";
 import { AssistantMessage } from "./assistant-message.ts";
 import { failureFromReason } from "./failure.ts";
 import { isRefusalError, toStopCause } from "./finish-reason.ts";
@@ -237,9 +238,10 @@ function failureFromStreamError(error: unknown): ProviderFailure {
   for (const value of [body.code, body.status, body.type]) {
     const status = STATUS_OF_CODE[String(value)] ?? Number(value);
     if (Number.isInteger(status) && status >= 400 && status <= 599) {
-      return failureFromStatus(status, { providerCode: body.code });
+      return failureFromStatus(status, { providerCode: body.code, body: error });
     }
   }
   const detail = toProviderCode(body.code) ?? toProviderCode(body.type);
-  return new ProviderFailure("provider_error", "stream_error", { isProviderFault: true, detail });
+  const sentError = { status: 200, ...readProviderError(error) };
+  return new ProviderFailure("provider_error", "stream_error", { isProviderFault: true, detail, sentError });
 }

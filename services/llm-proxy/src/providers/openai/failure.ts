@@ -1,15 +1,19 @@
 import { listErrorAndCauses } from "@parley/service-kit";
 import type { APIError } from "openai";
 import { failureFromStatus, ProviderFailure } from "../failure.ts";
+import type { ProviderError } from "../provider-error.ts";
 import { readRetryAfterMs } from "../retry.ts";
 
 /** Maps an error of a request without a successful response: the provider sent a status other than 2xx, or is unreachable. */
 export function failureFromRequestError(error: unknown): ProviderFailure {
   if (isStatusError(error)) {
-    const { status, headers, code, type } = error;
+    const { status, headers, code, type, message } = error;
+    // The SDK puts a body that is not a JSON object into the message, after the status.
+    const body: unknown = error.error ?? message.replace(/^\d+ (status code \(no body\)$)?/, "");
     return failureFromStatus(status, {
       retryAfterMs: readRetryAfterMs(headers, Date.now()),
       providerCode: code ?? type,
+      body,
     });
   }
   const codes = listErrorAndCauses(error).map((each) => (each as { code?: unknown }).code);
@@ -35,6 +39,6 @@ function isStatusError(error: unknown): error is APIError<number, Headers> {
 }
 
 /** Returns the failure of a provider whose response is unusable. `reason` is, for example, `malformed` or `too_large`. */
-export function failureFromReason(reason: string): ProviderFailure {
-  return new ProviderFailure("provider_error", reason, { isProviderFault: true });
+export function failureFromReason(reason: string, sentError?: ProviderError): ProviderFailure {
+  return new ProviderFailure("provider_error", reason, { isProviderFault: true, sentError });
 }

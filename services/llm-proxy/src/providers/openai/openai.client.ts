@@ -1,9 +1,10 @@
 import { OpenAI } from "openai";
 import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { OpenAiSettings } from "../../settings/index.ts";
-import { asStreamedResponse, READER_STOPPED, type ResponseBody } from "../http/response-body.ts";
-import { createStreamingFetch } from "../http/streaming-fetch.client.ts";
+import { asStreamedResponse, READER_STOPPED, type ResponseBody, readText } from "../http/response-body.ts";
+import { createStreamingFetch, MAX_ERROR_BODY_BYTES } from "../http/streaming-fetch.client.ts";
 import type { CompletionRequest, Provider } from "../provider.ts";
+import { readProviderError } from "../provider-error.ts";
 import { WellFormedTextBuffer } from "../well-formed-text.ts";
 import { ChatStreamReader } from "./chat-stream.ts";
 import { embed } from "./embeddings.ts";
@@ -143,6 +144,6 @@ async function openStream(
   if (response === "refused") return response;
   const { stream } = asStreamedResponse(response);
   if (!NOT_A_STREAM.test(response.headers.get("content-type") ?? "")) return stream;
-  stream.abort(READER_STOPPED);
-  throw failureFromReason("not_a_stream");
+  const text = await readText(stream, MAX_ERROR_BODY_BYTES).catch(() => "");
+  throw failureFromReason("not_a_stream", { status: response.status, ...readProviderError(text) });
 }

@@ -403,6 +403,28 @@ export declare type Try = Message<"parley.llm.v1.Try"> & {
    * @generated from field: int32 first_token_ms = 9;
    */
   firstTokenMs: number;
+
+  /**
+   * The HTTP status of the provider's response to a failed attempt; 0 if there was none.
+   *
+   * @generated from field: int32 provider_status = 10;
+   */
+  providerStatus: number;
+
+  /**
+   * The provider's code or type of the error, such as context_length_exceeded; empty if it sent none.
+   *
+   * @generated from field: string provider_code = 11;
+   */
+  providerCode: string;
+
+  /**
+   * The provider's message about the error, at most 300 characters, without keys and without texts of the request; empty if
+   * it sent none.
+   *
+   * @generated from field: string provider_message = 12;
+   */
+  providerMessage: string;
 };
 
 /**

@@ -43,6 +43,16 @@ describeInBrowser("languages", (fixture) => {
     expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf("nl").placeholder);
   });
 
+  it.each([
+    ["zh-TW", "zh-hant"],
+    ["zh-Hans-TW", "zh"],
+    ["iw-IL", "he"],
+  ])("for the page's language %s, uses the words of %s", async (tag, lang) => {
+    const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${tag}"` });
+    expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf(lang).placeholder);
+    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
+  });
+
   it("uses English for an unknown language, in the page's direction", async () => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: 'lang="xx" dir="rtl"' });
     expect(await widget.input.getAttribute("placeholder")).toBe("Write a message…");

@@ -1,3 +1,4 @@
+import { selectLanguage } from "../shared/language.ts";
 import type { Visitor } from "../shared/types.ts";
 
 /** The attributes of the customer's script element. */
@@ -7,7 +8,7 @@ export interface Options {
   readonly publicKey: string;
   /** The nonce for pages whose Content-Security-Policy requires one; otherwise empty. */
   readonly nonce: string;
-  /** `data-lang`, or the page's language, or the browser's; lower case. */
+  /** `data-lang`, or the page's language, or the browser's, without the region. */
   readonly lang: string;
   readonly isRightToLeft: boolean;
   /** `data-position`, which overrides the bot's position. */
@@ -23,7 +24,7 @@ export interface Options {
 export function readOptions(script: HTMLScriptElement): Options {
   const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
   const page = document.documentElement;
-  const language = (lang || page.lang || navigator.language).toLowerCase();
+  const language = selectLanguage(lang || page.lang || navigator.language);
   return {
     base: new URL(".", script.src).href,
     publicKey,

@@ -17,8 +17,9 @@ const WORDS: Readonly<Record<string, LauncherWords>> = {
   pl: ["Czat", "Spróbuj ponownie."],
   pt: ["Chat", "Tente novamente."],
   zh: ["聊天", "请重试。"],
+  "zh-hant": ["聊天", "請再試一次。"],
 };
 
 export function selectLauncherWords(lang: string): LauncherWords {
-  return WORDS[lang.slice(0, 2)] ?? ENGLISH;
+  return WORDS[lang] ?? ENGLISH;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { selectLauncherWords } from "../launcher/words.ts";
-import { ENGLISH, fillPlaceholders, pickLanguage, selectNotice } from "./words.ts";
+import { ENGLISH, fillPlaceholders, selectNotice } from "./words.ts";
 
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
@@ -62,17 +62,6 @@ describe("the language file", () => {
 
   it.each(LANGUAGES)("for %s has a counterpart in the launcher's texts", (lang) => {
     expect(selectLauncherWords(lang)).not.toBe(selectLauncherWords("en"));
-  });
-});
-
-describe("pickLanguage", () => {
-  it("returns the language of the whole tag or of its first part, and undefined if neither is offered", () => {
-    expect(pickLanguage("pt-br", LANGUAGES)).toBe("pt");
-    expect(pickLanguage("pt-br", ["pt", "pt-br"])).toBe("pt-br");
-    expect(pickLanguage("zh-hant-tw", LANGUAGES)).toBe("zh");
-    expect(pickLanguage("ar", LANGUAGES)).toBe("ar");
-    expect(pickLanguage("en-gb", LANGUAGES)).toBeUndefined();
-    expect(pickLanguage("", LANGUAGES)).toBeUndefined();
   });
 });
 

@@ -72,19 +72,13 @@ export function fillPlaceholders(text: string, values: Readonly<Record<string, s
   return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
-/** Returns the offered language that fits a tag best (`pt-br` → `pt`), or undefined. English is built in, so it is not among `offered`. */
-export function pickLanguage(tag: string, offered: readonly string[]): string | undefined {
-  return offered.find((lang) => lang === tag) ?? offered.find((lang) => lang === tag.split("-")[0]);
-}
-
 const TIMEOUT_MS = 3_000;
 
 /** Fetches a translation. Returns the English texts if there is none or it cannot be fetched within 3 s. */
-export async function loadWords(tag: string, base: string): Promise<Words> {
-  // The build defines LANGUAGES: see globals.d.ts.
+export async function loadWords(lang: string, base: string): Promise<Words> {
+  // The build defines LANGUAGES: see globals.d.ts. English is built in, so it is not among them.
   const [hash, offered] = LANGUAGES;
-  const lang = pickLanguage(tag, offered);
-  if (!lang) {
+  if (!offered.includes(lang)) {
     return ENGLISH;
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -1,0 +1,76 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { selectLauncherWords } from "../launcher/words.ts";
+import { selectLanguage } from "./language.ts";
+
+const LANGUAGES = readdirSync(join(import.meta.dirname, "../lang")).map((file) => file.replace(".json", ""));
+
+describe("the texts' language", () => {
+  it.each([
+    ["zh-TW", "zh-hant"],
+    ["zh-HK", "zh-hant"],
+    ["zh-MO", "zh-hant"],
+    ["zh-Hant", "zh-hant"],
+    ["zh-Hant-TW", "zh-hant"],
+    ["zh-Hant-CN", "zh-hant"],
+    ["ZH_tw", "zh-hant"],
+    ["zh_TW.UTF-8", "zh-hant"],
+    ["zh-yue-HK", "zh-hant"],
+    ["zh-TW-x-private", "zh-hant"],
+    ["cmn-Hant-TW", "zh-hant"],
+    ["yue", "zh-hant"],
+    ["yue-HK", "zh-hant"],
+    ["zh", "zh"],
+    ["zh-CN", "zh"],
+    ["zh-SG", "zh"],
+    ["zh-MY", "zh"],
+    ["zh-Hans", "zh"],
+    ["zh-Hans-TW", "zh"],
+    ["zh-Hans-HK", "zh"],
+    ["zh_CN", "zh"],
+    ["cmn", "zh"],
+    ["yue-Hans-CN", "zh"],
+    ["pt-PT", "pt"],
+    ["pt-BR", "pt"],
+    ["pt_br", "pt"],
+    ["iw", "he"],
+    ["iw-IL", "he"],
+    ["he_IL", "he"],
+    ["de-CH-1996", "de"],
+    ["de_DE@euro", "de"],
+    ["DE", "de"],
+    [" de ", "de"],
+    ["es-419", "es"],
+    ["ar-EG", "ar"],
+    ["ja-JP", "ja"],
+  ])("for the tag %s is %s", (tag, language) => {
+    expect(selectLanguage(tag)).toBe(language);
+    expect(LANGUAGES).toContain(language);
+    expect(selectLauncherWords(selectLanguage(tag))).toBe(selectLauncherWords(language));
+  });
+
+  // Languages without texts. Some codes begin with the code of a language with texts.
+  it.each([
+    "en",
+    "en-GB",
+    "nb",
+    "nn-NO",
+    "no",
+    "in",
+    "id-ID",
+    "sr-Latn",
+    "fil",
+    "arn",
+    "est",
+    "dev",
+    "und",
+    "C",
+    "",
+    "x-de",
+    "-",
+  ])("for the tag %j is English", (tag) => {
+    expect(LANGUAGES).not.toContain(selectLanguage(tag));
+    expect(selectLauncherWords(selectLanguage(tag))).toBe(selectLauncherWords("en"));
+  });
+});

@@ -59,6 +59,18 @@ async function expectNoContent(tenant: Tenant, { message_id: id }: Explanation, 
 }
 
 describe("parley explain of a completed reply", () => {
+  test("shows that the model's token limit cut it, as parley conversation show does", async () => {
+    const tenant = await createTenant(system.admin, { model: "openai:length" });
+    const { result, explanation } = await chatAndExplain(tenant, { until: isSettledAndLogged });
+    expect(result.done?.finish_reason).toBe("stop");
+    const cut = { finish_detail: "length" };
+    expect(explanation).toMatchObject({ status: "done", ...cut, calls: [cut], quota: { state: "done" } });
+    const args = ["conversation", "show", explanation.session_id, "--workspace", tenant.workspaceId];
+    expect((await runCliInProcess(args, env)).stdout).toContain("cut at the token limit");
+    const document = JSON.parse((await runCliInProcess([...args, "--json"], env)).stdout);
+    expect(document.messages).toMatchObject([{ finish_detail: "" }, cut]);
+  });
+
   test("shows the failover, the knowledge, the hold, the usage ledger, and phases that add up to the wall time", async () => {
     const tenant = await createTenant(system.admin, { model: "route:careful" });
     const { workspaceId, botSlug } = tenant;

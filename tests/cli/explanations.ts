@@ -10,6 +10,7 @@ export type Explanation = {
   status: string;
   error_code: string;
   blocked_reason: string;
+  session_id: string;
   wall_ms: number;
   phases: { name: string; ms: number }[];
   close_ms: number | null;

@@ -118,6 +118,14 @@ export const RESERVE_STATUSES: Readonly<Record<ReserveStatusName, ReserveStatus>
   settled: ReserveStatus.SETTLED,
 };
 
+/** `length`: a complete text was cut at a limit of tokens. The contract's finish reason of such a reply is `stop`. */
+export type FinishDetail = "" | "length";
+
+/** Returns an empty detail for an unknown one of a newer service. */
+export function toFinishDetail(detail: string): FinishDetail {
+  return detail === "length" ? detail : "";
+}
+
 export type GenerationFailureCode = Exclude<FailureCode, "internal_error"> | "model_unknown";
 
 /** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */

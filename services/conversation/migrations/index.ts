@@ -33,6 +33,7 @@ import * as unansweredQuestions from "./0035_unanswered_questions.ts";
 import * as evaluations from "./0036_evaluations.ts";
 import * as wordFrequencies from "./0037_word_frequencies.ts";
 import * as pendingLists from "./0038_pending_lists.ts";
+import * as finishDetails from "./0039_finish_details.ts";
 import * as sessionVisitors from "./0041_session_visitors.ts";
 import * as historyStarts from "./0042_history_starts.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
@@ -73,6 +74,7 @@ export const migrations: readonly Migration[] = [
   evaluations,
   wordFrequencies,
   pendingLists,
+  finishDetails,
   sessionVisitors,
   historyStarts,
   refusalCounts,

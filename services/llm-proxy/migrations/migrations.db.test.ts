@@ -23,6 +23,7 @@ const row: CallRow = {
   failovers: 1,
   outcome: "complete",
   reason: "",
+  finishDetail: "length",
   cost: "12345.0123456789",
   month: "2026-10",
   rounds: 2,

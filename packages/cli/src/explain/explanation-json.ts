@@ -24,6 +24,7 @@ export function toExplanationJson(
     status: turn.status,
     error_code: turn.errorCode,
     blocked_reason: turn.blockedReason,
+    finish_detail: turn.finishDetail,
     asked_model: turn.askedModel,
     model: turn.model,
     tokens_in: turn.tokensIn,

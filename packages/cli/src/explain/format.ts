@@ -28,7 +28,7 @@ function formatSection(title: string, text = ""): string {
 }
 
 function formatTurn(turn: TurnRecord): string {
-  const reason = turn.errorCode || turn.blockedReason;
+  const reason = turn.errorCode || turn.blockedReason || turn.finishDetail;
   return formatFields([
     ["message", String(turn.messageId)],
     ["turn", turn.turnId],

@@ -68,8 +68,10 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages,
   );
 }
 
-function describeTurn({ openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status }: TurnRecord): string[] {
+function describeTurn(turn: TurnRecord): string[] {
+  const { openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status, finishDetail } = turn;
   const facts = [formatDateTime(openedAt)];
+  if (finishDetail === "length") facts.push("cut at the model's token limit");
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
   if (latencyMs > 0) facts.push(`ended after ${formatSeconds(latencyMs)}`);
   if (tokensOut > 0) facts.push(`${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`);

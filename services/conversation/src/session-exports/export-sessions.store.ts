@@ -3,9 +3,9 @@ import {
   hasHadVisitorSql,
   IS_LISTED,
   microsecondsSql,
+  OWNER_MESSAGE_FIELDS,
   RATING,
   REVIEW,
-  REVIEWED_MESSAGE_FIELDS,
   SESSION_FIELDS,
   type SessionFilters,
 } from "../sessions/index.ts";
@@ -37,7 +37,7 @@ const pageSql = (comparison: ">" | ">=") => `
          coalesce(CASE WHEN s.is_included THEN (
            SELECT string_agg(row_to_json(document)::text, ',' ORDER BY document.id::bigint)
            FROM (
-             SELECT ${REVIEWED_MESSAGE_FIELDS}
+             SELECT ${OWNER_MESSAGE_FIELDS}
              FROM conversation.messages m
              WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id
                AND m.turn_id <> ALL (ARRAY(

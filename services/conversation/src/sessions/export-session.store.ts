@@ -1,6 +1,6 @@
 import { type Database, notFound, readWithRetry } from "@parley/service-kit";
 import type { RunStatement } from "./export-pacer.ts";
-import { IS_LISTED, MESSAGE_FIELDS, REVIEWED_MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
+import { IS_LISTED, MESSAGE_FIELDS, OWNER_MESSAGE_FIELDS, SESSION_FIELDS } from "./session-fields.store.ts";
 
 const SESSION = `
   SELECT row_to_json(document)::text AS json,
@@ -35,7 +35,7 @@ const pageSql = (messageFields: string) => `
   ORDER BY page.id`;
 
 const PAGE = { name: "export_page", text: pageSql(MESSAGE_FIELDS) };
-const REVIEWED_PAGE = { name: "export_reviewed_page", text: pageSql(REVIEWED_MESSAGE_FIELDS) };
+const REVIEWED_PAGE = { name: "export_reviewed_page", text: pageSql(OWNER_MESSAGE_FIELDS) };
 
 /** The most turns per page: about 64 KiB of ordinary messages. Up to two pages are in memory. */
 const MAX_TURNS = 64;

@@ -91,6 +91,7 @@ export function newClosing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields
     deadlineMicroseconds: undefined,
     quota: undefined,
     reconnects: 0,
+    finishDetail: "",
     ...fields,
   };
 }

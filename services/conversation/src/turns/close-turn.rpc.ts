@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
-import { OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
+import { OUTCOMES, outcomeFromProto, toFinishDetail } from "@parley/rpc/outcomes";
 import {
   type Database,
   invalidArgument,
@@ -88,6 +88,7 @@ function toClosing(request: CloseTurnRequest): Closing {
     deadlineMicroseconds: outcome === "done" ? toNumber(request.deadlineMicroseconds) : undefined,
     quota: outcome === "quota_exceeded" ? toQuotaUsage(request) : undefined,
     reconnects: request.reconnects,
+    finishDetail: outcome === "done" ? toFinishDetail(request.finishDetail) : "",
   };
 }
 

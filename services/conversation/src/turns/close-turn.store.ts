@@ -1,4 +1,10 @@
-import { type Outcome, type SettleOutcomeName, type TurnStatus, toSettleOutcomeSql } from "@parley/rpc/outcomes";
+import {
+  type FinishDetail,
+  type Outcome,
+  type SettleOutcomeName,
+  type TurnStatus,
+  toSettleOutcomeSql,
+} from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import { countRefusalSql, isRefusal, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 import type { ToolUse } from "./tool-use.ts";
@@ -41,6 +47,8 @@ export type Closing = TurnResult & {
   quota: QuotaUsage | undefined;
   /** How often readers reconnected to the reply while it was running. */
   reconnects: number;
+  /** Empty unless the outcome is `done`. */
+  finishDetail: FinishDetail;
 };
 
 /** Longer than the 10 s for which a statement may run. A statement that began to open or close a turn this long ago has committed or failed. */
@@ -89,7 +97,7 @@ const closeTurnSql = ({ before = "", from = "", content = "$4::text", after = ""
     UPDATE conversation.turns t
     SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
-        ending = $16::jsonb, reconnects = nullif($17::integer, 0), closed_at = now()
+        ending = $16::jsonb, reconnects = nullif($17::integer, 0), finish_detail = nullif($18, ''), closed_at = now()
     ${from}
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
       AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
@@ -99,7 +107,7 @@ const closeTurnSql = ({ before = "", from = "", content = "$4::text", after = ""
 
 const CLOSE_TURN = closeTurnSql();
 
-const REFUSAL = { workspace: "$1", outcome: "$3", max: "$18::integer" };
+const REFUSAL = { workspace: "$1", outcome: "$3", max: "$19::integer" };
 
 // Above the limit of refusals, the statement empties the texts of the turn, and the other texts of its session if the session began above the
 // limit. It locks the session before the turn, as an erasure does.
@@ -151,6 +159,7 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       closing.deadlineMicroseconds,
       closing.quota === undefined ? undefined : JSON.stringify({ quota: closing.quota }),
       closing.reconnects,
+      closing.finishDetail,
       ...(refused ? [maxStoredRefusals(closing.outcome)] : []),
     ],
   });

@@ -22,7 +22,7 @@ test("findTurnRecord finds a turn by the id of the visitor's message or of the r
     visitorId: MARKER,
     visitorMetadata: `{"a":"${MARKER}"}`,
   });
-  const messageId = await runTurn(db.database, turn, { content: MARKER });
+  const messageId = await runTurn(db.database, turn, { content: MARKER, finishDetail: "length" });
   const tools = [{ name: "weather", arguments: { place: MARKER }, status: "ok", latency_ms: 12 }];
   await db.admin.query("UPDATE conversation.messages SET tools_called = $1 WHERE message_id = $2", [
     JSON.stringify(tools),
@@ -34,6 +34,7 @@ test("findTurnRecord finds a turn by the id of the visitor's message or of the r
     messageId,
     botSlug: bot.slug,
     status: "done",
+    finishDetail: "length",
     latencyMs: 456,
     phases: [{ name: "open", microseconds: 1_500 }],
     isSettling: true,

@@ -27,6 +27,7 @@ export type TurnRecord = {
   /** Whether the turn's settlement is still in the outbox. */
   isSettling: boolean;
   reconnects: number;
+  finishDetail: string;
   /** The knowledge chunks of the reply's prompt, best first. `source` and `heading` are empty if the chunk was deleted since. */
   knowledge: { chunkId: number; source: string; heading: string }[];
   /** The stored tool calls without their arguments. */
@@ -39,6 +40,7 @@ const FIELDS = `
   t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs", t.first_token_ms AS "firstTokenMs",
   coalesce(t.phases, '[]') AS phases, coalesce(to_char(t.month, 'YYYY-MM'), '') AS month,
   t.opened_at AS "openedAt", t.closed_at AS "closedAt", coalesce(t.reconnects, 0) AS reconnects,
+  coalesce(t.finish_detail, '') AS "finishDetail",
   (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",
   EXISTS (SELECT FROM conversation.outbox o WHERE o.workspace_id = t.workspace_id AND o.turn_id = t.turn_id) AS "isSettling",
   coalesce((

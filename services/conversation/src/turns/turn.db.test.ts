@@ -6,6 +6,7 @@ import { SettleOutcome } from "@parley/rpc/quota";
 import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
+import { exportSession } from "../sessions/export-session.store.ts";
 import { countClosedTurns, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
@@ -241,5 +242,27 @@ describe("tools and reply patterns", () => {
       },
     ]);
     await expect.poll(() => system.quota.outcomeOf(turnId), { timeout: BEFORE_POLL_MS }).toBe(SettleOutcome.VOID);
+  });
+
+  test("CloseTurn stores that a complete reply was cut, which the owner's transcript contains and export.json does not", async () => {
+    const session = newOpenRequest(bot).sessionId;
+    for (const [outcome, finishDetail] of [
+      [TurnOutcome.DONE, "length"],
+      [TurnOutcome.DONE, "a newer one"],
+      [TurnOutcome.ERROR, "length"],
+    ] as const) {
+      const turn = newOpenRequest(bot, { sessionId: session });
+      await open(turn);
+      await system.conversation.closeTurn({ ...newCloseRequest(turn, outcome), finishDetail }, options);
+    }
+    const readMessages = async (withReviews: boolean) => {
+      const pieces = [];
+      for await (const piece of exportSession(system.database, bot.workspaceId, session, { withReviews }))
+        pieces.push(piece);
+      return (JSON.parse(pieces.join("")) as { messages: Record<string, unknown>[] }).messages;
+    };
+    const details = (await readMessages(true)).map(({ finish_detail: detail }) => detail);
+    expect(details).toEqual(["", "length", "", "", "", ""]);
+    for (const message of await readMessages(false)) expect(message).not.toHaveProperty("finish_detail");
   });
 });

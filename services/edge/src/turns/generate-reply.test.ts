@@ -7,7 +7,7 @@ import type { TurnSink } from "./ending.ts";
 import { generateReply } from "./generate-reply.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-test("sends the prompt, and does not keep it while the reply streams", async () => {
+test("sends the prompt, does not keep it while the reply streams, and returns how the reply finished", async () => {
   const prompt = new TextEncoder().encode("a long prompt");
   const opened = create(OpenTurnResponseSchema, { model: "openai:default", prompt });
   const sent: GenerateRequest[] = [];
@@ -16,6 +16,7 @@ test("sends the prompt, and does not keep it while the reply streams", async () 
     sent.push(request);
     yield create(GenerateResponseSchema, { event: { case: "delta", value: { text: "Hello" } } });
     promptWhileStreaming.push(opened.prompt);
+    yield create(GenerateResponseSchema, { event: { case: "finish", value: { finishDetail: "length" } } });
     yield create(GenerateResponseSchema, { event: { case: "end", value: { status: GenerateStatus.COMPLETE } } });
   }
   const sink = { meta: () => undefined, token: () => undefined, end: () => undefined } as TurnSink;
@@ -24,7 +25,7 @@ test("sends the prompt, and does not keep it while the reply streams", async () 
     { workspaceId: "w", turnId: "t", month: "2026-01", opened },
     { sink, stopwatch: new Stopwatch(() => 0, "receive"), endSignal: new AbortController().signal },
   );
-  expect(result).toMatchObject({ outcome: "done", content: "Hello" });
+  expect(result).toMatchObject({ outcome: "done", content: "Hello", finishDetail: "length" });
   expect(sent).toMatchObject([{ model: "openai:default", prompt }]);
   expect(promptWhileStreaming).toEqual([new Uint8Array()]);
 });

@@ -1,7 +1,7 @@
 import type { CallOptions, RpcClient } from "@parley/rpc";
 import type { OpenTurnResponse } from "@parley/rpc/conversation";
 import type { GenerateEnd, GenerateResponse, LlmService } from "@parley/rpc/llm";
-import { turnOutcomeAfterGeneration } from "@parley/rpc/outcomes";
+import { toFinishDetail, turnOutcomeAfterGeneration } from "@parley/rpc/outcomes";
 import { failpoint, GENERATE_TIMEOUT_MS } from "@parley/service-kit";
 import type { TurnSink } from "./ending.ts";
 import { createReplyResult, type ReplyResult } from "./reply-result.ts";
@@ -41,7 +41,7 @@ export async function generateReply(
   let content = "";
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
-  let isTextComplete = false;
+  let completed: Partial<ReplyResult> | undefined;
   let cause: unknown;
   const toolsCalled: ReplyResult["toolsCalled"] = [];
   const cancellation = createCancellation(endSignal, () => content !== "");
@@ -69,7 +69,7 @@ export async function generateReply(
         if (content === "") stopwatch.enter("provider");
         stopwatch.split([["tools", roundLatencyMs]]);
       } else if (event.case === "finish") {
-        isTextComplete = true;
+        completed = { ...COMPLETED, finishDetail: toFinishDetail(event.value.finishDetail) };
         cancellation.dispose();
       } else if (event.case === "end") end = event.value;
     }
@@ -78,7 +78,7 @@ export async function generateReply(
   }
   cancellation.dispose();
   const received = { month: input.month, content, firstTokenMs, toolsCalled, cause };
-  return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...(isTextComplete && COMPLETED) });
+  return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...completed });
 }
 
 /** Starts the Generate call. Removes the prompt from `opened`, because a prompt with knowledge takes a third of a running turn's memory. */

@@ -1,5 +1,5 @@
 import type { ToolCall } from "@parley/rpc/llm";
-import type { FailureCode, Outcome } from "@parley/rpc/outcomes";
+import type { FailureCode, FinishDetail, Outcome } from "@parley/rpc/outcomes";
 import type { QuotaUsage } from "./ending.ts";
 import type { BlockedEvent } from "./events.ts";
 
@@ -14,6 +14,7 @@ export type ReplyResult = Readonly<{
   errorCode: FailureCode | "";
   /** The UTC month of the quota's hold, "YYYY-MM"; empty if nothing is held. */
   month: string;
+  finishDetail: FinishDetail;
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaUsage;
   blocked?: BlockedEvent;
@@ -30,6 +31,7 @@ const INTERNAL_ERROR: ReplyResult = {
   firstTokenMs: 0,
   errorCode: "internal_error",
   month: "",
+  finishDetail: "",
   toolsCalled: [],
 };
 

@@ -300,6 +300,7 @@ function callOf(workspaceId: string, number: number): CallRow {
     rounds: 1,
     toolCalls: 0,
     toolsMs: 0,
+    finishDetail: "",
     tries: [],
     month: null,
     createdAt: new Date(),

@@ -1,3 +1,4 @@
+import type { FinishDetail } from "@parley/rpc/outcomes";
 import { type Database, type Queryable, transaction } from "@parley/service-kit";
 
 /** One attempt of a generation: an element of the column `tries`. */
@@ -44,6 +45,7 @@ export type CallRow = {
   failovers: number;
   outcome: string;
   reason: string;
+  finishDetail: FinishDetail;
   /** A decimal; null when the model has no price. */
   cost: string | null;
   /** The number of rounds; 0 without attempts. A round is the attempts until the model calls tools or replies. */
@@ -76,6 +78,7 @@ const COLUMNS = [
   ["failovers", "failovers", "integer"],
   ["outcome", "outcome", "text"],
   ["reason", "reason", "text"],
+  ["finishDetail", "finish_detail", "text"],
   ["cost", "cost", "numeric"],
   ["rounds", "rounds", "integer"],
   ["toolCalls", "tool_calls", "integer"],

@@ -34,6 +34,7 @@ export function toCallRow(
     failovers: result.failovers,
     outcome: result.outcome,
     reason: result.reason,
+    finishDetail: result.finishDetail,
     cost: formatCost(usage.cost),
     rounds: result.rounds,
     toolCalls: result.toolCalls,

@@ -1,7 +1,8 @@
 import { type PatternThreadPool, ReplyFilter, serializePatterns } from "@parley/bot-rules/moderation";
+import type { FinishDetail } from "@parley/rpc/outcomes";
 import { ServiceError } from "@parley/service-kit";
 import type { Sink } from "../providers/index.ts";
-import type { FinishDetail, GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
+import type { GenerationEnding, GenerationEvent, GenerationRequest } from "./generation-result.ts";
 
 /** Backpressure: the provider must wait while this much text waits to be checked against the patterns. */
 const MAX_WAITING_CHARACTERS = 16 * 1024;

@@ -125,6 +125,19 @@ describe("a generation", () => {
   });
 
   test.each([
+    ["length", "length"],
+    ["tokens-3", ""],
+    ["content-filter", ""],
+  ])("has the finish detail of the provider's script %s in the call log", async (model, detail) => {
+    const turnId = randomUUID();
+    await proxy.generate({ model: `fake:${model}`, turnId });
+    const [row] = await proxy.rowsOf("ws_test", turnId);
+    expect(row?.finishDetail).toBe(detail);
+    const { calls } = await proxy.admin.calls.listCalls({ workspaceId: "ws_test", turnId });
+    expect(calls[0]?.finishDetail).toBe(detail);
+  });
+
+  test.each([
     ["empty", "PROVIDER_ERROR"],
     ["content-filter", "BLOCKED"],
   ])("is not complete for the provider's script %s", async (model, status) => {

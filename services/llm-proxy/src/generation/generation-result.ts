@@ -1,6 +1,6 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
 import type { Prompt } from "@parley/rpc/llm";
-import type { GenerationOutcome } from "@parley/rpc/outcomes";
+import type { FinishDetail, GenerationOutcome } from "@parley/rpc/outcomes";
 import { GenerationCancelled, ProviderFailure } from "../providers/index.ts";
 import type { ToolUse } from "../tools/index.ts";
 import type { AttemptResult } from "./attempt-result.ts";
@@ -19,9 +19,6 @@ export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 
 /** Follows the last text. The generation may still wait for token counts. */
 export type TextComplete = { isTextComplete: true; finishDetail: FinishDetail };
-
-/** `length` if a complete text was cut at a limit of tokens. */
-export type FinishDetail = "" | "length";
 
 /** A string is a part of the text. */
 export type GenerationEvent = string | ToolCallEvent | TextComplete;

@@ -1,13 +1,13 @@
 import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
+import { toFinishDetail } from "@parley/rpc/outcomes";
 import { MAX_GENERATION_MS, pause } from "@parley/service-kit";
-import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink, type StopCause } from "../providers/index.ts";
+import { type Candidate, computeRetryDelayMs, ProviderFailure, type Sink } from "../providers/index.ts";
 import type { Timeouts } from "../settings/index.ts";
 import type { Toolbox, ToolRound } from "../tools/index.ts";
 import { runAttempt } from "./attempt.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import type { CompletionModeration } from "./completion-moderation.ts";
 import {
-  type FinishDetail,
   type GenerationAttempt,
   type GenerationEnding,
   type GenerationEvent,
@@ -225,10 +225,6 @@ export class Generation {
     const queueMs = sumQueueMs(attempts);
     return { queueMs, providerMs: this.#deps.now() - first.startedAtMs - queueMs };
   }
-}
-
-function toFinishDetail(stopCause: StopCause): FinishDetail {
-  return stopCause === "length" ? "length" : "";
 }
 
 function sumQueueMs(attempts: readonly AttemptTimes[]): number {

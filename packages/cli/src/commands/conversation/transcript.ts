@@ -21,6 +21,7 @@ type Transcript = {
     status: string;
     rating: string;
     review: string;
+    finish_detail: string;
     created_at: string;
   }[];
 };
@@ -63,8 +64,9 @@ export async function showTranscript(
 }
 
 function formatMessage(message: Transcript["messages"][number], columns: number): string {
-  const { role, content, model, status, rating, review, created_at } = message;
-  const states = [status === "done" ? "" : status, rating && `rated ${rating}`, review && `reviewed ${review}`];
+  const { role, content, model, status, rating, review, finish_detail, created_at } = message;
+  const cut = finish_detail === "length" ? "cut at the token limit" : "";
+  const states = [status === "done" ? "" : status, cut, rating && `rated ${rating}`, review && `reviewed ${review}`];
   const notes = [created_at, model, ...states].filter(Boolean);
   return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
 }

@@ -2730,6 +2730,13 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
    * @generated from field: int32 reconnects = 23;
    */
   reconnects: number;
+
+  /**
+   * More about how a complete reply finished: length if its text was cut at a limit of tokens, otherwise empty.
+   *
+   * @generated from field: string finish_detail = 24;
+   */
+  finishDetail: string;
 };
 
 /**

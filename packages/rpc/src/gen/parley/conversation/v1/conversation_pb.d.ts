@@ -890,6 +890,13 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: int32 reconnects = 17;
    */
   reconnects: number;
+
+  /**
+   * More about how a complete reply finished: length if its text was cut at a limit of tokens, otherwise empty.
+   *
+   * @generated from field: string finish_detail = 18;
+   */
+  finishDetail: string;
 };
 
 /**

@@ -327,6 +327,13 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
    * @generated from field: string turn_id = 20;
    */
   turnId: string;
+
+  /**
+   * More about how a complete generation finished: length if its text was cut at a limit of tokens, otherwise empty.
+   *
+   * @generated from field: string finish_detail = 21;
+   */
+  finishDetail: string;
 };
 
 /**

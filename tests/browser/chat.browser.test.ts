@@ -144,6 +144,63 @@ describeInBrowser("chat", (fixture) => {
     expect(await widget.texts()).toHaveLength(4);
   });
 
+  it("shows a stored reply again, without another reply of the model, if the reply was complete before it was stopped", async () => {
+    const widget = await fixture.visitAndOpen();
+    const isComplete = Promise.withResolvers<void>();
+    // The service completes the reply, but the visitor's browser does not receive it.
+    await widget.page.route(
+      "**/api/chat/",
+      async (route) => {
+        await route.fetch();
+        isComplete.resolve();
+      },
+      { times: 1 },
+    );
+    await widget.ask("quick");
+    await isComplete.promise;
+    const stopped = widget.page.waitForResponse("**/api/chat/stop/");
+    await widget.sendButton.click();
+    expect((await stopped).status()).toBe(200);
+    await widget.log.getByRole("button", { name: "Try again" }).click();
+    await widget.ratingControls.waitFor();
+    expect(await widget.texts()).toEqual(["quick", "Done."]);
+    const keys = widget.requests
+      .filter((request) => request.method() === "POST" && request.url().endsWith("/api/chat/"))
+      .map((request) => request.headers()["idempotency-key"]);
+    expect(keys).toEqual([keys[0], keys[0]]);
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
+    expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "done"]);
+  });
+
+  it("shows and announces that the model is thinking if there is no text after 3 s", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("think");
+    const thinking = widget.answers.getByText("Thinking…");
+    await widget.answers.locator(".typing").waitFor();
+    await widget.page.waitForTimeout(1_000);
+    expect(await thinking.isVisible()).toBe(false);
+    await thinking.waitFor();
+    expect(await widget.panel.locator("xpath=following-sibling::p[@role='status']").innerText()).toBe("Thinking…");
+    expect(await widget.texts()).toEqual(["think"]);
+    await widget.ratingControls.waitFor();
+    expect(await thinking.isVisible()).toBe(false);
+    expect(await widget.texts()).toEqual(["think", "Done."]);
+  });
+
+  it("replaces the text of a reply that the model refuses to finish by the bot's fallback", async () => {
+    const widget = await fixture.visitAndOpen();
+    await widget.ask("refuse");
+    await eventually(() => widget.answers.innerText()).toContain("word3");
+    await eventually(() => widget.texts()).toEqual(["refuse", "I'm sorry, I can't help with that."]);
+    expect(await widget.ratingControls.count()).toBe(0);
+    const [{ session_id } = {}] = widget.postedBodies("/api/chat/");
+    expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "blocked"]);
+    expect(await fixture.service.readTranscriptField(session_id, "content")).toEqual([
+      "refuse",
+      "I'm sorry, I can't help with that.",
+    ]);
+  });
+
   it("stops an answer with Escape, and closes the panel with the next Escape", async () => {
     const widget = await fixture.visitAndOpen();
     const stopped = widget.page.waitForResponse("**/api/chat/stop/");

@@ -90,6 +90,14 @@ export function replyTo({ body }: ReceivedRequest): Reply {
       return { tokens: listItems(Number(count) || 20), everyMs: 40 };
     case "late":
       return { tokens: ["Done."], firstTokenMs: 2_000 };
+    case "think":
+      return {
+        preamble: Array.from({ length: 10 }, () => ({ choices: [{ index: 0, delta: { reasoning_content: "Hm, " } }] })),
+        everyMs: 500,
+        tokens: ["Done."],
+      };
+    case "refuse":
+      return { tokens: words(20), everyMs: 40, finishReason: "content_filter" };
     case "never":
       return { hangs: true };
     case "long":

@@ -16,9 +16,14 @@ import {
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
+  /** Called when a reply has had no text for 3 s. */
+  onThinking(): void;
   /** Called when a turn ends. Without a code, the reply is complete. */
   onTurnEnd(replyId: string, code?: string): void;
 }
+
+/** How long a reply may have no text before the visitor reads that the bot is thinking. */
+const THINKING_AFTER_MS = 3_000;
 
 /** How many times a message is sent again after `rate_limited`. */
 const MAX_RESENDS = 3;
@@ -109,10 +114,21 @@ export class ChatSession {
     let question = { ...pending, key, expires: Date.now() + UNCONFIRMED_TTL_MS };
     // If the message is sent again, the text shown so far stays until the repeated reply is at least as long.
     const shownReply = entries.find((entry) => pending.key && entry.id === id);
+    const wasStopped =
+      pending.key && entries.some((entry) => [pending.id, id].includes(entry.id) && entry.failed === "stopped");
     let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };
     let received: Reply = reply;
     let failure: Failure | undefined;
     let code: string | undefined;
+    let isThinking = false;
+    const thinkingTimer = setTimeout(() => {
+      isThinking = !reply.text;
+      if (isThinking) {
+        this.#active = { entry: reply, isThinking };
+        this.show();
+        this.#view.onThinking();
+      }
+    }, THINKING_AFTER_MS);
     this.#turn = turn;
     turn.signal.onabort = () => void post(this.#context, "stop", session, { idempotency_key: key });
     this.#active = { entry: reply };
@@ -129,7 +145,7 @@ export class ChatSession {
         received = update;
         if (received.text.length >= reply.text.length) {
           reply = { ...reply, ...received };
-          this.#active = { entry: reply };
+          this.#active = { entry: reply, isThinking };
           cancelAnimationFrame(this.#frame);
           this.#frame = requestAnimationFrame(() => this.show());
         }
@@ -137,6 +153,11 @@ export class ChatSession {
       reply = { id, role: "assistant", ...received };
     } catch (error) {
       failure = error instanceof Failure ? error : new Failure(signal.aborted ? "stopped" : "failed");
+    }
+    clearTimeout(thinkingTimer);
+    if (wasStopped && code === "stopped") {
+      // The visitor stopped the reply and now wants it after all. If the service had completed it before the stop, it would have sent that reply.
+      return this.#runTurn({ ...question, key: undefined }, resendsLeft);
     }
     if (failure?.code === "rate_limited" && resendsLeft > 0) {
       await this.#countDown(question, failure.retryAfterSeconds || 1, signal);
@@ -154,9 +175,7 @@ export class ChatSession {
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {
-      // Removes the key if the turn has ended: with the same key, a retry would receive the same reply again.
-      const canResume = failure && failure.code !== "stopped";
-      this.#endTurn(session, canResume ? question : { ...question, key: undefined }, reply, failure?.code ?? code);
+      this.#endTurn(session, keepKey(question, failure, code), reply, failure?.code ?? code);
     }
   }
 
@@ -193,4 +212,16 @@ export class ChatSession {
       await pause(1000, signal);
     }
   }
+}
+
+/**
+ * Returns the message for a retry, with its key or without it. With the key, the retry receives the same reply again, without a second charge.
+ * A reply that ended without success needs a new key. A stopped reply may have been complete at the service. So it keeps the key, but no page
+ * continues it without the visitor.
+ */
+function keepKey(question: Entry, failure: Failure | undefined, code: string | undefined): Entry {
+  if (failure && failure.code !== "stopped") {
+    return question;
+  }
+  return failure || code === "empty" ? { ...question, expires: 0 } : { ...question, key: undefined };
 }

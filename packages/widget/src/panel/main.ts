@@ -93,6 +93,9 @@ export async function mount(context: PanelContext): Promise<Panel> {
       log.show(entries, active);
       composer.setBusy(active !== undefined);
     },
+    onThinking() {
+      status.textContent = words.thinking;
+    },
     onTurnEnd(replyId, code) {
       status.textContent = code ? words[selectNotice(code).key] : log.textOf(replyId);
       if (dialog.hidden) {

@@ -17,6 +17,8 @@ export interface ActiveEntry {
   readonly entry: Entry;
   /** Seconds until the message is sent again. */
   readonly waitSeconds?: number;
+  /** Whether the reply has had no text for some seconds. */
+  readonly isThinking?: boolean;
 }
 
 export interface MessageView {
@@ -43,11 +45,13 @@ export function createMessageView(
     words.retry,
   );
   const footer = createElement("p", { class: "notice" }, notice, " ", retry);
+  const thinking = createElement("span", {}, words.thinking);
   const typing = createElement(
     "div",
     { class: "typing" },
     createElement("span", { class: "sr" }, fillPlaceholders(words.typing, { name: botName })),
     createElement("span", { class: "dots" }, createElement("i"), createElement("i"), createElement("i")),
+    thinking,
   );
   const thumbs = (["up", "down"] as const).map((value) =>
     createElement(
@@ -84,6 +88,7 @@ export function createMessageView(
       }
       bubble.hidden = !entry.text;
       typing.hidden = !(isReplying && bubble.hidden);
+      thinking.hidden = !active?.isThinking;
       rating.hidden = isReplying || entry.messageId === undefined || entry.failed !== undefined;
       for (const [at, thumb] of thumbs.entries()) {
         thumb.ariaPressed = String(entry.rating === (at ? "down" : "up"));

@@ -10,6 +10,7 @@ export const ENGLISH = {
   you: "You",
   suggestions: "Suggestions",
   typing: "{name} is writing",
+  thinking: "Thinking…",
   up: "Good answer",
   down: "Bad answer",
   ratingFailed: "The rating could not be saved.",

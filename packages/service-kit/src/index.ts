@@ -66,6 +66,7 @@ export {
   Histogram,
   Registry,
   type ServiceMetrics,
+  startAtZero,
 } from "./ops/metrics.ts";
 export { startOpsServer } from "./ops/ops-server.ts";
 export { formatPosition, isUtcTime, type PagePosition, parsePosition } from "./page-position.ts";

@@ -1,11 +1,23 @@
-import { Counter, DURATION_BUCKETS, Histogram, type Registry } from "@parley/service-kit";
+import { Counter, DURATION_BUCKETS, Histogram, type Registry, startAtZero } from "@parley/service-kit";
+
+/** The results of sign-ins and session refreshes that do not depend on the identity provider's tokens. */
+const SIGN_IN_RESULTS = [
+  "signed_in",
+  "refreshed",
+  "session_ended",
+  "sign_in_expired",
+  "sign_in_refused",
+  "sign_in_unavailable",
+  "session_too_large",
+  "internal_error",
+];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Labels are routes, methods and codes, never an owner's input. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     durations: new Histogram({
       name: "parley_console_request_duration_seconds",
       help: "Time from a request to the end of its response, by route, method and status; 499 means the browser left before a response.",
@@ -26,4 +38,6 @@ export function createMetrics(registry: Registry) {
       registers,
     }),
   };
+  startAtZero(metrics.signIns, { result: SIGN_IN_RESULTS });
+  return metrics;
 }

@@ -6,6 +6,7 @@ import {
   type Logger,
   type Registry,
   registerMeasuredGauges,
+  startAtZero,
 } from "@parley/service-kit";
 import { SEMANTIC_SEARCH_RESULTS } from "./knowledge/semantic-search.service.ts";
 import { measureOutbox } from "./settlement/outbox.store.ts";
@@ -53,8 +54,7 @@ export function createClosedTurnCounter(registry: Registry): TurnCounter {
     labelNames: ["outcome"],
     registers: [registry],
   });
-  // Start each series at 0: rate() ignores the first value of a series.
-  for (const outcome of OUTCOME_NAMES) counter.inc({ outcome }, 0);
+  startAtZero(counter, { outcome: OUTCOME_NAMES });
   return counter;
 }
 
@@ -73,7 +73,7 @@ export function createSemanticSearchCounter(registry: Registry): Counter<"result
     labelNames: ["result"],
     registers: [registry],
   });
-  for (const result of SEMANTIC_SEARCH_RESULTS) counter.inc({ result }, 0);
+  startAtZero(counter, { result: SEMANTIC_SEARCH_RESULTS });
   return counter;
 }
 
@@ -99,6 +99,6 @@ export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
     labelNames: ["table"],
     registers: [registry],
   });
-  counter.inc({ table: "turns" }, 0);
+  startAtZero(counter, { table: ["turns"] });
   return counter;
 }

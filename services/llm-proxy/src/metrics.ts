@@ -1,5 +1,7 @@
-import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
+import { GENERATION_STATUSES } from "@parley/rpc/outcomes";
+import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry, startAtZero } from "@parley/service-kit";
 import { OperationMetrics } from "./providers/operations.metrics.ts";
+import { TOOL_STATUSES } from "./tools/index.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -10,9 +12,17 @@ type ProviderState = {
   breaker: { readonly state: keyof typeof BREAKER_VALUE };
 };
 
+const GENERATION_OUTCOMES = Object.keys(GENERATION_STATUSES);
+/** A model that does not exist or blocked text concerns generations only. */
+const EMBEDDING_OUTCOMES = GENERATION_OUTCOMES.filter(
+  (outcome) => outcome !== "blocked" && outcome !== "model_unknown",
+);
+
 /** The number of series is bounded: label values are only the names of configured providers and models, and Parley's own codes. */
 export function createMetrics(registry: Registry, providers: () => readonly ProviderState[]) {
   const registers = [registry];
+  // Read for each scrape, because a reload may add providers.
+  const providerNames = () => providers().map(({ settings }) => settings.name);
   const buckets = DURATION_BUCKETS;
   new Gauge({
     name: "parley_llm_breaker_state",
@@ -31,6 +41,9 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       help: "Generations by the provider of the last attempt and by outcome.",
       labelNames: ["provider", "outcome"],
       registers,
+      collect() {
+        startAtZero(this, { provider: [...providerNames(), "none"], outcome: GENERATION_OUTCOMES });
+      },
     }),
     operations: new OperationMetrics(registry),
     queueWait: new Histogram({
@@ -51,6 +64,9 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       help: "Embed calls by provider and outcome.",
       labelNames: ["provider", "outcome"],
       registers,
+      collect() {
+        startAtZero(this, { provider: providerNames(), outcome: EMBEDDING_OUTCOMES });
+      },
     }),
     toolCalls: new Counter({
       name: "parley_llm_tool_calls_total",
@@ -84,8 +100,9 @@ export function createMetrics(registry: Registry, providers: () => readonly Prov
       registers,
     }),
   };
-  // increase() misses the first increment of a new series, so these series start at 0.
-  for (const result of ["applied", "refused"]) metrics.configReloads.inc({ result }, 0);
-  for (const result of ["stored", "late", "dropped", "filled"]) metrics.callLogRows.inc({ result }, 0);
+  startAtZero(metrics.configReloads, { result: ["applied", "refused"] });
+  startAtZero(metrics.callLogRows, { result: ["stored", "late", "dropped", "filled"] });
+  startAtZero(metrics.toolCalls, { kind: ["http", "mcp"], status: TOOL_STATUSES });
+  startAtZero(metrics.toolCalls, { kind: ["none"], status: ["unknown_tool"] });
   return metrics;
 }

@@ -10,6 +10,7 @@ import {
 } from "@parley/rpc";
 import { MultiplexClient } from "@parley/rpc-multiplex";
 import type { Counter } from "prom-client";
+import { startAtZero } from "../ops/metrics.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Environment } from "../settings/environment.ts";
 import type { Tokens } from "../settings/tokens.ts";
@@ -42,6 +43,21 @@ export function readRpcMultiplex(environment: Environment): boolean {
   return environment.oneOf("RPC_MULTIPLEX", ["on", "off"], "on") === "on";
 }
 
+/** The statuses that Parley's services and gRPC itself return. */
+const FAILURE_STATUSES = [
+  "CANCELLED",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "UNAUTHENTICATED",
+] as const satisfies (keyof typeof status)[];
+
 /** Returns a client of another service. It retries unary calls if the peer is unavailable, so every unary method must be idempotent. */
 export function connectPeer<S extends DescService>(
   service: S,
@@ -55,6 +71,10 @@ export function connectPeer<S extends DescService>(
     credentials: channelCredentials(tlsDir),
     retryable: unary.map((method) => ({ service: service.typeName, method: method.name })),
   });
+  if (failures !== undefined) {
+    const methods = service.methods.map((method) => `${service.typeName}/${method.name}`);
+    startAtZero(failures, { method: methods, status: FAILURE_STATUSES });
+  }
   lifecycle.onClose(`channel to ${service.typeName}`, () => channel.close());
   const writeMetadata: MetadataWriter = (metadata) => metadata.set("authorization", internalTokens.authorization());
   const grpc = new GrpcTransport(channel, writeMetadata);

@@ -5,6 +5,22 @@ export { Counter, Gauge, Histogram, Registry } from "prom-client";
 /** In seconds. The shortest bucket is for a cache hit, the longest for a provider's slowest first token. */
 export const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
+/**
+ * Starts each series of a counter at 0, for every combination of the labels' values. Otherwise rate() and increase() would miss the first
+ * increment of each series, and a panel could not tell "never" from "not measured".
+ */
+export function startAtZero<L extends string>(
+  counter: Pick<Counter<L>, "inc">,
+  values: Readonly<Record<L, readonly string[]>>,
+): void {
+  const combine = (labels: readonly L[]): Partial<Record<L, string>>[] => {
+    const [label, ...rest] = labels;
+    if (label === undefined) return [{}];
+    return values[label].flatMap((value) => combine(rest).map((others) => ({ [label]: value, ...others })));
+  };
+  for (const series of combine(Object.keys(values) as L[])) counter.inc(series, 0);
+}
+
 /** Returns a registry with the process metrics and the label `service` on every series. */
 export function createRegistry(service: string): Registry {
   const registry = new Registry();

@@ -1,4 +1,11 @@
-import { Counter, type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import {
+  Counter,
+  type Database,
+  type Logger,
+  type Registry,
+  registerMeasuredGauges,
+  startAtZero,
+} from "@parley/service-kit";
 import { REPAIR_KINDS } from "./reconcile.service.ts";
 import { measureCallLog, measureReconciliation } from "./reconciliation.worker.ts";
 
@@ -10,7 +17,7 @@ export function createRepairCounter(registry: Registry): Counter<"kind"> {
     registers: [registry],
   });
   // Start each series at 0: rate() ignores the first value of a series.
-  for (const kind of REPAIR_KINDS) counter.inc({ kind }, 0);
+  startAtZero(counter, { kind: REPAIR_KINDS });
   return counter;
 }
 

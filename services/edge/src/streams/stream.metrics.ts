@@ -1,5 +1,8 @@
 import { OUTCOMES } from "@parley/rpc/outcomes";
-import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry } from "@parley/service-kit";
+import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry, startAtZero } from "@parley/service-kit";
+
+/** In seconds. Most replies take 1 to 20 s; no turn takes longer than 7 minutes. */
+const TURN_BUCKETS = [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12.5, 15, 20, 30, 45, 60, 120, 420];
 
 export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
@@ -66,15 +69,14 @@ export function createStreamMetrics(registry: Registry) {
     duration: new Histogram({
       name: "parley_turn_duration_seconds",
       help: "Time from the request to the end of the reply.",
-      buckets: DURATION_BUCKETS,
+      buckets: TURN_BUCKETS,
       registers,
     }),
   };
-  // rate() misses the first increment of a series that does not exist yet, so each series starts at 0.
   for (const { finishReason, errorCodes } of Object.values(OUTCOMES))
-    for (const code of errorCodes) metrics.turns.inc({ finish: finishReason, code }, 0);
-  for (const where of ["local", "remote", "stored"]) metrics.attaches.inc({ where }, 0);
-  for (const result of ["resumed", "completed", "cancelled"]) metrics.detached.inc({ result }, 0);
-  for (const reason of ["process", "client", "workspace", "overload", "draining"]) metrics.refused.inc({ reason }, 0);
+    startAtZero(metrics.turns, { finish: [finishReason], code: errorCodes });
+  startAtZero(metrics.attaches, { where: ["local", "remote", "stored"] });
+  startAtZero(metrics.detached, { result: ["resumed", "completed", "cancelled"] });
+  startAtZero(metrics.refused, { reason: ["process", "client", "workspace", "overload", "draining"] });
   return metrics;
 }

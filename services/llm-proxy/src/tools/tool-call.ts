@@ -8,15 +8,18 @@ export type ToolRequest = {
 };
 
 /** How a tool call ended. A session's transcript contains the status in `tools_called`. */
-export type ToolStatus =
-  | "ok"
-  | "failed"
-  | "timeout"
-  | "too_large"
-  | "invalid_arguments"
-  | "unknown_tool"
-  | "not_allowed"
-  | "over_limit";
+export const TOOL_STATUSES = [
+  "ok",
+  "failed",
+  "timeout",
+  "too_large",
+  "invalid_arguments",
+  "unknown_tool",
+  "not_allowed",
+  "over_limit",
+] as const;
+
+export type ToolStatus = (typeof TOOL_STATUSES)[number];
 
 /** A tool call that was made or refused. */
 export type ToolUse = {

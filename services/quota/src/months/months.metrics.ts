@@ -1,4 +1,11 @@
-import { Counter, type Database, type Logger, type Registry, registerMeasuredGauges } from "@parley/service-kit";
+import {
+  Counter,
+  type Database,
+  type Logger,
+  type Registry,
+  registerMeasuredGauges,
+  startAtZero,
+} from "@parley/service-kit";
 import { measureUnclosedMonth } from "./months.store.ts";
 
 /** Registers the gauge of the oldest month that is not closed. Every replica reports the same value. */
@@ -27,6 +34,6 @@ export function createPrunedRowCounter(registry: Registry): Counter<"table"> {
     labelNames: ["table"],
     registers: [registry],
   });
-  for (const table of ["ledger", "reservations"]) counter.inc({ table }, 0);
+  startAtZero(counter, { table: ["ledger", "reservations"] });
   return counter;
 }

@@ -1,12 +1,13 @@
-import { Counter, DURATION_BUCKETS, Histogram, type Registry } from "@parley/service-kit";
+import { Counter, DURATION_BUCKETS, Histogram, type Registry, startAtZero } from "@parley/service-kit";
 import type { FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
+import { listDocumentedErrors } from "../openapi.ts";
 
 export type HttpMetrics = ReturnType<typeof createHttpMetrics>;
 
 export function createHttpMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     durations: new Histogram({
       name: "parley_http_request_duration_seconds",
       help: "Time from a request to the end of its response or stream, by route, method and status; 499 means the client left before a response.",
@@ -26,6 +27,8 @@ export function createHttpMetrics(registry: Registry) {
       registers,
     }),
   };
+  for (const { route, codes } of listDocumentedErrors()) startAtZero(metrics.refusals, { route: [route], code: codes });
+  return metrics;
 }
 
 const CLIENT_GONE = 499;

@@ -268,6 +268,21 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
+          title: "Database errors by class",
+          shows:
+            "Errors from the database, by service and class of the SQLSTATE. `connection`: the network. `timeout`: no response. `57014`: a statement took longer than its timeout.",
+          normal: "0, except a few of `23` and `40`.",
+          action: "`connection`, `timeout`, `08`, `25`, `28`, `53` or `57` for minutes: see ParleyDatabaseUnavailable.",
+          unit: "reqps",
+          stacked: true,
+          queries: [
+            {
+              expr: `sum by (service, class) (${rate("parley_db_errors_total")}) > 0 or sum by (service, class) (${rate("parley_db_errors_total", 'class="connection"')})`,
+              legend: "{{service}} {{class}}",
+            },
+          ],
+        },
+        {
           title: "Time a connection is in use",
           shows: "Duration of one statement or one transaction, including the network.",
           normal: "p99 below 250 ms.",

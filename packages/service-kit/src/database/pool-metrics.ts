@@ -2,6 +2,7 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import { DURATION_BUCKETS } from "../ops/metrics.ts";
 import type { CallPool } from "./call-pool.ts";
 import type { Connection, Database } from "./database.ts";
+import { createDatabaseErrorCounter } from "./error-metrics.ts";
 
 /**
  * Adds a connection pool to the metrics. `name` is the value of the label `pool`.
@@ -53,8 +54,10 @@ export function createPoolMetrics(registry: Registry): ObservePool {
     buckets: DURATION_BUCKETS,
     registers,
   });
+  const countErrors = createDatabaseErrorCounter(registry);
   return (name, pool, calls) => {
     pools.set(name, pool);
+    countErrors(name, pool);
     if (calls !== undefined) callPools.set(name, calls);
     const acquiredAtMsOf = new WeakMap<Connection, number>();
     pool.on("acquire", (connection) => acquiredAtMsOf.set(connection, performance.now()));

@@ -85,7 +85,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         alert: "ParleyDatabaseSlow",
         labels: { service, pool: "main" },
       })),
-      consequences: ["ParleyDatabasePoolExhausted"],
+      consequences: ["ParleyDatabasePoolExhausted", "ParleyDatabaseUnavailable"],
     },
     {
       name: "quota service down",
@@ -95,7 +95,7 @@ export async function createFaults(fixture: Fixture): Promise<Fault[]> {
         { alert: "ParleyTargetDown", labels: { service: "quota" } },
         { alert: "ParleyServiceMissing", labels: { service: "quota" } },
       ],
-      consequences: ["ParleyOutboxStuck"],
+      consequences: ["ParleyOutboxStuck", "ParleyProcessRestarted"],
       waitForPanelOrDoctor: () =>
         waitForPanel(
           fixture,

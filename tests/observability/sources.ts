@@ -60,7 +60,7 @@ export function createFastAlertRules(): string {
     name: `${name}-fast`,
     rules: rules.map((rule) => ({
       ...rule,
-      expr: rule.expr.replaceAll(/\[\d+m\]/g, "[4s]"),
+      expr: rule.expr.replaceAll(/\[\d+[hm]\]/g, "[4s]"),
       ...(rule.for === undefined || rule.for === BACKGROUND_DELAY ? {} : { for: "1s" }),
       labels: { fast: "yes" },
     })),

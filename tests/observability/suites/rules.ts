@@ -7,7 +7,9 @@ import { parse } from "yaml";
 import { root } from "../../system/processes.ts";
 import { ALERTS_FILE, readRuleGroups } from "../sources.ts";
 
-const CASES_FILES = ["alerts.test.yaml", "objectives.test.yaml"].map((file) => join(root, "deploy/prometheus", file));
+const CASES_FILES = ["alerts.test.yaml", "incidents.test.yaml", "objectives.test.yaml"].map((file) =>
+  join(root, "deploy/prometheus", file),
+);
 
 type PromtoolResult = { isOk: boolean; output: string };
 /** A test case for promtool. Without `exp_alerts`, the alert must not fire. */

@@ -1,7 +1,7 @@
 import { GENERATION_STATUSES } from "@parley/rpc/outcomes";
 import { Counter, DURATION_BUCKETS, Gauge, Histogram, type Registry, startAtZero } from "@parley/service-kit";
 import { OperationMetrics } from "./providers/operations.metrics.ts";
-import { TOOL_STATUSES } from "./tools/index.ts";
+import { TOOL_STATUSES } from "./tools/tool-call.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

@@ -1,7 +1,4 @@
-import { readFileSync } from "node:fs";
-
-/** The OpenAPI document of the public interface, as text. */
-export const OPENAPI = readFileSync(new URL("../../openapi.json", import.meta.url), "utf8");
+import openapi from "../../openapi.json" with { type: "json" };
 
 type Schema = { properties?: Record<string, { enum?: string[] }> };
 type Response = { $ref?: string; content?: Record<string, { schema?: Schema }> };
@@ -12,7 +9,7 @@ type Document = {
 
 /** Returns the codes of the errors that the document names for each route, such as `rate_limited` for `/api/chat/`. */
 export function listDocumentedErrors(): { route: string; codes: string[] }[] {
-  const { paths, components } = JSON.parse(OPENAPI) as Document;
+  const { paths, components } = openapi as unknown as Document;
   return Object.entries(paths).map(([path, operations]) => {
     const responses = Object.values(operations).flatMap((operation) => Object.entries(operation.responses ?? {}));
     const codes = responses.flatMap(([status, response]) => {

@@ -1,4 +1,3 @@
 export type { ToolFunction, ToolRequest, ToolRound, ToolUse } from "./tool-call.ts";
-export { TOOL_STATUSES } from "./tool-call.ts";
 export type { Toolbox, ToolResult } from "./toolbox.ts";
 export type { ToolboxFactory } from "./tools.service.ts";

@@ -46,6 +46,28 @@ describe("requireAcceptable", () => {
     expect(() => accept(pattern)).toThrow(message),
   );
 
+  test.each([
+    ["\\b赌博\\b", "without spaces between words"],
+    ["\\b(casino|คาสิโน)\\b", "without spaces between words"],
+    ["\\bカジノ", "without spaces between words"],
+    ["賭け\\B", "without spaces between words"],
+    ["\\p{Han}\\b", "without spaces between words"],
+    ["казин\\w{0,3}", "write [\\pL\\pM\\pN_] instead"],
+    ["[\\w-]é", "write [\\pL\\pM\\pN_] instead"],
+    ["\\Wказино", "[^\\pL\\pM\\pN_] instead of \\W"],
+  ])("refuses %s, and names what to write", (pattern, message) => expect(() => accept(pattern)).toThrow(message));
+
+  test.each([
+    "\\bказино\\b",
+    "赌博",
+    "\\bcredit\\w{0,5}",
+    "\\\\b赌",
+    "\\Q\\b\\E赌",
+    "казин[\\pL\\pM\\pN_]{0,3}",
+    "İstanbul",
+    "карта \\d{4}",
+  ])("accepts %s", (pattern) => expect(() => accept(pattern)).not.toThrow());
+
   test.each(["cafe\u0301", "Grüße", "안녕", "क\u093c", "👋{3}", "[一-龥]", "\\x{200B}?secret", "شکر"])(
     "accepts %s, because normalising changes no character of its NFC form",
     (pattern) => expect(() => accept(pattern)).not.toThrow(),

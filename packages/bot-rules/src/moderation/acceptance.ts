@@ -1,6 +1,7 @@
 import { normalise } from "./normalise.ts";
-import { compilePattern, composeCharacters, type Matcher, PatternRefusedError } from "./pattern.ts";
+import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
+import { hasEscape, removeFoldedLetters } from "./pattern-source.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
 
 /**
@@ -20,6 +21,7 @@ export type PatternCandidate = { pattern: string; isForReplies: boolean; otherPa
 export function requireAcceptable({ pattern, isForReplies, otherPatterns }: PatternCandidate): void {
   const matcher = compilePattern(pattern);
   requireNormalCharacters(pattern);
+  requireFittingEscapes(pattern);
   if (isForReplies) requireReplyPattern(matcher);
   const startedAtMs = readThreadCpuTimeMs();
   const { size } = new PatternSet([...otherPatterns, pattern]);
@@ -33,7 +35,7 @@ export function requireAcceptable({ pattern, isForReplies, otherPatterns }: Patt
 
 /** Refuses characters that can never match, because normalising removes or replaces them in texts. */
 function requireNormalCharacters(pattern: string): void {
-  const character = [...composeCharacters(pattern)].find((each) => normalise(each) !== each);
+  const character = [...removeFoldedLetters(pattern)].find((each) => normalise(each) !== each);
   if (character === undefined) return;
   const codePoint = `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
   const normal = normalise(character);
@@ -43,6 +45,26 @@ function requireNormalCharacters(pattern: string): void {
       ? `the pattern contains the invisible character ${codePoint}, which is removed from texts before matching; remove it from the pattern`
       : `the pattern contains ${codePoint}, which is replaced with "${normal}" in texts before matching; write "${normal}" instead`,
   );
+}
+
+/** Letters of scripts without spaces between words. */
+const UNSEGMENTED = "Han|Hiragana|Katakana|Thai|Lao|Khmer|Myanmar";
+const UNSEGMENTED_LETTER = new RegExp(`[${UNSEGMENTED.replaceAll(/\w+/g, "\\p{Script=$&}").replaceAll("|", "")}]`, "u");
+const UNSEGMENTED_CLASS = new RegExp(`\\\\p\\{(${UNSEGMENTED})\\}`);
+const OTHER_LETTER = /(?![a-z])[\p{L}\p{M}]/iu;
+
+/** Refuses escapes that would silently not match what the pattern's author means. */
+function requireFittingEscapes(pattern: string): void {
+  if (hasEscape(pattern, "bB") && (UNSEGMENTED_LETTER.test(pattern) || UNSEGMENTED_CLASS.test(pattern)))
+    throw new PatternRefusedError(
+      "invalid_argument",
+      "the pattern contains \\b or \\B and letters of a script without spaces between words, such as Chinese, Japanese or Thai, where they do not match within a sentence; remove them, and use another pattern for other scripts",
+    );
+  if (hasEscape(pattern, "wW") && OTHER_LETTER.test(pattern))
+    throw new PatternRefusedError(
+      "invalid_argument",
+      "the pattern contains \\w or \\W, which know only the letters A to Z, and other letters; write [\\pL\\pM\\pN_] instead of \\w, and [^\\pL\\pM\\pN_] instead of \\W",
+    );
 }
 
 export function slowToCompileError(): PatternRefusedError {

@@ -1,5 +1,6 @@
 import { RE2JS, RE2Set } from "re2js";
-import { compilePattern, composeCharacters, type Matcher } from "./pattern.ts";
+import { compilePattern, type Matcher } from "./pattern.ts";
+import { toSource } from "./pattern-source.ts";
 
 /**
  * Maximum total size of a group of patterns, in instructions of their compiled programs. The automaton of a larger group would not fit into
@@ -85,7 +86,7 @@ function countPatternsByGroup(matchers: readonly Matcher[]): number[] {
 
 function compileSet(patterns: readonly string[]): RE2Set {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE, AUTOMATON_BYTES);
-  for (const pattern of patterns) set.add(composeCharacters(pattern));
+  for (const pattern of patterns) set.add(toSource(pattern));
   set.compile();
   return set;
 }

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { computeMaxMatchLength } from "./max-match-length.ts";
+import { toSource } from "./pattern-source.ts";
 import { readProgram } from "./program.ts";
 
 /** If `fallback` is empty, the bot's fallback applies. */
@@ -46,7 +47,7 @@ export type PatternRefusalCode = "invalid_argument" | "pattern_too_large" | "pat
 
 /** Compiles a case-insensitive pattern. Throws PatternRefusedError if the pattern is invalid or too large. */
 export function compilePattern(pattern: string): Matcher {
-  const compiled = parse(composeCharacters(pattern));
+  const compiled = parse(toSource(pattern));
   const size = compiled.programSize();
   if (size > MAX_PATTERN_SIZE)
     throw new PatternRefusedError(
@@ -63,11 +64,6 @@ export function compilePattern(pattern: string): Matcher {
     size,
     bytes: size * BYTES_PER_INSTRUCTION + countRunes(compiled) * BYTES_PER_RUNE,
   };
-}
-
-/** Returns a pattern's source for re2js: in composed form (NFC), like the texts that it is matched against. */
-export function composeCharacters(pattern: string): string {
-  return pattern.normalize("NFC");
 }
 
 function parse(source: string): RE2JS {

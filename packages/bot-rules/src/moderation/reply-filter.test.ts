@@ -144,8 +144,15 @@ const ALPHABET = [
   "1",
   "Ⅳ",
   "ß",
+  "к",
+  "Ё",
+  "İ",
+  "i\u0307",
+  "٣",
+  "𝒂",
+  "_",
 ];
-const LETTERS = ["a", "b", "é", "f", "i", "👋", "한", "v", " ", "\\."];
+const LETTERS = ["a", "b", "é", "f", "i", "👋", "한", "v", " ", "\\.", "к", "ё", "ß", "\\d", "s"];
 
 const text = fc.array(fc.constantFrom(...ALPHABET), { maxLength: 40 }).map((parts) => parts.join(""));
 /** Expressions whose matches have a limited length: letters, classes, assertions, alternatives and repetitions, also nested. */

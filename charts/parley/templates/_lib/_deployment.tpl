@@ -32,6 +32,7 @@ spec:
         - name: {{ .name }}
           image: {{ include "parley.image" . }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          terminationMessagePolicy: FallbackToLogsOnError
           securityContext:
             {{- include "parley.containerSecurity" . | nindent 12 }}
           env:

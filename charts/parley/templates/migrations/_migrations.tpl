@@ -5,14 +5,13 @@
 
 {{/*
 The annotations of a hook. Helm runs hooks by weight before it creates other resources, so all resources that the Job needs are hooks too.
-`helm uninstall` would leave a failed Job behind, so hook-failed deletes the Job as soon as Helm has printed its log. Argo CD prints no log, so the
-argocd annotations keep a failed Job until the next sync. Without them, Argo CD would follow Helm's annotations and delete the Job with its log.
+A failed Job remains, with its log and its pod's status, until the next upgrade replaces it. `helm uninstall` leaves it behind.
 */}}
 {{- define "parley.hook" -}}
 {{- if include "parley.migrations.isHook" .root }}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 helm.sh/hook-output-log-policy: hook-failed
 argocd.argoproj.io/hook: PreSync
 argocd.argoproj.io/hook-delete-policy: BeforeHookCreation,HookSucceeded
@@ -58,6 +57,7 @@ template:
       - name: {{ .name }}
         image: {{ include "parley.image" $component }}
         imagePullPolicy: {{ $values.image.pullPolicy }}
+        terminationMessagePolicy: FallbackToLogsOnError
         command: [node, src/migrate.ts]
         securityContext:
           {{- include "parley.containerSecurity" $component | nindent 10 }}

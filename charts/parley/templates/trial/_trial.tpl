@@ -38,6 +38,7 @@ template:
       - name: setup
         image: {{ include "parley.image" (dict "root" . "values" .Values.cli) }}
         imagePullPolicy: {{ .Values.image.pullPolicy }}
+        terminationMessagePolicy: FallbackToLogsOnError
         command: [node, /setup/setup.mjs]
         securityContext:
           {{- include "parley.containerSecurity" $setup | nindent 10 }}

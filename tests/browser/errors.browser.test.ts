@@ -27,6 +27,7 @@ const FAILURES = [
     "The assistant cannot answer any more messages this month. Please contact us in another way.",
     false,
   ],
+  ["busy", "The assistant is busy just now. Please try again in a moment.", true],
   ["provider_auth", "This chat is not available at the moment.", false],
   ["provider_rate_limited", "The assistant is busy just now. Please try again in a moment.", true],
   ["provider_timeout", "The answer took too long. Please try again.", true],

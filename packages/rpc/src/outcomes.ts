@@ -16,9 +16,10 @@ export type FinishReason = "stop" | "error" | "blocked" | "quota_exceeded" | "ca
 /** Whether a turn counts against the quota, as quota.reservations and conversation.outbox store it. */
 export type SettleOutcomeName = "done" | "void";
 
-/** The codes of the stream's `error` event after a failure. */
+/** The codes of the stream's `error` event after a failure. `busy`: the quota service refused the turn below the cap (ReserveStatus.BUSY). */
 export const FAILURE_CODES = [
   "internal_error",
+  "busy",
   "provider_auth",
   "provider_rate_limited",
   "provider_timeout",
@@ -110,12 +111,14 @@ export function reservationStateFromProto(state: ReservationState): ReservationS
 }
 
 /** The result of Reserve, as in the label `status` of parley_quota_reservations_total. */
-export type ReserveStatusName = "held" | "exceeded" | "settled";
+export type ReserveStatusName = "held" | "exceeded" | "settled" | "unpaid_limit" | "client_limit";
 
 export const RESERVE_STATUSES: Readonly<Record<ReserveStatusName, ReserveStatus>> = {
   held: ReserveStatus.HELD,
   exceeded: ReserveStatus.EXCEEDED,
   settled: ReserveStatus.SETTLED,
+  unpaid_limit: ReserveStatus.BUSY,
+  client_limit: ReserveStatus.BUSY,
 };
 
 /** `length`: a complete text was cut at a limit of tokens. The contract's finish reason of such a reply is `stop`. */
@@ -126,7 +129,7 @@ export function toFinishDetail(detail: string): FinishDetail {
   return detail === "length" ? detail : "";
 }
 
-export type GenerationFailureCode = Exclude<FailureCode, "internal_error"> | "model_unknown";
+export type GenerationFailureCode = Exclude<FailureCode, "internal_error" | "busy"> | "model_unknown";
 
 /** How a generation ended, as in llm.calls and in the label `outcome` of parley_llm_generations_total. */
 export type GenerationOutcome = "complete" | "blocked" | "cancelled" | GenerationFailureCode;

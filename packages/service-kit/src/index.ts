@@ -49,7 +49,7 @@ export { isUuid, isWorkspaceId, NIL_UUID } from "./ids.ts";
 export { type DeclaredBody, MAX_UPLOAD_WAIT_MS, MemberCallLimiter } from "./limiters/member-call-limiter.ts";
 export { WorkspaceConcurrencyLimiter } from "./limiters/workspace-concurrency-limiter.ts";
 export { WorkspaceTimeLimiter, type WorkspaceTimeLimiterOptions } from "./limiters/workspace-time-limiter.ts";
-export { parseMonth, readUsageRetention } from "./month.ts";
+export { parseDay, parseMonth, readUsageRetention } from "./month.ts";
 export { UPLOAD_OPTIONS } from "./ops/admin-bodies.ts";
 export { watchCertificates } from "./ops/certificate-watch.ts";
 export { registerMeasuredGauges } from "./ops/measured-gauges.ts";

@@ -13,6 +13,15 @@ export function parseMonth(text: string): string | undefined {
   throw invalidArgument("month must look like 2026-11");
 }
 
+/** Parses a UTC day, "YYYY-MM-DD". Returns undefined for an empty text. Throws invalid_argument for any other text. */
+export function parseDay(text: string): string | undefined {
+  if (text === "") return undefined;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  // Date reads 30 February as 2 March.
+  if (!Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === text) return text;
+  throw invalidArgument("day must look like 2026-11-22");
+}
+
 /**
  * Reads USAGE_RETENTION_MONTHS. The turns and usage ledger rows of a closed month are kept for this many months after its end; 0 keeps
  * them forever.

@@ -21,6 +21,7 @@ const CODES = [
   ["unavailable", "busy", true],
   ["overloaded", "busy", true],
   ["session_not_found", "ended", false],
+  ["busy", "busy", true],
   ["quota_exceeded", "quota", false],
   ["provider_auth", "closed", false],
   ["provider_rate_limited", "busy", true],

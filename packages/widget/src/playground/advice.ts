@@ -6,9 +6,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   bot_not_found: "The workspace has no bot with this slug.",
   session_not_found: "This session was deleted, or it has no messages yet.",
   message_too_long: "A message can have at most 4,000 characters.",
-  rate_limited: "The playground accepts 120 requests and 30 exports per minute.",
+  rate_limited:
+    "The playground accepts 120 requests and 30 exports per minute, and no new message after 20 dropped or blocked replies in an hour.",
   unavailable: "The service is starting, or a part of it is unavailable.",
   overloaded: "Too many replies are running or waiting to start. Try again in a few seconds.",
+  busy: "Too many of the workspace’s replies were dropped or blocked today, or too many of yours are running. docs/quota.md explains it.",
   quota_exceeded: "The workspace has used up its quota of this month.",
   provider_auth: "The model provider rejected the API key. Check the provider’s configuration.",
   provider_rate_limited: "The model provider’s rate limit is exceeded.",

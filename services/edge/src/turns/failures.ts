@@ -6,6 +6,7 @@ const VISITOR_MESSAGES: Readonly<Record<FailureCode, string>> = {
   provider_rate_limited: "The assistant is very busy right now. Please try again in a moment.",
   provider_timeout: "The assistant took too long to answer. Please try again.",
   provider_error: "The assistant could not finish its answer. Please try again.",
+  busy: "The assistant is busy right now. Please try again later.",
   internal_error: "Something went wrong on our side. Please try again.",
 };
 

@@ -54,7 +54,8 @@ export async function* handleGenerate(
         failpoint("llm.token");
       } else if ("isTextComplete" in event) {
         yield toResponse({ case: "finish", value: { finishDetail: event.finishDetail } });
-      } else yield toResponse({ case: "toolCall", value: event });
+      } else if ("isToolRoundStart" in event) yield toResponse({ case: "toolRound", value: {} });
+      else yield toResponse({ case: "toolCall", value: event });
     }
     yield toResponse({ case: "end", value: toEnd(await result) });
   } finally {
@@ -70,7 +71,7 @@ function readRequest({ workspaceId, turnId, model, prompt }: GenerateRequest): G
 }
 
 function toEnd(result: GenerationResult): MessageInitShape<typeof GenerateEndSchema> {
-  const { outcome, attempts, usage, sentAttempts, verdict } = result;
+  const { outcome, attempts, usage, sentAttempts, verdict, isProviderFailure = false } = result;
   return {
     status: GENERATION_STATUSES[outcome],
     model: attempts.findLast(({ isSent }) => isSent)?.request.candidate.model ?? "",
@@ -78,6 +79,7 @@ function toEnd(result: GenerationResult): MessageInitShape<typeof GenerateEndSch
     tokensOut: usage.tokensOut,
     tokensEstimated: usage.isEstimated,
     attempts: sentAttempts,
+    isProviderFailure,
     ...(verdict && { blocked: verdict }),
   };
 }

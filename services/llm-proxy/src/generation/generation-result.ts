@@ -20,13 +20,18 @@ export type ToolCallEvent = ToolUse & { roundLatencyMs: number };
 /** Follows the last text. The generation may still wait for token counts. */
 export type TextComplete = { isTextComplete: true; finishDetail: FinishDetail };
 
+/** Precedes the tool calls of a round. */
+export type ToolRoundStart = { isToolRoundStart: true };
+
 /** A string is a part of the text. */
-export type GenerationEvent = string | ToolCallEvent | TextComplete;
+export type GenerationEvent = string | ToolRoundStart | ToolCallEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;
   /** Parley's code for the cause of a failure, such as `http_503`; empty for the outcome `model_unknown` and without a failure. */
   reason: string;
+  /** Whether the provider caused the failure. False for a request that it refused, and for a generation that reached its total timeout. */
+  isProviderFailure?: boolean;
   /** The reason, and the text for the visitor; only with the outcome `blocked`. */
   verdict?: Verdict;
   /** Empty unless the outcome is `complete`. */
@@ -68,6 +73,15 @@ export type GenerationResult = GenerationEnding & {
 export function toEnding(error: unknown): GenerationEnding {
   if (error === undefined) return { outcome: "complete", reason: "", finishDetail: "" };
   if (error instanceof GenerationCancelled) return { outcome: "cancelled", reason: "", finishDetail: "" };
-  if (error instanceof ProviderFailure) return { outcome: error.code, reason: error.reason, finishDetail: "" };
+  if (error instanceof ProviderFailure) {
+    const { code, reason } = error;
+    return { outcome: code, reason, isProviderFailure: isProviderFailure(error), finishDetail: "" };
+  }
   throw error;
+}
+
+/** Visitors can cause the total timeout: by reading slowly, or by making the model call slow tools. */
+function isProviderFailure({ code, reason, isProviderFault }: ProviderFailure): boolean {
+  if (reason === "total_timeout") return false;
+  return isProviderFault || code === "provider_auth" || code === "provider_rate_limited";
 }

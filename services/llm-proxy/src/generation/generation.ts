@@ -207,6 +207,7 @@ export class Generation {
     const model = this.#candidates[0]?.model ?? "";
     const { now } = this.#deps;
     this.#toolCalls += toolRequests.length;
+    await sink({ isToolRoundStart: true });
     const startedAtMs = now();
     const calling = Promise.all(toolRequests.map((request) => toolbox.call(request, this.#signal)));
     let roundMs = 0;

@@ -2415,7 +2415,7 @@ export declare type Repair = Message<"parley.conversation.v1.Repair"> & {
   workspaceId: string;
 
   /**
-   * The turn, a UUID.
+   * The turn, a UUID; empty for unpaid_differs.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -2427,6 +2427,7 @@ export declare type Repair = Message<"parley.conversation.v1.Repair"> & {
    * - hold_not_settled: quota holds a message for a closed turn.
    * - held_without_turn: quota holds a message for a turn that was never opened.
    * - counted_without_reply: quota counts a turn that is not done.
+   * - unpaid_differs: quota's number of unpaid replies of the current UTC day differs from the turns.
    *
    * @generated from field: string kind = 3;
    */
@@ -2437,6 +2438,7 @@ export declare type Repair = Message<"parley.conversation.v1.Repair"> & {
    * - settle: the outcome was put into the outbox again.
    * - void: quota released the hold without counting the turn.
    * - adjust: quota stored an adjustment of +1 (reply_not_counted) or -1 (counted_without_reply).
+   * - recount: quota stored the number of the turns.
    *
    * @generated from field: string action = 4;
    */
@@ -2463,13 +2465,14 @@ export declare type Difference = Message<"parley.conversation.v1.Difference"> & 
    * - hold_not_settled: quota holds a message for a turn that is closed and no longer in the outbox.
    * - usage_is_not_ledger: the usage row and the usage ledger disagree.
    * - totals_differ: turns and usage of a pruned month disagree. The rows to compare turn by turn are gone.
+   * - unpaid_differs: the current UTC day's number of unpaid replies differs from the turns.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * The turn, a UUID; empty for usage_is_not_ledger and totals_differ.
+   * The turn, a UUID; empty for usage_is_not_ledger, totals_differ and unpaid_differs.
    *
    * @generated from field: string turn_id = 2;
    */
@@ -2737,6 +2740,13 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
    * @generated from field: string finish_detail = 24;
    */
   finishDetail: string;
+
+  /**
+   * Set if the reply is unpaid: the UTC day of its hold, "YYYY-MM-DD". See CloseTurnRequest.
+   *
+   * @generated from field: string unpaid_day = 25;
+   */
+  unpaidDay: string;
 };
 
 /**

@@ -897,6 +897,15 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
    * @generated from field: string finish_detail = 18;
    */
   finishDetail: string;
+
+  /**
+   * Set if the reply is unpaid: the UTC day of its hold, "YYYY-MM-DD". A reply is unpaid if it was cancelled or blocked after
+   * output of the provider, or if it failed after a tool call without a failure of the provider. Ignored for DONE, QUOTA_EXCEEDED and
+   * INTERRUPTED.
+   *
+   * @generated from field: string unpaid_day = 19;
+   */
+  unpaidDay: string;
 };
 
 /**

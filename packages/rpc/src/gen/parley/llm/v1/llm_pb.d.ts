@@ -756,6 +756,14 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: GenerateFinish;
     case: "finish";
+  } | {
+    /**
+     * The model has called tools, and the llm-proxy now calls them. A tool_call follows for each of them.
+     *
+     * @generated from field: parley.llm.v1.GenerateToolRound tool_round = 5;
+     */
+    value: GenerateToolRound;
+    case: "toolRound";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -842,6 +850,20 @@ export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
+
+/**
+ * GenerateToolRound reports that a round of tool calls has started.
+ *
+ * @generated from message parley.llm.v1.GenerateToolRound
+ */
+export declare type GenerateToolRound = Message<"parley.llm.v1.GenerateToolRound"> & {
+};
+
+/**
+ * Describes the message parley.llm.v1.GenerateToolRound.
+ * Use `create(GenerateToolRoundSchema)` to create a new message.
+ */
+export declare const GenerateToolRoundSchema: GenMessage<GenerateToolRound>;
 
 /**
  * ToolCall is one finished tool call. CloseTurn stores it as a parley.conversation.v1.ToolUse.
@@ -946,6 +968,14 @@ export declare type GenerateEnd = Message<"parley.llm.v1.GenerateEnd"> & {
    * @generated from field: parley.llm.v1.ReplyBlocked blocked = 7;
    */
   blocked?: ReplyBlocked | undefined;
+
+  /**
+   * Whether the provider caused the failure: it could not be reached, was overloaded, refused the key, or stopped sending. False for a
+   * request that the provider refused, too many rounds of tool calls, and a generation that reached its total timeout.
+   *
+   * @generated from field: bool is_provider_failure = 8;
+   */
+  isProviderFailure: boolean;
 };
 
 /**

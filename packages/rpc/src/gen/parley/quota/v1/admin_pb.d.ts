@@ -796,6 +796,46 @@ export declare type UsageAdjustment = Message<"parley.quota.v1.UsageAdjustment">
 export declare const UsageAdjustmentSchema: GenMessage<UsageAdjustment>;
 
 /**
+ * ResetUnpaidRequest names a workspace.
+ *
+ * @generated from message parley.quota.v1.ResetUnpaidRequest
+ */
+export declare type ResetUnpaidRequest = Message<"parley.quota.v1.ResetUnpaidRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ResetUnpaidRequest.
+ * Use `create(ResetUnpaidRequestSchema)` to create a new message.
+ */
+export declare const ResetUnpaidRequestSchema: GenMessage<ResetUnpaidRequest>;
+
+/**
+ * ResetUnpaidResponse holds the usage after the reset.
+ *
+ * @generated from message parley.quota.v1.ResetUnpaidResponse
+ */
+export declare type ResetUnpaidResponse = Message<"parley.quota.v1.ResetUnpaidResponse"> & {
+  /**
+   * The usage of the current month.
+   *
+   * @generated from field: parley.quota.v1.GetUsageResponse usage = 1;
+   */
+  usage?: GetUsageResponse | undefined;
+};
+
+/**
+ * Describes the message parley.quota.v1.ResetUnpaidResponse.
+ * Use `create(ResetUnpaidResponseSchema)` to create a new message.
+ */
+export declare const ResetUnpaidResponseSchema: GenMessage<ResetUnpaidResponse>;
+
+/**
  * ListUsageMonthsRequest is empty.
  *
  * @generated from message parley.quota.v1.ListUsageMonthsRequest
@@ -1087,6 +1127,19 @@ export declare const WorkspaceAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListAdjustmentsRequestSchema;
     output: typeof ListAdjustmentsResponseSchema;
+  },
+  /**
+   * ResetUnpaid lets a workspace use its whole bound on unpaid replies of the current UTC day again. The count itself stays, so
+   * that it can be compared with the turns. Idempotent.
+   *
+   * Errors: NOT_FOUND (workspace_not_found).
+   *
+   * @generated from rpc parley.quota.v1.WorkspaceAdminService.ResetUnpaid
+   */
+  resetUnpaid: {
+    methodKind: "unary";
+    input: typeof ResetUnpaidRequestSchema;
+    output: typeof ResetUnpaidResponseSchema;
   },
   /**
    * ListUsageMonths lists every month with usage, newest first, and when each was closed and pruned. A new month is

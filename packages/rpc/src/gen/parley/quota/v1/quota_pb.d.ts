@@ -31,6 +31,13 @@ export declare type ReserveRequest = Message<"parley.quota.v1.ReserveRequest"> &
    * @generated from field: string turn_id = 2;
    */
   turnId: string;
+
+  /**
+   * A keyed hash of the client's address or user, at most 32 bytes; empty for no share. It is stored until the hold ends.
+   *
+   * @generated from field: bytes client = 3;
+   */
+  client: Uint8Array;
 };
 
 /**
@@ -79,6 +86,13 @@ export declare type ReserveResponse = Message<"parley.quota.v1.ReserveResponse">
    * @generated from field: int32 cap = 5;
    */
   cap: number;
+
+  /**
+   * The UTC day of the hold, "YYYY-MM-DD"; empty unless the status is HELD.
+   *
+   * @generated from field: string day = 6;
+   */
+  day: string;
 };
 
 /**
@@ -121,6 +135,14 @@ export declare type Settlement = Message<"parley.quota.v1.Settlement"> & {
    * @generated from field: string month = 4;
    */
   month: string;
+
+  /**
+   * Set if the reply is unpaid (see CloseTurnRequest of the conversation service): the UTC day of its hold, "YYYY-MM-DD", in which
+   * it is counted as unpaid. Only with the outcome VOID.
+   *
+   * @generated from field: string unpaid_day = 5;
+   */
+  unpaidDay: string;
 };
 
 /**
@@ -294,6 +316,21 @@ export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse
    * @generated from field: int32 adjusted = 7;
    */
   adjusted: number;
+
+  /**
+   * The unpaid replies of the current UTC day that count towards unpaid_limit: those since the last ResetUnpaid. 0 for a month
+   * that is over.
+   *
+   * @generated from field: int32 unpaid = 8;
+   */
+  unpaid: number;
+
+  /**
+   * The unpaid replies of a UTC day after which Reserve refuses turns until the day ends.
+   *
+   * @generated from field: int32 unpaid_limit = 9;
+   */
+  unpaidLimit: number;
 };
 
 /**
@@ -913,6 +950,155 @@ export declare type AdjustTurnsResponse = Message<"parley.quota.v1.AdjustTurnsRe
 export declare const AdjustTurnsResponseSchema: GenMessage<AdjustTurnsResponse>;
 
 /**
+ * ListUnpaidRequest selects one or all workspaces and a page.
+ *
+ * @generated from message parley.quota.v1.ListUnpaidRequest
+ */
+export declare type ListUnpaidRequest = Message<"parley.quota.v1.ListUnpaidRequest"> & {
+  /**
+   * The workspace; empty for all workspaces.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Workspaces per page, at most 1,000; 0 for 500.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Returns only workspaces with greater IDs.
+   *
+   * @generated from field: string after_workspace_id = 3;
+   */
+  afterWorkspaceId: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUnpaidRequest.
+ * Use `create(ListUnpaidRequestSchema)` to create a new message.
+ */
+export declare const ListUnpaidRequestSchema: GenMessage<ListUnpaidRequest>;
+
+/**
+ * ListUnpaidResponse is a page of workspaces.
+ *
+ * @generated from message parley.quota.v1.ListUnpaidResponse
+ */
+export declare type ListUnpaidResponse = Message<"parley.quota.v1.ListUnpaidResponse"> & {
+  /**
+   * The workspaces with unpaid replies of the day, by ID.
+   *
+   * @generated from field: repeated parley.quota.v1.WorkspaceUnpaid workspaces = 1;
+   */
+  workspaces: WorkspaceUnpaid[];
+
+  /**
+   * The current UTC day by the database's clock, "YYYY-MM-DD".
+   *
+   * @generated from field: string day = 2;
+   */
+  day: string;
+};
+
+/**
+ * Describes the message parley.quota.v1.ListUnpaidResponse.
+ * Use `create(ListUnpaidResponseSchema)` to create a new message.
+ */
+export declare const ListUnpaidResponseSchema: GenMessage<ListUnpaidResponse>;
+
+/**
+ * WorkspaceUnpaid is the number of a workspace's unpaid replies of a day.
+ *
+ * @generated from message parley.quota.v1.WorkspaceUnpaid
+ */
+export declare type WorkspaceUnpaid = Message<"parley.quota.v1.WorkspaceUnpaid"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * All unpaid replies of the day, including those before ResetUnpaid.
+   *
+   * @generated from field: int32 unpaid = 2;
+   */
+  unpaid: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.WorkspaceUnpaid.
+ * Use `create(WorkspaceUnpaidSchema)` to create a new message.
+ */
+export declare const WorkspaceUnpaidSchema: GenMessage<WorkspaceUnpaid>;
+
+/**
+ * CorrectUnpaidRequest names a workspace and a day, with the expected and the correct number.
+ *
+ * @generated from message parley.quota.v1.CorrectUnpaidRequest
+ */
+export declare type CorrectUnpaidRequest = Message<"parley.quota.v1.CorrectUnpaidRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The UTC day, "YYYY-MM-DD". Nothing is corrected if it is over.
+   *
+   * @generated from field: string day = 2;
+   */
+  day: string;
+
+  /**
+   * The number that ListUnpaid returned; 0 if it did not list the workspace.
+   *
+   * @generated from field: int32 expected = 3;
+   */
+  expected: number;
+
+  /**
+   * The correct number.
+   *
+   * @generated from field: int32 unpaid = 4;
+   */
+  unpaid: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.CorrectUnpaidRequest.
+ * Use `create(CorrectUnpaidRequestSchema)` to create a new message.
+ */
+export declare const CorrectUnpaidRequestSchema: GenMessage<CorrectUnpaidRequest>;
+
+/**
+ * CorrectUnpaidResponse holds the result.
+ *
+ * @generated from message parley.quota.v1.CorrectUnpaidResponse
+ */
+export declare type CorrectUnpaidResponse = Message<"parley.quota.v1.CorrectUnpaidResponse"> & {
+  /**
+   * Whether this call changed the number.
+   *
+   * @generated from field: bool corrected = 1;
+   */
+  corrected: boolean;
+};
+
+/**
+ * Describes the message parley.quota.v1.CorrectUnpaidResponse.
+ * Use `create(CorrectUnpaidResponseSchema)` to create a new message.
+ */
+export declare const CorrectUnpaidResponseSchema: GenMessage<CorrectUnpaidResponse>;
+
+/**
  * ListMonthsRequest is empty.
  *
  * @generated from message parley.quota.v1.ListMonthsRequest
@@ -1082,6 +1268,14 @@ export enum ReserveStatus {
    * @generated from enum value: RESERVE_STATUS_SETTLED = 3;
    */
   SETTLED = 3,
+
+  /**
+   * The cap is not reached, but the workspace has reached its bound on unpaid replies, or the client holds its share. Nothing is
+   * held, and the turn must not call the model.
+   *
+   * @generated from enum value: RESERVE_STATUS_BUSY = 4;
+   */
+  BUSY = 4,
 }
 
 /**
@@ -1165,8 +1359,8 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 /**
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
- * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListMonths
- * and CloseMonth. No service calls GetUsage, which is kept for clients of the last release; WorkspaceAdminService/ShowUsage
+ * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListUnpaid,
+ * CorrectUnpaid, ListMonths and CloseMonth. No service calls GetUsage, which is kept for clients of the last release; WorkspaceAdminService/ShowUsage
  * returns the same.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
@@ -1183,7 +1377,10 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
 export declare const QuotaService: GenService<{
   /**
    * Reserve holds one message of the current UTC month for a turn, unless used plus held messages have reached the cap.
-   * A hold never expires; only Settle ends it.
+   * A hold never expires; only Settle ends it. Below the cap, Reserve also refuses the turn
+   * - if the workspace has reached its bound on unpaid replies of the current UTC day, or
+   * - if the request's client already holds its share: a tenth of the messages that the month has left (the cap minus used),
+   *   but at least 2.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A call after Settle
@@ -1335,6 +1532,35 @@ export declare const QuotaService: GenService<{
     methodKind: "unary";
     input: typeof AdjustTurnsRequestSchema;
     output: typeof AdjustTurnsResponseSchema;
+  },
+  /**
+   * ListUnpaid lists the workspaces with unpaid replies of the current UTC day, ordered by ID, with keyset pagination.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or after_workspace_id.
+   * Deadline: 10 s.
+   * Handled in services/quota/src/unpaid/list-unpaid.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.ListUnpaid
+   */
+  listUnpaid: {
+    methodKind: "unary";
+    input: typeof ListUnpaidRequestSchema;
+    output: typeof ListUnpaidResponseSchema;
+  },
+  /**
+   * CorrectUnpaid sets the number of a workspace's unpaid replies of the current UTC day, if it still has the expected value.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid day or a negative number.
+   * Idempotent: a repeated call corrects nothing.
+   * Deadline: 10 s.
+   * Handled in services/quota/src/unpaid/correct-unpaid.rpc.ts.
+   *
+   * @generated from rpc parley.quota.v1.QuotaService.CorrectUnpaid
+   */
+  correctUnpaid: {
+    methodKind: "unary";
+    input: typeof CorrectUnpaidRequestSchema;
+    output: typeof CorrectUnpaidResponseSchema;
   },
   /**
    * ListMonths lists every month with usage, newest first. A new month is missing for up to an hour.

@@ -9,6 +9,8 @@ import * as months from "./0010_months.ts";
 import * as usageByMonth from "./0011_usage_by_month.ts";
 import * as usageAdjustments from "./0012_usage_adjustments.ts";
 import * as deletedWorkspaces from "./0013_deleted_workspaces.ts";
+import * as unpaidReplies from "./0014_unpaid_replies.ts";
+import * as holdsByClient from "./0015_holds_by_client.ts";
 import * as knowledgeLimits from "./0016_knowledge_limits.ts";
 
 /** Every migration of the quota schema, oldest first. No migration has the number 6, 7 or 9. */
@@ -23,5 +25,7 @@ export const migrations: readonly Migration[] = [
   usageByMonth,
   usageAdjustments,
   deletedWorkspaces,
+  unpaidReplies,
+  holdsByClient,
   knowledgeLimits,
 ];

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import type { Database } from "@parley/service-kit";
 import {
@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { adjustTurns } from "./reconciliation/adjustments.store.ts";
 import { findReservations, listReservations } from "./reconciliation/reservations.store.ts";
 import { createQuotaDatabase, type QuotaDatabase } from "./testing/quota-database.ts";
+import { listUnpaid, readUnpaidToday } from "./unpaid/unpaid.store.ts";
 import { measureHolds } from "./usage/holds.store.ts";
 import { reserve } from "./usage/reservations.store.ts";
 import { type Settlement, settle } from "./usage/settlements.store.ts";
@@ -49,6 +50,11 @@ const batch = (outcome: SettleOutcomeName): Settlement[] =>
     month: outcome === "done" ? month : undefined,
   }));
 
+/** The query of the function quota.count_client_holds. */
+const COUNT_CLIENT_HOLDS = `
+  SELECT count(*) FROM quota.reservations r
+  WHERE r.workspace_id = $1 AND r.client = $3 AND r.state = 'held' AND r.month = $2`;
+
 const reservationWindow = (state: "held" | "done") => ({
   state,
   workspaceId: "",
@@ -67,6 +73,19 @@ test("findSequentialScans reports a sequential scan for each plan of a statement
 
 test.each<[string, (database: Database) => Promise<unknown>]>([
   ["reserving a message", (database) => reserve(database, workspaces[0] ?? "", randomUUID())],
+  [
+    "reserving a message for a client",
+    (database) => reserve(database, workspaces[0] ?? "", randomUUID(), { client: randomBytes(16) }),
+  ],
+  [
+    "counting a client's holds",
+    (database) => database.query(COUNT_CLIENT_HOLDS, [workspaces[0], `${month}-01`, randomBytes(16)]),
+  ],
+  [
+    "listing the unpaid replies of a day",
+    (database) => listUnpaid(database, { workspaceId: "", after: "", limit: 500 }),
+  ],
+  ["reading the unpaid replies of a day by plan", (database) => readUnpaidToday(database, { share: 0.8, limit: 200 })],
   ["settling a batch of done turns", (database) => settle(database, batch("done"))],
   ["settling a batch of void turns", (database) => settle(database, batch("void"))],
   ["settling one turn", (database) => settle(database, batch("done").slice(0, 1))],

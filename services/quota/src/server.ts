@@ -33,6 +33,8 @@ import { handleAdjustTurns } from "./reconciliation/adjust-turns.rpc.ts";
 import { handleGetReservations } from "./reconciliation/get-reservations.rpc.ts";
 import { handleListReservations } from "./reconciliation/list-reservations.rpc.ts";
 import { ROLE_TIMEOUTS } from "./role.ts";
+import { handleCorrectUnpaid } from "./unpaid/correct-unpaid.rpc.ts";
+import { handleListUnpaid } from "./unpaid/list-unpaid.rpc.ts";
 import { handleGetUsage } from "./usage/get-usage.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
@@ -133,7 +135,7 @@ export async function start(
     {
       reserve: (request, { signal }) =>
         handleReserve({ database: calls.databaseFor(signal), counter: reservations, limiter }, request, signal),
-      // Settle, SetWorkspaceDeleted and AdjustTurns use `database` instead of `calls`, so their statements complete even if the caller
+      // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid use `database` instead of `calls`, so their statements complete even if the caller
       // has left.
       settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
       getUsage: (request, { signal }) => handleGetUsage(calls.databaseFor(signal), request),
@@ -144,6 +146,8 @@ export async function start(
       listReservations: (request, { signal }) => handleListReservations(calls.databaseFor(signal), request),
       getReservations: (request, { signal }) => handleGetReservations(calls.databaseFor(signal), request),
       adjustTurns: (request) => handleAdjustTurns({ database, log }, request),
+      listUnpaid: (request, { signal }) => handleListUnpaid(calls.databaseFor(signal), request),
+      correctUnpaid: (request) => handleCorrectUnpaid(database, request),
       listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
       closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
     },

@@ -261,7 +261,7 @@ describe("with a locked usage row", () => {
   test("Reserve stops waiting when its caller cancels", async () => {
     const { workspaceId, unlock } = await createLockedWorkspace();
     const caller = new AbortController();
-    const pending = reserve(quota.database, workspaceId, randomUUID(), caller.signal);
+    const pending = reserve(quota.database, workspaceId, randomUUID(), { signal: caller.signal });
     caller.abort(new Error("cancelled"));
     await expect(pending).rejects.toThrow("cancelled");
     await unlock();

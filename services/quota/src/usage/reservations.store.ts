@@ -1,34 +1,58 @@
 import type { ReservationStateName } from "@parley/rpc/outcomes";
 import { type Database, sqlState } from "@parley/service-kit";
+import { TODAY, UNPAID_LIMIT } from "../unpaid/index.ts";
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, MAX_ATTEMPTS } from "./settlements.store.ts";
 
-/** `used` is the workspace's usage of the current month, including held messages. */
+/**
+ * `used` is the workspace's usage of the current month, including held messages. The status is `unpaid_limit` if the workspace has too many
+ * unpaid replies today, and `client_limit` if the client holds its share.
+ */
 export type ReserveResult =
-  | { status: "held"; month: string; plan: string; used: number; cap: number }
-  | { status: "exceeded" | "settled"; plan: string; used: number; cap: number };
+  | { status: "held"; month: string; day: string; plan: string; used: number; cap: number }
+  | { status: "exceeded" | "settled" | "unpaid_limit" | "client_limit"; plan: string; used: number; cap: number };
 
-// The upsert locks the usage row and checks the cap on the row's latest version, so concurrent calls cannot exceed the cap. If two calls reserve
-// the same turn concurrently, the second statement violates the primary key of quota.reservations. PostgreSQL then also rolls back that
-// statement's change of the usage row.
-const RESERVE = `
-  WITH plan AS (
-    SELECT w.plan, p.monthly_cap AS cap, date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
+export type ReserveOptions = {
+  /** A keyed hash of the client. Without it, or if it is empty, no share limits the turn. */
+  client?: Uint8Array;
+  /** Ends the wait for the lock of the usage row; without it, the wait has no limit. */
+  signal?: AbortSignal;
+};
+
+/** SQL: how many messages one client may hold at a time. `u` is the usage row, and `plan` a CTE. */
+const CLIENT_SHARE = "greatest(2, ((SELECT cap FROM plan) - u.used) / 10)";
+const IS_AT_UNPAID_LIMIT =
+  "coalesce(u.unpaid_day = (SELECT today FROM plan) AND u.unpaid - u.unpaid_reset >= (SELECT unpaid_limit FROM plan), false)";
+
+const PLAN = `
+  plan AS (
+    SELECT w.plan, p.monthly_cap AS cap, ${UNPAID_LIMIT} AS unpaid_limit, ${TODAY} AS today,
+           date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
     FROM quota.workspaces w JOIN quota.plans p USING (plan)
     WHERE w.workspace_id = $1 AND w.deleted_at IS NULL
-  ), existing AS (
-    SELECT r.state, r.month FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2
+  )`;
+
+// The upsert locks the usage row and checks the limits on the row's latest version, so concurrent calls cannot exceed them. If two calls reserve
+// the same turn concurrently, the second statement violates the primary key of quota.reservations. PostgreSQL then also rolls back that
+// statement's change of the usage row. The client's holds are counted only if all holds together reach its share.
+const RESERVE = `
+  WITH ${PLAN}, existing AS (
+    SELECT r.state, r.month, (r.reserved_at AT TIME ZONE 'UTC')::date AS day
+    FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2
   ), added AS (
     INSERT INTO quota.usage AS u (workspace_id, month, held)
     SELECT $1, plan.month, 1 FROM plan WHERE plan.cap > 0 AND NOT EXISTS (SELECT FROM existing)
     ON CONFLICT (workspace_id, month) DO UPDATE SET held = u.held + 1
-      WHERE u.used + u.held < (SELECT cap FROM plan)
+      WHERE CASE WHEN u.used + u.held >= (SELECT cap FROM plan) OR ${IS_AT_UNPAID_LIMIT} THEN false
+                 WHEN $3::bytea IS NULL OR u.held < ${CLIENT_SHARE} THEN true
+                 ELSE quota.count_client_holds($1, u.month, $3) < ${CLIENT_SHARE} END
     RETURNING u.month, u.used + u.held AS used
   ), held AS (
-    INSERT INTO quota.reservations (workspace_id, turn_id, month, state)
-    SELECT $1, $2, added.month, 'held' FROM added
+    INSERT INTO quota.reservations (workspace_id, turn_id, month, state, client)
+    SELECT $1, $2, added.month, 'held', $3 FROM added
   )
   SELECT plan.plan, plan.cap, existing.state,
          to_char(coalesce(added.month, existing.month), 'YYYY-MM') AS month,
+         to_char(coalesce(existing.day, plan.today), 'YYYY-MM-DD') AS day,
          coalesce(added.used, current_usage.used, 0) AS used
   FROM plan
   LEFT JOIN existing ON true
@@ -37,36 +61,52 @@ const RESERVE = `
     SELECT u.used + u.held AS used FROM quota.usage u WHERE u.workspace_id = $1 AND u.month = plan.month
   ) current_usage ON true`;
 
+// The snapshot of RESERVE may be older than the usage row that refused the turn, so a second statement finds the reason.
+const FIND_REFUSAL = `
+  WITH ${PLAN}
+  SELECT EXISTS (SELECT FROM quota.reservations r WHERE r.workspace_id = $1 AND r.turn_id = $2) AS "isReserved",
+         coalesce(u.used + u.held, 0) >= plan.cap AS "isAtCap", ${IS_AT_UNPAID_LIMIT} AS "isAtUnpaidLimit",
+         $3::bytea IS NOT NULL AND quota.count_client_holds($1, u.month, $3) >= ${CLIENT_SHARE} AS "isAtClientLimit"
+  FROM plan LEFT JOIN quota.usage u ON u.workspace_id = $1 AND u.month = plan.month`;
+
+type Refusal = { isReserved: boolean; isAtCap: boolean; isAtUnpaidLimit: boolean; isAtClientLimit: boolean };
+
 const UNIQUE_VIOLATION = "23505";
 
-/**
- * Holds one message of the current month for a turn. Waits for the lock of the usage row until the signal is aborted, or without limit if there
- * is no signal. Returns undefined if the workspace is unknown or deleted.
- */
+/** Holds one message of the current month for a turn. Returns undefined if the workspace is unknown or deleted. */
 export async function reserve(
   database: Database,
   workspaceId: string,
   turnId: string,
-  signal?: AbortSignal,
+  { client, signal }: ReserveOptions = {},
 ): Promise<ReserveResult | undefined> {
-  const reservation = await reserveWithRetry(database, workspaceId, turnId, signal);
-  // A concurrent call for the same turn may have reserved the last message below the cap, or settled the turn. Then a second attempt returns
-  // what that call stored.
-  const wasStoredConcurrently =
-    reservation?.status === "exceeded" && (await hasReservation(database, workspaceId, turnId));
-  return wasStoredConcurrently ? reserveWithRetry(database, workspaceId, turnId, signal) : reservation;
+  const values = [workspaceId, turnId, client?.length ? Buffer.from(client) : null];
+  for (let attempt = 1; ; attempt++) {
+    const row = await reserveWithRetry(database, values, signal);
+    const result = row && toResult(row);
+    if (row === undefined || result !== undefined) return result;
+    const { plan, cap, used } = row;
+    const refusal = await findRefusal(database, values);
+    if (refusal === undefined) return undefined;
+    // A concurrent call may have reserved or settled the same turn, or released a message. Then another attempt finds what that call stored.
+    const isStale = refusal.isReserved || !(refusal.isAtCap || refusal.isAtUnpaidLimit || refusal.isAtClientLimit);
+    if (isStale && attempt < MAX_ATTEMPTS) continue;
+    if (refusal.isAtCap) return { status: "exceeded", plan, used: cap, cap };
+    const status = refusal.isAtUnpaidLimit ? "unpaid_limit" : "client_limit";
+    return { status, plan, used: Math.min(used, cap), cap };
+  }
 }
 
 async function reserveWithRetry(
   database: Database,
-  workspaceId: string,
-  turnId: string,
-  signal?: AbortSignal,
-): Promise<ReserveResult | undefined> {
+  values: unknown[],
+  signal: AbortSignal | undefined,
+): Promise<ReserveRow | undefined> {
   let conflicts = 0;
   for (;;) {
     try {
-      return await reserveOnce(database, workspaceId, turnId);
+      const { rows } = await database.query<ReserveRow>({ name: "reserve", text: RESERVE, values });
+      return rows[0];
     } catch (error) {
       const state = sqlState(error);
       // A concurrent call reserved or settled the same turn. This call wrote nothing, so a retry reads the stored state.
@@ -77,29 +117,24 @@ async function reserveWithRetry(
   }
 }
 
-async function hasReservation(database: Database, workspaceId: string, turnId: string): Promise<boolean> {
-  const { rowCount } = await database.query({
-    name: "is_reserved",
-    text: "SELECT FROM quota.reservations WHERE workspace_id = $1 AND turn_id = $2",
-    values: [workspaceId, turnId],
-  });
-  return rowCount === 1;
+async function findRefusal(database: Database, values: unknown[]): Promise<Refusal | undefined> {
+  const { rows } = await database.query<Refusal>({ name: "find_refusal", text: FIND_REFUSAL, values });
+  return rows[0];
 }
 
-type ReserveRow = { plan: string; cap: number; state: ReservationStateName | null; month: string | null; used: number };
+/** `month` is null if nothing is held for the turn and the turn is not settled. */
+type ReserveRow = {
+  plan: string;
+  cap: number;
+  state: ReservationStateName | null;
+  month: string | null;
+  day: string;
+  used: number;
+};
 
-async function reserveOnce(
-  database: Database,
-  workspaceId: string,
-  turnId: string,
-): Promise<ReserveResult | undefined> {
-  const { rows } = await database.query<ReserveRow>({ name: "reserve", text: RESERVE, values: [workspaceId, turnId] });
-  const row = rows[0];
-  if (row === undefined) return undefined;
-  const { plan, cap, state, month } = row;
+/** Returns undefined if the turn was refused. */
+function toResult({ plan, cap, state, month, day, ...row }: ReserveRow): ReserveResult | undefined {
   const used = Math.min(row.used, cap);
   if (state === "done" || state === "void") return { status: "settled", plan, used, cap };
-  if (month !== null) return { status: "held", month, plan, used, cap };
-  // The statement saw the cap reached when it locked the row. Its snapshot may show an older `used`, so return the cap.
-  return { status: "exceeded", plan, used: cap, cap };
+  return month === null ? undefined : { status: "held", month, day, plan, used, cap };
 }

@@ -1,29 +1,38 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { RESERVE_STATUSES } from "@parley/rpc/outcomes";
 import type { ReserveRequest, ReserveResponseSchema } from "@parley/rpc/quota";
-import { type Database, isWorkspaceId, notFound, type WorkspaceConcurrencyLimiter } from "@parley/service-kit";
+import {
+  type Database,
+  invalidArgument,
+  isWorkspaceId,
+  notFound,
+  type WorkspaceConcurrencyLimiter,
+} from "@parley/service-kit";
 import { reserve } from "./reservations.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 import type { ReservationCounter } from "./usage.metrics.ts";
 
 export type ReserveDeps = { database: Database; counter: ReservationCounter; limiter: WorkspaceConcurrencyLimiter };
 
+const MAX_CLIENT_BYTES = 32;
+
 export async function handleReserve(
   { database, counter, limiter }: ReserveDeps,
   request: ReserveRequest,
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof ReserveResponseSchema>> {
-  const { workspaceId } = request;
+  const { workspaceId, client } = request;
+  if (client.length > MAX_CLIENT_BYTES) throw invalidArgument(`client must have at most ${MAX_CLIENT_BYTES} bytes`);
   const turnId = requireTurnId(request.turnId);
   const reservation = isWorkspaceId(workspaceId)
-    ? await limiter.run(workspaceId, signal, () => reserve(database, workspaceId, turnId, signal))
+    ? await limiter.run(workspaceId, signal, () => reserve(database, workspaceId, turnId, { client, signal }))
     : undefined;
   if (reservation === undefined) throw notFound("workspace_not_found", "no such workspace");
   const { plan, used, cap } = reservation;
   counter.inc({ plan, status: reservation.status });
   return {
     status: RESERVE_STATUSES[reservation.status],
-    month: reservation.status === "held" ? reservation.month : "",
+    ...(reservation.status === "held" && { month: reservation.month, day: reservation.day }),
     plan,
     used,
     cap,

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SETTLE_OUTCOMES, settleOutcomeFromProto } from "@parley/rpc/outcomes";
 import type { Settlement, SettleRequest, SettleResponseSchema } from "@parley/rpc/quota";
-import { type Database, invalidArgument, type Logger, parseMonth } from "@parley/service-kit";
+import { type Database, invalidArgument, type Logger, parseDay, parseMonth } from "@parley/service-kit";
 import * as store from "./settlements.store.ts";
 import { requireTurnId } from "./turn-id.ts";
 
@@ -36,5 +36,6 @@ function parseSettlement(settlement: Settlement): store.Settlement {
     turnId: requireTurnId(settlement.turnId),
     outcome,
     month: parseMonth(settlement.month),
+    unpaidDay: parseDay(settlement.unpaidDay),
   };
 }

@@ -2,7 +2,14 @@ import type { SettleOutcomeName } from "@parley/rpc/outcomes";
 import { type Database, type Queryable, sqlState, transaction } from "@parley/service-kit";
 import { LOCK_PAST_MONTHS } from "./closed-months.store.ts";
 
-export type Settlement = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; month: string | undefined };
+export type Settlement = {
+  workspaceId: string;
+  turnId: string;
+  outcome: SettleOutcomeName;
+  month: string | undefined;
+  /** Set if the reply is unpaid: the UTC day of its hold, "YYYY-MM-DD". */
+  unpaidDay?: string | undefined;
+};
 
 /** `code` is "month_closed" if nothing was stored because the turn's month is closed, otherwise empty. */
 export type Settled = { workspaceId: string; turnId: string; outcome: SettleOutcomeName; code: "" | "month_closed" };
@@ -20,12 +27,14 @@ export const MAX_ATTEMPTS = 3;
 // - Month: a held turn keeps the month of its hold. A turn without a hold (after a database restore) gets the month that the caller sends, by
 //   default the current one.
 // - `was_held`: a row that this statement inserts has equal reserved_at and settled_at; a hold gets a later settled_at.
+// - Unpaid replies: the usage row counts those of one day, the latest. A reply of an earlier day is not counted, because the limit of that day is
+//   over.
 // - Closed months: a turn of a closed month is not changed, because its row may have been pruned. See LOCK_PAST_MONTHS.
 const SETTLE = `
   WITH input AS MATERIALIZED (
-    SELECT i.workspace_id, i.turn_id, i.outcome,
+    SELECT i.workspace_id, i.turn_id, i.outcome, i.unpaid_day,
            coalesce(r.month, to_date(i.month, 'YYYY-MM'), date_trunc('month', now() AT TIME ZONE 'UTC')::date) AS month
-    FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) AS i (workspace_id, turn_id, outcome, month)
+    FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::date[]) AS i (workspace_id, turn_id, outcome, month, unpaid_day)
     LEFT JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
   ), ${LOCK_PAST_MONTHS}, locked AS MATERIALIZED (
     SELECT FROM (SELECT DISTINCT workspace_id, month FROM input ORDER BY workspace_id, month) i
@@ -33,26 +42,35 @@ const SETTLE = `
       SELECT FROM quota.usage u WHERE u.workspace_id = i.workspace_id AND u.month = i.month FOR NO KEY UPDATE
     ) u
   ), settled AS (
-    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, reserved_at, settled_at)
-    SELECT workspace_id, turn_id, month, outcome, now(), now()
+    INSERT INTO quota.reservations AS r (workspace_id, turn_id, month, state, unpaid_day, reserved_at, settled_at)
+    SELECT workspace_id, turn_id, month, outcome,
+           CASE WHEN outcome = 'void' AND date_trunc('month', unpaid_day) = month THEN unpaid_day END, now(), now()
     FROM input CROSS JOIN (SELECT count(*) FROM locked) AS after_locking
     WHERE month NOT IN (SELECT month FROM closed)
     ORDER BY workspace_id, turn_id
     ON CONFLICT (workspace_id, turn_id) DO UPDATE
-      SET state = excluded.state, settled_at = greatest(now(), r.reserved_at + interval '1 microsecond')
+      SET state = excluded.state, client = NULL, unpaid_day = excluded.unpaid_day,
+          settled_at = greatest(now(), r.reserved_at + interval '1 microsecond')
       WHERE r.state = 'held'
-    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.settled_at <> r.reserved_at AS was_held
+    RETURNING r.workspace_id, r.turn_id, r.month, r.state, r.unpaid_day, r.settled_at <> r.reserved_at AS was_held
   ), change AS (
-    SELECT workspace_id, month,
+    SELECT workspace_id, month, max(unpaid_day) AS unpaid_day,
            count(*) FILTER (WHERE state = 'done')::integer AS counted,
            count(*) FILTER (WHERE was_held)::integer AS released
-    FROM settled WHERE state = 'done' OR was_held
+    FROM settled WHERE state = 'done' OR was_held OR unpaid_day IS NOT NULL
     GROUP BY workspace_id, month
   ), updated_usage AS (
-    INSERT INTO quota.usage AS u (workspace_id, month, used)
-    SELECT workspace_id, month, counted FROM change ORDER BY workspace_id, month
+    INSERT INTO quota.usage AS u (workspace_id, month, used, unpaid_day, unpaid)
+    SELECT c.workspace_id, c.month, c.counted, c.unpaid_day,
+           CASE WHEN c.unpaid_day IS NULL THEN 0
+                ELSE (SELECT count(*) FROM settled s WHERE s.workspace_id = c.workspace_id AND s.unpaid_day = c.unpaid_day) END
+    FROM change c ORDER BY workspace_id, month
     ON CONFLICT (workspace_id, month) DO UPDATE
       SET used = u.used + excluded.used,
+          unpaid = CASE WHEN u.unpaid_day < excluded.unpaid_day THEN 0 ELSE u.unpaid END
+                   + CASE WHEN u.unpaid_day > excluded.unpaid_day THEN 0 ELSE excluded.unpaid END,
+          unpaid_reset = CASE WHEN u.unpaid_day < excluded.unpaid_day THEN 0 ELSE u.unpaid_reset END,
+          unpaid_day = greatest(u.unpaid_day, excluded.unpaid_day),
           held = u.held - (SELECT c.released FROM change c WHERE c.workspace_id = u.workspace_id AND c.month = u.month)
   ), ledger_entries AS (
     INSERT INTO quota.ledger (workspace_id, month, turn_id)
@@ -199,6 +217,7 @@ async function settleBatch(database: Queryable, batch: readonly Settlement[]): P
     batch.map((each) => each.turnId),
     batch.map((each) => each.outcome),
     batch.map((each) => each.month ?? null),
+    batch.map((each) => each.unpaidDay ?? null),
   ];
   const { rows } = await database.query<Settled>({ name: "settle", text: SETTLE, values });
   return rows;

@@ -6,6 +6,7 @@ import {
   type Logger,
   type Registry,
 } from "@parley/service-kit";
+import { readUnpaidToday } from "../unpaid/index.ts";
 import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 
 /** A workspace that has used this share of its cap gets a series of its own. */
@@ -44,6 +45,7 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
       },
     });
   }
+  registerUnpaidGauges(registry, database, log);
   new Gauge({
     name: "parley_quota_workspace_used_ratio",
     help: `Share of the monthly cap that a workspace has used. Reports only workspaces at 0.8 or more, and at most the ${MAX_NAMED_WORKSPACES} highest shares.`,
@@ -58,12 +60,44 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
   });
 }
 
+function registerUnpaidGauges(registry: Registry, database: Database, log: Logger): void {
+  const registers = [registry];
+  const read = createCachedMeasurement(
+    () => readUnpaidToday(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
+    { name: "unpaid replies", cacheMs: CACHE_MS },
+    log,
+  );
+  new Gauge({
+    name: "parley_quota_unpaid_replies",
+    help: "Unpaid replies of the current UTC day, by plan.",
+    labelNames: ["plan"],
+    registers,
+    async collect() {
+      const unpaid = await read();
+      this.reset();
+      for (const each of unpaid?.plans ?? []) this.set({ plan: each.plan }, each.unpaid);
+    },
+  });
+  new Gauge({
+    name: "parley_quota_workspace_unpaid_ratio",
+    help: `Share of a workspace's bound on unpaid replies of the current UTC day that is used. Reports only workspaces at 0.8 or more, and at most the ${MAX_NAMED_WORKSPACES} highest shares.`,
+    labelNames: ["workspace", "plan"],
+    registers,
+    async collect() {
+      const unpaid = await read();
+      this.reset();
+      for (const { workspaceId, plan, ratio } of unpaid?.nearWorkspaces ?? [])
+        this.set({ workspace: workspaceId, plan }, ratio);
+    },
+  });
+}
+
 export type ReservationCounter = Counter<"plan" | "status">;
 
 export function createReservationCounter(registry: Registry): ReservationCounter {
   return new Counter({
     name: "parley_quota_reservations_total",
-    help: "Reserve calls by plan and status: held, exceeded (refused) or settled (refused, the turn is already settled).",
+    help: "Reserve calls by plan and status: held, or refused because of exceeded (the cap), settled (the turn is already settled), unpaid_limit (too many unpaid replies today) or client_limit (the client holds its share).",
     labelNames: ["plan", "status"],
     registers: [registry],
   });

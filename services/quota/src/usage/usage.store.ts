@@ -1,7 +1,19 @@
 import type { Database } from "@parley/service-kit";
+import { TODAY, UNPAID_LIMIT } from "../unpaid/index.ts";
 
 /** `adjusted` is the part of `used` that the operator added; negative if the operator removed messages. */
-export type Usage = { plan: string; cap: number; used: number; held: number; adjusted: number; month: string };
+export type Usage = {
+  plan: string;
+  cap: number;
+  used: number;
+  held: number;
+  adjusted: number;
+  month: string;
+  /** The unpaid replies of the current UTC day that count towards `unpaidLimit`; 0 for another month. */
+  unpaid: number;
+  /** The unpaid replies of a day after which Reserve refuses turns. */
+  unpaidLimit: number;
+};
 
 export type WorkspaceMonth = {
   workspaceId: string;
@@ -44,7 +56,8 @@ export function adjustedInMonth(month: string): string {
 const READ_USAGE = `
   WITH selected AS (SELECT coalesce(to_date($2, 'YYYY-MM'), ${CURRENT_MONTH}) AS month)
   SELECT p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held,
-         ${adjustedInMonth("selected.month")} AS adjusted, to_char(selected.month, 'YYYY-MM') AS month
+         ${adjustedInMonth("selected.month")} AS adjusted, to_char(selected.month, 'YYYY-MM') AS month,
+         CASE WHEN u.unpaid_day = ${TODAY} THEN u.unpaid - u.unpaid_reset ELSE 0 END AS unpaid, ${UNPAID_LIMIT} AS "unpaidLimit"
   FROM selected
   CROSS JOIN quota.workspaces w
   JOIN quota.plans p ON p.plan = ${planOfMonth("selected.month")}

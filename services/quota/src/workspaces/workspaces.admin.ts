@@ -2,6 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Database, invalidArgument, isLongerThan, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
+import { resetUnpaid } from "../unpaid/index.ts";
 import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
 import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
 import { listPlans, updateKnowledgeLimits } from "./plans.store.ts";
@@ -68,6 +69,11 @@ export function createWorkspaceAdmin(
     },
     async showUsage(request) {
       return { usage: await handleGetUsage(database, request) };
+    },
+    async resetUnpaid({ workspaceId }) {
+      await requireWorkspace(database, workspaceId);
+      await resetUnpaid(database, workspaceId);
+      return { usage: await handleGetUsage(database, { workspaceId, month: "" }) };
     },
   };
 }

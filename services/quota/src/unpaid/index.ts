@@ -1,0 +1,2 @@
+export { readUnpaidToday, resetUnpaid } from "./unpaid.store.ts";
+export { TODAY, UNPAID_LIMIT } from "./unpaid-limit.ts";

@@ -36,6 +36,8 @@ import * as pendingLists from "./0038_pending_lists.ts";
 import * as finishDetails from "./0039_finish_details.ts";
 import * as sessionVisitors from "./0041_session_visitors.ts";
 import * as historyStarts from "./0042_history_starts.ts";
+import * as unpaidTurns from "./0043_unpaid_turns.ts";
+import * as turnsByUnpaidDay from "./0044_turns_by_unpaid_day.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
 
 /** Every migration of the conversation schema, oldest first. */
@@ -77,5 +79,7 @@ export const migrations: readonly Migration[] = [
   finishDetails,
   sessionVisitors,
   historyStarts,
+  unpaidTurns,
+  turnsByUnpaidDay,
   refusalCounts,
 ];

@@ -22,6 +22,7 @@ import {
   readOldestDoneSeconds,
   readTurnStates,
 } from "./reconciliation/turns.store.ts";
+import { countUnpaidTurns } from "./reconciliation/unpaid.store.ts";
 import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
 import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
@@ -292,6 +293,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "putting settlements into the outbox again",
     async (database) => enqueueSettlements(database, [await findDoneTurn()]),
   ],
+  ["counting a day's unpaid replies", (database) => countUnpaidTurns(database, "2026-11-30", "")],
   ["listing done turns for the audit", (database) => listDoneTurnIds(database, bot.workspaceId, lastMonth())],
   ["finding opened turns for the audit", (database) => findOpenedTurns(database, bot.workspaceId, [randomUUID()])],
   [

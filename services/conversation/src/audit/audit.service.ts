@@ -1,6 +1,7 @@
 import type { RpcClient } from "@parley/rpc";
 import { type QuotaService, ReservationState } from "@parley/rpc/quota";
 import { type Database, ServiceError } from "@parley/service-kit";
+import { compareUnpaid } from "../reconciliation/index.ts";
 import {
   countDoneTurns,
   countDoneTurnsOfPage,
@@ -10,7 +11,10 @@ import {
 } from "./audit.store.ts";
 import { type Difference, type DoneTurnTotals, findDifferences, isReconciled, type MonthUsage } from "./reconcile.ts";
 
-export type AuditedQuota = Pick<RpcClient<typeof QuotaService>, "getMonth" | "listMonthTurns" | "getReservations">;
+export type AuditedQuota = Pick<
+  RpcClient<typeof QuotaService>,
+  "getMonth" | "listMonthTurns" | "getReservations" | "listUnpaid"
+>;
 
 export type WorkspaceAudit = {
   id: string;
@@ -33,11 +37,35 @@ const QUOTA_CALL_OPTIONS = { timeoutMs: 30_000, waitForReady: true };
 export const WORKSPACES_PER_PAGE = 20;
 
 /**
- * Reconciles the done turns of a UTC month with the quota service's usage. Compares counts, and digests of the turn ids. If these differ, or
- * if messages are held, compares turn by turn unless rows of turns or of the usage ledger were pruned. If the workspace id is empty, compares all
- * workspaces page by page, and throws between two pages if the signal is aborted. The month is "YYYY-MM", or empty for the current month.
+ * Reconciles the done turns of a UTC month with the quota service's usage and, in the current month, the unpaid replies of the current day. If the
+ * workspace id is empty, compares all workspaces page by page, and throws between two pages if the signal is aborted. The month is "YYYY-MM", or
+ * empty for the current month.
  */
 export async function audit(
+  database: Database,
+  quota: AuditedQuota,
+  request: { workspaceId: string; month: string },
+  signal: AbortSignal,
+): Promise<{ month: string; workspaces: WorkspaceAudit[] }> {
+  const audited = await auditUsage(database, quota, request, signal);
+  const byId = new Map(audited.workspaces.map((each) => [each.id, each]));
+  for (const { workspaceId: id, day } of await compareUnpaid(database, quota, request.workspaceId)) {
+    if (!day.startsWith(audited.month)) continue;
+    const workspace = byId.get(id) ?? { ...NO_USAGE, id, differences: [] };
+    workspace.differences.push({ kind: "unpaid_differs", turnId: "" });
+    byId.set(id, workspace);
+  }
+  const ids = await sortDistinctIds(database, [...byId.keys()]);
+  return { month: audited.month, workspaces: ids.flatMap((id) => byId.get(id) ?? []) };
+}
+
+const NO_USAGE = { doneMessages: 0, used: 0, ledger: 0, held: 0, adjusted: 0, waiting: 0 };
+
+/**
+ * Compares counts, and digests of the turn ids. If these differ, or
+ * if messages are held, compares turn by turn unless rows of turns or of the usage ledger were pruned.
+ */
+async function auditUsage(
   database: Database,
   quota: AuditedQuota,
   { workspaceId, month: requestedMonth }: { workspaceId: string; month: string },

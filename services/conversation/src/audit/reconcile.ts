@@ -45,8 +45,10 @@ export type DifferenceKind =
   | "held_without_turn"
   | "hold_not_settled"
   | "usage_is_not_ledger"
-  | "totals_differ";
+  | "totals_differ"
+  | "unpaid_differs";
 
+/** `turnId` is empty if the difference concerns no single turn. */
 export type Difference = { kind: DifferenceKind; turnId: string };
 
 /**

@@ -5,3 +5,4 @@ export { createRepairCounter, registerReconciliationGauges } from "./reconciliat
 export { createCallLogPlan, createReconciliationTask, type ReconciliationSettings } from "./reconciliation.worker.ts";
 export { type RepairDeps, repair } from "./repair.service.ts";
 export { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";
+export { compareUnpaid } from "./unpaid.service.ts";

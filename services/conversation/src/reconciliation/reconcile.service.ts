@@ -12,6 +12,7 @@ import {
   type TurnState,
   type TurnWindow,
 } from "./turns.store.ts";
+import { compareUnpaid } from "./unpaid.service.ts";
 
 /** The kinds of repaired differences between turns and usage. Label values of parley_reconciliation_repairs_total. */
 export const REPAIR_KINDS = [
@@ -19,15 +20,17 @@ export const REPAIR_KINDS = [
   "hold_not_settled",
   "held_without_turn",
   "counted_without_reply",
+  "unpaid_differs",
 ] as const;
 
 export type RepairKind = (typeof REPAIR_KINDS)[number];
 
-export type Repair = TurnKey & { kind: RepairKind; action: "settle" | "void" | "adjust" };
+/** `turnId` is empty for the kind unpaid_differs. */
+export type Repair = TurnKey & { kind: RepairKind; action: "settle" | "void" | "adjust" | "recount" };
 
 export type ReconcileQuotaClient = Pick<
   RpcClient<typeof QuotaService>,
-  "listReservations" | "getReservations" | "adjustTurns" | "settle"
+  "listReservations" | "getReservations" | "adjustTurns" | "settle" | "listUnpaid" | "correctUnpaid"
 >;
 
 export type ReconcileDeps = {
@@ -130,6 +133,22 @@ export const compareHolds: Comparison = async (deps, window, token) => {
     ...(await settleAsVoid(deps, reservations.filter(isAbandoned))),
   ];
   return { repairs, checked: reservations.length, next: nextPageToken, until: listedUntil };
+};
+
+/**
+ * Compares the unpaid replies of the current UTC day with quota's numbers, whatever the window, and corrects the numbers. Leaves a workspace to the
+ * next comparison if replies of it are in the outbox, or if its number has changed since it was read: its turns are being settled then.
+ */
+export const compareUnpaidReplies: Comparison = async (deps, { workspaceId }) => {
+  const differences = await compareUnpaid(deps.database, deps.quota, workspaceId);
+  const repairs: Repair[] = [];
+  for (const { workspaceId: id, day, counted, closed, isCertain } of differences) {
+    if (!isCertain) continue;
+    const request = { workspaceId: id, day, expected: counted, unpaid: closed };
+    const { corrected } = await deps.quota.correctUnpaid(request, QUOTA_CALL_OPTIONS);
+    if (corrected) repairs.push(...report(deps, [{ workspaceId: id, turnId: "" }], "unpaid_differs", "recount"));
+  }
+  return { repairs, checked: 0, next: "", until: "" };
 };
 
 function isClosedAndNotInOutbox(turn: TurnState | undefined): boolean {

@@ -23,6 +23,7 @@ const quotaThatLists = (counted: { workspaceId: string; turnId: string }[]) =>
     getReservations: async ({ turns }: { turns: { workspaceId: string; turnId: string }[] }) => ({
       reservations: turns.map((turn) => ({ ...turn, state: ReservationState.DONE })),
     }),
+    listUnpaid: async () => ({ day: "2026-11-30", workspaces: [] }),
   }) as unknown as ReconcileQuotaClient;
 
 function createDeps(
@@ -56,9 +57,9 @@ test("a repair fills the call log, and `checked` includes a turn once although s
     nextTokens.push(token);
     checkedPerStep.push(checked);
   } while (token !== "");
-  expect(nextTokens).toEqual(["done", "counted", "call_log", ""]);
+  expect(nextTokens).toEqual(["done", "counted", "unpaid", "call_log", ""]);
   expect(filled).toEqual([turn.turnId]);
-  expect(checkedPerStep).toEqual([0, 1, 0, 0]);
+  expect(checkedPerStep).toEqual([0, 1, 0, 0, 0]);
 });
 
 test("until the first successful comparison, the lag of the call log is the age of the oldest done turn", async () => {

@@ -5,6 +5,7 @@ import {
   compareCountedTurns,
   compareDoneTurns,
   compareHolds,
+  compareUnpaidReplies,
   type ReconcileDeps,
 } from "./reconcile.service.ts";
 import { finishTask, type Progress, readTask, runIfDue, saveProgress, type TaskLease } from "./task-leases.store.ts";
@@ -45,6 +46,7 @@ const USAGE_WALKS: readonly Walk[] = [
   { key: "counted", compare: compareCountedTurns, maxPages: NEW_PAGES, isRepeated: false },
   { key: "done_again", compare: compareDoneTurns, maxPages: REPEATED_PAGES, isRepeated: true },
   { key: "counted_again", compare: compareCountedTurns, maxPages: REPEATED_PAGES, isRepeated: true },
+  { key: "unpaid", compare: compareUnpaidReplies, maxPages: 1, isRepeated: true },
 ];
 
 /** A reconciliation task and its walks. Each task has its own lease and progress. */

@@ -4,6 +4,7 @@ import {
   compareCountedTurns,
   compareDoneTurns,
   compareHolds,
+  compareUnpaidReplies,
   type ReconcileDeps,
   type Repair,
 } from "./reconcile.service.ts";
@@ -28,6 +29,7 @@ const STEPS: readonly Step[] = [
   { name: "holds", compare: () => compareHolds, repeatsTurns: false },
   { name: "done", compare: () => compareDoneTurns, repeatsTurns: false },
   { name: "counted", compare: () => compareCountedTurns, repeatsTurns: true },
+  { name: "unpaid", compare: () => compareUnpaidReplies, repeatsTurns: true },
   { name: "call_log", compare: ({ callLogComparison }) => callLogComparison, repeatsTurns: true },
 ];
 

@@ -84,14 +84,15 @@ export async function readTurnStates(database: Database, turns: readonly TurnKey
 }
 
 const ENQUEUE = `
-  INSERT INTO conversation.outbox AS o (workspace_id, turn_id, outcome, month, created_at)
-  SELECT t.workspace_id, t.turn_id, ${toSettleOutcomeSql("t.status")}, t.month, now()
+  INSERT INTO conversation.outbox AS o (workspace_id, turn_id, outcome, month, unpaid_day, created_at)
+  SELECT t.workspace_id, t.turn_id, ${toSettleOutcomeSql("t.status")}, t.month, t.unpaid_day, now()
   FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
   JOIN conversation.turns t ON t.workspace_id = i.workspace_id AND t.turn_id = i.turn_id
   WHERE t.status <> 'streaming'
   ORDER BY t.workspace_id, t.turn_id
   ON CONFLICT (workspace_id, turn_id) DO NOTHING
-  RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month`;
+  RETURNING o.workspace_id AS "workspaceId", o.turn_id AS "turnId", o.outcome, to_char(o.month, 'YYYY-MM') AS month,
+    to_char(o.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay"`;
 
 /** Adds the settlements of closed turns to the outbox. Returns the added settlements. */
 export async function enqueueSettlements(database: Database, turns: readonly TurnKey[]): Promise<Settlement[]> {

@@ -5,7 +5,8 @@ import { LONGEST_TRANSACTION_SECONDS, type Settlement } from "../turns/index.ts"
 export type OutboxEntry = Settlement & { createdAt: string };
 
 const READ_OUTBOX = `
-  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", outcome, to_char(month, 'YYYY-MM') AS month, created_at::text AS "createdAt"
+  SELECT workspace_id AS "workspaceId", turn_id AS "turnId", outcome, to_char(month, 'YYYY-MM') AS month,
+         to_char(unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", created_at::text AS "createdAt"
   FROM conversation.outbox
   WHERE created_at < now() - make_interval(secs => $1)
     AND (created_at, workspace_id, turn_id) > ($2::timestamptz, $3, $4::uuid)

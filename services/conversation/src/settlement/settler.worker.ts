@@ -179,11 +179,12 @@ export class Settler {
   /** Sends turns to quota, deletes the settled ones from the outbox and returns them. Returns undefined if the call or the deletion fails. */
   async #settle(turns: readonly Settlement[]): Promise<readonly SettledTurn[] | undefined> {
     try {
-      const settlements = turns.map(({ workspaceId, turnId, outcome, month }) => ({
+      const settlements = turns.map(({ workspaceId, turnId, outcome, month, unpaidDay }) => ({
         workspaceId,
         turnId,
         outcome: SETTLE_OUTCOMES[outcome],
         month: month ?? "",
+        unpaidDay: unpaidDay ?? "",
       }));
       const { settled } = await this.#quota.settle({ settlements }, { timeoutMs: SETTLE_TIMEOUT_MS });
       failpoint("conversation.settled");

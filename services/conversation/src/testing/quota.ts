@@ -23,6 +23,8 @@ export type TestQuota = {
   /** Without an entry, a workspace's sessions are kept without limit. */
   retentionDays: Map<string, number>;
   knowledgeLimits: Map<string, { maxKnowledgeDocuments?: number; maxKnowledgeCharacters?: number }>;
+  /** What ListUnpaid returns for a workspace, instead of the settled replies of the day. CorrectUnpaid sets it. */
+  unpaid: Map<string, number>;
   close(): void;
 };
 
@@ -51,6 +53,7 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     workspaces: new Set(),
     retentionDays: new Map(),
     knowledgeLimits: new Map(),
+    unpaid: new Map(),
     outcomeOf: (turnId) => settlementByTurn.get(turnId)?.outcome,
     countDone: (workspaceId) => doneTurnIds(workspaceId).length,
     deleteTurn: (turnId) => void settlementByTurn.delete(turnId),
@@ -121,6 +124,21 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
           if (entry) settlementByTurn.set(turnId, { ...entry, outcome });
         }
         return { adjusted };
+      },
+      async listUnpaid({ workspaceId }) {
+        const day = new Date().toISOString().slice(0, 10);
+        const replies = [...settlementByTurn.values()].filter((each) => each.unpaidDay === day);
+        const workspaces = Object.entries(Object.groupBy(replies, (each) => each.workspaceId)).map(
+          ([id, turns = []]) => ({
+            workspaceId: id,
+            unpaid: quota.unpaid.get(id) ?? turns.length,
+          }),
+        );
+        return { day, workspaces: workspaces.filter((each) => workspaceId === "" || each.workspaceId === workspaceId) };
+      },
+      async correctUnpaid({ workspaceId, unpaid }) {
+        quota.unpaid.set(workspaceId, unpaid);
+        return { corrected: true };
       },
       listMonths: async () => ({ months: quota.months }),
       async closeMonth({ month, used }) {

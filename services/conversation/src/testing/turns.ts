@@ -92,6 +92,7 @@ export function newClosing(turn: Pick<NewTurn, "workspaceId" | "turnId">, fields
     quota: undefined,
     reconnects: 0,
     finishDetail: "",
+    unpaidDay: undefined,
     ...fields,
   };
 }

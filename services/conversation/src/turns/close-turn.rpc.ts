@@ -1,12 +1,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CloseTurnRequest, CloseTurnResponseSchema } from "@parley/rpc/conversation";
-import { OUTCOMES, outcomeFromProto, toFinishDetail } from "@parley/rpc/outcomes";
+import { OUTCOMES, type Outcome, outcomeFromProto, toFinishDetail } from "@parley/rpc/outcomes";
 import {
   type Database,
   invalidArgument,
   isUuid,
   isWorkspaceId,
   notFound,
+  parseDay,
   parseMonth,
   ServiceError,
 } from "@parley/service-kit";
@@ -21,6 +22,8 @@ import {
   recordTimings,
 } from "./close-turn.store.ts";
 import { toToolUse } from "./tool-use.ts";
+
+const MAY_BE_UNPAID: ReadonlySet<Outcome> = new Set(["cancelled", "blocked", "error"]);
 
 type Response = MessageInitShape<typeof CloseTurnResponseSchema>;
 
@@ -89,6 +92,7 @@ function toClosing(request: CloseTurnRequest): Closing {
     quota: outcome === "quota_exceeded" ? toQuotaUsage(request) : undefined,
     reconnects: request.reconnects,
     finishDetail: outcome === "done" ? toFinishDetail(request.finishDetail) : "",
+    unpaidDay: MAY_BE_UNPAID.has(outcome) ? parseDay(request.unpaidDay) : undefined,
   };
 }
 

@@ -31,7 +31,14 @@ test("closeTurn stores the outcome in the turn, the reply and the outbox", async
   const turn = await createOpenTurn();
   const closed = await closeTurn(db.database, newClosing(turn, { model: "openai:gpt" }));
   const { workspaceId, turnId } = turn;
-  expect(closed).toEqual({ workspaceId, turnId, outcome: "done", month: "2026-11", model: "openai:gpt" });
+  expect(closed).toEqual({
+    workspaceId,
+    turnId,
+    outcome: "done",
+    month: "2026-11",
+    unpaidDay: null,
+    model: "openai:gpt",
+  });
   expect(await onlyRow("SELECT * FROM conversation.turns WHERE turn_id = $1", turnId)).toMatchObject({
     status: "done",
     model: "openai:gpt",
@@ -138,4 +145,15 @@ test("closeTurn changes nothing when the turn was never opened or belongs to ano
     expect(await findTurnResult(db.database, other.workspaceId, other.turnId)).toBeUndefined();
   }
   expect(await findTurnResult(db.database, bot.workspaceId, turn.turnId)).toMatchObject({ status: "streaming" });
+});
+
+test("closeTurn stores the day of an unpaid reply in the turn and the outbox, and a later outcome does not change it", async () => {
+  const turn = await createOpenTurn();
+  const closing = newClosing(turn, { outcome: "cancelled", month: "2026-11", unpaidDay: "2026-11-30" });
+  expect(await closeTurn(db.database, closing)).toMatchObject({ outcome: "void", unpaidDay: "2026-11-30" });
+  expect(await closeTurn(db.database, newClosing(turn, { unpaidDay: undefined }))).toBeUndefined();
+  for (const table of ["turns", "outbox"])
+    expect(
+      await onlyRow(`SELECT unpaid_day::text AS day FROM conversation.${table} WHERE turn_id = $1`, turn.turnId),
+    ).toEqual({ day: "2026-11-30" });
 });

@@ -16,6 +16,8 @@ export type Settlement = {
   outcome: SettleOutcomeName;
   /** The UTC month of the turn's reservation, "YYYY-MM". Always set if the outcome is `done`. */
   month: string | null;
+  /** The UTC day of the hold of an unpaid reply, "YYYY-MM-DD"; null for all other turns. */
+  unpaidDay: string | null;
 };
 
 /** Passes turns to the settler, so that they do not wait for its next poll of the outbox. Their outbox rows must be committed. */
@@ -49,6 +51,8 @@ export type Closing = TurnResult & {
   reconnects: number;
   /** Empty unless the outcome is `done`. */
   finishDetail: FinishDetail;
+  /** As in Settlement. */
+  unpaidDay: string | undefined;
 };
 
 /** Longer than the 10 s for which a statement may run. A statement that began to open or close a turn this long ago has committed or failed. */
@@ -70,9 +74,9 @@ export const RECORD_CLOSED_TURNS = `
     FROM closed c
     WHERE m.workspace_id = c.workspace_id AND m.session_id = c.session_id AND m.message_id = c.message_id
   ), settlement AS (
-    INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at)
-    SELECT workspace_id, turn_id, ${toSettleOutcomeSql("status")}, month, closed_at FROM closed
-    RETURNING workspace_id, turn_id, outcome, month
+    INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, unpaid_day, created_at)
+    SELECT workspace_id, turn_id, ${toSettleOutcomeSql("status")}, month, unpaid_day, closed_at FROM closed
+    RETURNING workspace_id, turn_id, outcome, month, unpaid_day
   )`;
 
 /**
@@ -87,7 +91,8 @@ export const RECORD_CLOSED_TURNS_FOR_EDGE = `
 
 /** Returns a ClosedTurn for each turn that RECORD_CLOSED_TURNS stored. */
 export const SELECT_CLOSED_TURNS = `
-  SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month, c.model
+  SELECT s.workspace_id AS "workspaceId", s.turn_id AS "turnId", s.outcome, to_char(s.month, 'YYYY-MM') AS month,
+         to_char(s.unpaid_day, 'YYYY-MM-DD') AS "unpaidDay", c.model
   FROM settlement s JOIN closed c USING (workspace_id, turn_id)`;
 
 // A turn is streaming if and only if closed_at is null. The statement must not filter by status: PostgreSQL would then often choose the index of
@@ -97,7 +102,8 @@ const closeTurnSql = ({ before = "", from = "", content = "$4::text", after = ""
     UPDATE conversation.turns t
     SET status = $3, model = coalesce(nullif($5, ''), t.model), tokens_in = $6, tokens_out = $7, latency_ms = $8,
         first_token_ms = $9, error_code = $10, month = to_date($11, 'YYYY-MM'), phases = $12, blocked_reason = $14,
-        ending = $16::jsonb, reconnects = nullif($17::integer, 0), finish_detail = nullif($18, ''), closed_at = now()
+        ending = $16::jsonb, reconnects = nullif($17::integer, 0), finish_detail = nullif($18, ''), unpaid_day = $19::date,
+        closed_at = now()
     ${from}
     WHERE t.workspace_id = $1 AND t.turn_id = $2 AND t.closed_at IS NULL
       AND ($15::bigint IS NULL OR clock_timestamp() <= to_timestamp($15 / 1e6))
@@ -107,7 +113,7 @@ const closeTurnSql = ({ before = "", from = "", content = "$4::text", after = ""
 
 const CLOSE_TURN = closeTurnSql();
 
-const REFUSAL = { workspace: "$1", outcome: "$3", max: "$19::integer" };
+const REFUSAL = { workspace: "$1", outcome: "$3", max: "$20::integer" };
 
 // Above the limit of refusals, the statement empties the texts of the turn, and the other texts of its session if the session began above the
 // limit. It locks the session before the turn, as an erasure does.
@@ -160,6 +166,7 @@ export async function closeTurn(database: Database, closing: Closing): Promise<C
       closing.quota === undefined ? undefined : JSON.stringify({ quota: closing.quota }),
       closing.reconnects,
       closing.finishDetail,
+      closing.unpaidDay,
       ...(refused ? [maxStoredRefusals(closing.outcome)] : []),
     ],
   });

@@ -20,6 +20,8 @@ export type TurnRecord = {
   phases: { name: string; microseconds: number }[];
   /** The UTC month of the turn's reservation, "YYYY-MM"; empty if there is none. */
   month: string;
+  /** The UTC day of the hold of an unpaid reply, "YYYY-MM-DD"; empty for all other turns. */
+  unpaidDay: string;
   openedAt: Date;
   closedAt: Date | null;
   /** From `openedAt` to `closedAt`, or until now if the turn is open. */
@@ -39,6 +41,7 @@ const FIELDS = `
   t.error_code AS "errorCode", coalesce(t.blocked_reason, '') AS "blockedReason", t.asked_model AS "askedModel", t.model,
   t.tokens_in AS "tokensIn", t.tokens_out AS "tokensOut", t.latency_ms AS "latencyMs", t.first_token_ms AS "firstTokenMs",
   coalesce(t.phases, '[]') AS phases, coalesce(to_char(t.month, 'YYYY-MM'), '') AS month,
+  coalesce(to_char(t.unpaid_day, 'YYYY-MM-DD'), '') AS "unpaidDay",
   t.opened_at AS "openedAt", t.closed_at AS "closedAt", coalesce(t.reconnects, 0) AS reconnects,
   coalesce(t.finish_detail, '') AS "finishDetail",
   (extract(epoch FROM coalesce(t.closed_at, clock_timestamp()) - t.opened_at) * 1000000)::bigint AS "openMicroseconds",

@@ -31,11 +31,13 @@ import { createEdgeClients, formatAddress } from "./edges/edges.client.ts";
 import { trackConnections } from "./http/plugins/connections.plugin.ts";
 import { listen } from "./http/plugins/listen.plugin.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import { createClientHash } from "./rate-limits/client-hash.ts";
 import { createFallbackLimiter } from "./rate-limits/fallback-limiter.ts";
 import { createLocalLimiter } from "./rate-limits/local-limiter.ts";
 import { createMalformedRequestLimiter } from "./rate-limits/malformed-requests.ts";
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
+import { createUnpaidReplyLimiter } from "./rate-limits/unpaid-replies.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
 import { ReachabilityCheck } from "./turns/reachability-check.client.ts";
@@ -120,6 +122,8 @@ export async function start(
       edges,
       streams,
       limiter,
+      hashClient: createClientHash(internalTokens.authorization),
+      unpaidReplies: createUnpaidReplyLimiter(limiter, monotonicMs),
       malformedRequests: createMalformedRequestLimiter(limiter, monotonicMs),
       resolveKey: createKeyResolver(conversation),
       verifyToken: createTokenVerifier(config.jwt, jwks),

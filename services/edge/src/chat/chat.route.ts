@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError } from "../http/index.ts";
+import { addressBucket, endpoint, HttpError, networkBucket } from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
@@ -34,6 +34,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
+      const shareBucket = networkBucket(clientBucket);
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       const turnRequest = {
         ...fields,
@@ -42,8 +43,10 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         source: "widget" as const,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
+        client: deps.hashClient(workspaceId, shareBucket),
       };
-      await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, { clientBucket, reply, stopwatch });
+      const context = { clientBucket, shareBucket, reply, stopwatch };
+      await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, context);
       return reply;
     },
   });

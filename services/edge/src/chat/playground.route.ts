@@ -51,8 +51,10 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         visitorId: userId,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
+        client: deps.hashClient(workspaceId, clientBucket),
       };
-      await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, { clientBucket, reply, stopwatch });
+      const context = { clientBucket, shareBucket: clientBucket, reply, stopwatch };
+      await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, context);
       return reply;
     },
   });

@@ -45,6 +45,8 @@ type Exchange = {
   position: ReplyPosition | undefined;
   stream: StreamHandle;
   response: FastifyReply;
+  /** Whom an unpaid reply is counted for. */
+  client: { workspaceId: string; bucket: string };
 };
 
 /**
@@ -55,13 +57,17 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  { clientBucket, reply, stopwatch }: HttpContext,
+  { clientBucket, shareBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
   const running = deps.turnDeps.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, clientBucket);
-  const exchange: Exchange = { deps, turn, position, stream, response: reply };
-  if (running === undefined && position === undefined) return streamNewTurn(exchange, stopwatch);
+  const client = { workspaceId: turn.workspaceId, bucket: shareBucket };
+  const exchange: Exchange = { deps, turn, position, stream, response: reply, client };
+  if (running === undefined && position === undefined) {
+    const refusal = deps.unpaidReplies.findRefusal(client, reply);
+    return refusal === undefined ? streamNewTurn(exchange, stopwatch) : streamWithoutNewTurn(exchange, () => refusal);
+  }
   try {
     if (running !== undefined) await streamRunning(exchange, running);
     else await streamExisting(exchange, await findTurn(deps, turn));
@@ -76,14 +82,19 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: IdempotencyHashes
 
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
 async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
-  const { deps, turn, stream } = exchange;
+  const { deps, turn, stream, client } = exchange;
   const { log } = exchange.response.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
-  if (!deps.turnDeps.runningTurns.addReply(turn, reply)) return streamAtSessionLimit(exchange);
+  if (!deps.turnDeps.runningTurns.addReply(turn, reply))
+    return streamWithoutNewTurn(exchange, (cause) => refuseAtLimit(deps, cause));
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
-      (report) => report && deps.streams.reportTurn(report, stopwatch, log),
+      async (report) => {
+        if (report === undefined) return;
+        deps.streams.reportTurn(report, stopwatch, log);
+        if (report.isUnpaid) await deps.unpaidReplies.count(client);
+      },
       (error: unknown) => {
         // If OpenTurn failed, messageId is 0 and each reader's response reports the error.
         if (reply.messageId > 0) log.error({ error }, "turn with an idempotency key failed");
@@ -95,12 +106,15 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
   else await streamExisting(exchange, opening.existing);
 }
 
-/** For a session that has reached its limit of running keyed turns. Streams the key's turn, or throws 503 overloaded if the key is new. */
-async function streamAtSessionLimit(exchange: Exchange): Promise<void> {
+/**
+ * For a session with too many running keyed turns, or a client with too many unpaid replies. Streams the key's turn, or throws the refusal if the
+ * key is new.
+ */
+async function streamWithoutNewTurn(exchange: Exchange, refuse: (cause: HttpError) => HttpError): Promise<void> {
   const { deps, turn, stream } = exchange;
   try {
     const existing = await findTurn(deps, turn).catch((error: HttpError) => {
-      throw error.status === 404 ? refuseAtLimit(deps, error) : error;
+      throw error.status === 404 ? refuse(error) : error;
     });
     await streamExisting(exchange, existing);
   } finally {

@@ -1,16 +1,24 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
 import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
+import type { HashClient, UnpaidReplyLimiter } from "../rate-limits/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
 
 export const HEARTBEAT_MS = 15_000;
 
-export type StreamDeps = { turnDeps: TurnDeps; streams: StreamRegistry };
+export type StreamDeps = {
+  turnDeps: TurnDeps;
+  streams: StreamRegistry;
+  hashClient: HashClient;
+  unpaidReplies: UnpaidReplyLimiter;
+};
 
 export type HttpContext = {
   /** The rate-limit bucket of the caller: an address or a user. */
   clientBucket: string;
+  /** The bucket for the limits that the clients of a workspace share: a network or a user. */
+  shareBucket: string;
   reply: FastifyReply;
   stopwatch: Stopwatch;
 };
@@ -19,8 +27,11 @@ export type HttpContext = {
 export async function streamTurn(
   deps: StreamDeps,
   turn: TurnRequest,
-  { clientBucket, reply, stopwatch }: HttpContext,
+  { clientBucket, shareBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
+  const client = { workspaceId: turn.workspaceId, bucket: shareBucket };
+  const refusal = deps.unpaidReplies.findRefusal(client, reply);
+  if (refusal !== undefined) throw refusal;
   const stream = deps.streams.open(reply.raw, clientBucket);
   const sink = createSseSink(reply.raw, {
     open: () => {
@@ -37,6 +48,7 @@ export async function streamTurn(
     const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
     deps.streams.reportTurn(report, stopwatch, reply.request.log);
+    if (report.isUnpaid) await deps.unpaidReplies.count(client);
   } catch (error) {
     throw translateTurnError(error);
   } finally {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressBucket, countedBuckets } from "./client-address.ts";
+import { addressBucket, countedBuckets, networkBucket } from "./client-address.ts";
 
 test.each([
   ["1.2.3.4", "1.2.3.4"],
@@ -65,3 +65,18 @@ test.each(["user:a", "user:2001:db8:0:1::/64", "1.2.3.4", "2001:db8:0:1::/64 x"]
     expect(countedBuckets(bucket)).toEqual([{ bucket, factor: 1 }]);
   },
 );
+
+test.each([
+  ["2001:db8:7:1::1", "2001:db8:7::/48"],
+  ["2001:db8:7:ffff:1:2:3:4", "2001:db8:7::/48"],
+  ["2001:db8:8::1", "2001:db8:8::/48"],
+  ["1.2.3.4", "1.2.3.4"],
+  ["2002:102:304:5::1", "1.2.3.4"],
+  ["garbage", "unknown"],
+])("the network of %s is %s", (address, network) => {
+  expect(networkBucket(addressBucket(address))).toBe(network);
+});
+
+test("the network of a user is the user", () => {
+  expect(networkBucket("user 2001:db8:0:1::/64")).toBe("user 2001:db8:0:1::/64");
+});

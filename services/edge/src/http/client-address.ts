@@ -65,3 +65,11 @@ export function countedBuckets(bucket: string): readonly CountedBucket[] {
   const parts = groups.map((group) => Number.parseInt(group, 16));
   return [own, ...IPV6_NETWORKS.map(({ bits, factor }) => ({ bucket: networkOf(parts, bits), factor }))];
 }
+
+/**
+ * Returns the largest network of a client's bucket: the /48 of an IPv6 client; any other bucket itself. A limit within one workspace counts only
+ * there. Otherwise a client with a /48, which hosting companies and tunnels give away, would have the limit 65,536 times.
+ */
+export function networkBucket(bucket: string): string {
+  return countedBuckets(bucket).at(-1)?.bucket ?? bucket;
+}

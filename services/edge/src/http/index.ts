@@ -1,4 +1,4 @@
-export { addressBucket, type CountedBucket, countedBuckets } from "./client-address.ts";
+export { addressBucket, type CountedBucket, countedBuckets, networkBucket } from "./client-address.ts";
 export { badRequest, HttpError, invalidMessage, overloadedError, unavailableError } from "./http-error.ts";
 export {
   isBlank,

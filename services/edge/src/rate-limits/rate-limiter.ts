@@ -19,6 +19,7 @@ export type RateLimiter = {
 };
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 export const POLICIES = {
   /** Chat and its stop. */
@@ -36,5 +37,11 @@ export const POLICIES = {
   exports: { name: "exports", limit: 10, windowMs: MINUTE_MS },
   /** /api/doctor/. `parley doctor` sends three requests. The setting EDGE_DOCTOR_REQUESTS changes the limit. */
   doctor: { name: "doctor", limit: 20, windowMs: MINUTE_MS },
+  /**
+   * Unpaid replies (see isUnpaid in turns/) of a workspace's bots to one client. The limit of a day is below the smallest default bound of a
+   * workspace, 50 a day, so that one client cannot reach that bound alone.
+   */
+  unpaidHour: { name: "unpaid", limit: 20, windowMs: HOUR_MS },
+  unpaidDay: { name: "unpaid-day", limit: 30, windowMs: 24 * HOUR_MS },
   malformed: { name: "malformed", limit: 300, windowMs: MINUTE_MS },
 } as const satisfies Record<string, Policy>;

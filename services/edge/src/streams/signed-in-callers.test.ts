@@ -17,6 +17,8 @@ beforeAll(async () => {
     malformedRequests: { refuseOverLimit: (_request: unknown, _reply: unknown, done: () => void) => done() },
     conversation: { resolveBot: async () => ({ botId: "b" }) },
     monotonicMs: () => 0,
+    hashClient: () => new Uint8Array(),
+    unpaidReplies: { findRefusal: () => undefined },
     turnDeps: { runningTurns: { findReply: () => undefined } },
     streams: {
       open(_raw: unknown, bucket: string) {

@@ -17,7 +17,19 @@ const FINISH_WAIT_MS = 500;
 /** The outcome of a reply with complete text, even if its token counts are lost. */
 const COMPLETED = { outcome: "done", errorCode: "" } as const;
 
-export type GenerationInput = { workspaceId: string; turnId: string; month: string; opened: OpenTurnResponse };
+/**
+ * How long all waits for a slow reader together must take for a failed reply to be unpaid: they can make the generation reach its total timeout
+ * when the visitor has nearly all of the text.
+ */
+const SLOW_READER_MS = 30_000;
+
+export type GenerationInput = {
+  workspaceId: string;
+  turnId: string;
+  month: string;
+  day: string;
+  opened: OpenTurnResponse;
+};
 
 export type GenerationContext = {
   sink: TurnSink;
@@ -42,6 +54,7 @@ export async function generateReply(
   let firstTokenMs = 0;
   let end: GenerateEnd | undefined;
   let completed: Partial<ReplyResult> | undefined;
+  let hasToolRound = false;
   let cause: unknown;
   const toolsCalled: ReplyResult["toolsCalled"] = [];
   const cancellation = createCancellation(endSignal, () => content !== "");
@@ -62,8 +75,12 @@ export async function generateReply(
           await drained;
           stopwatch.enter("tokens");
         }
+      } else if (event.case === "toolRound") {
+        hasToolRound = true;
+        if (content === "") stopwatch.enter("provider");
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
+        hasToolRound = true;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
         // Moves the time of the round's tool calls from the phase `provider` (after the first text, from `tokens`) to the phase `tools`.
         if (content === "") stopwatch.enter("provider");
@@ -77,14 +94,23 @@ export async function generateReply(
     cause = error;
   }
   cancellation.dispose();
-  const received = { month: input.month, content, firstTokenMs, toolsCalled, cause };
+  const { month, day } = input;
+  const hasOutput = content !== "" || hasToolRound;
+  // Without `end`, a part of Parley failed.
+  const isVisitorFailure =
+    end !== undefined && !end.isProviderFailure && (hasToolRound || readerMs(stopwatch) >= SLOW_READER_MS);
+  const received = { month, day, content, firstTokenMs, toolsCalled, hasOutput, isVisitorFailure, cause };
   return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...completed });
+}
+
+function readerMs({ phases }: Stopwatch): number {
+  return (phases.find(({ name }) => name === "reader")?.microseconds ?? 0) / 1_000;
 }
 
 /** Starts the Generate call. Removes the prompt from `opened`, because a prompt with knowledge takes a third of a running turn's memory. */
 function startGeneration(
   llm: RpcClient<typeof LlmService>,
-  { opened, ...turn }: GenerationInput,
+  { opened, day: _day, ...turn }: GenerationInput,
   options: CallOptions,
 ): AsyncIterable<GenerateResponse> {
   const { model, prompt } = opened;
@@ -120,7 +146,8 @@ function createCancellation(endSignal: AbortSignal, hasText: () => boolean): Can
 /** Returns the fields that the `end` event of a generation sets. In a blocked reply, the fallback replaces the text. */
 function resultFromEnd({ status, model, tokensIn, tokensOut, blocked }: GenerateEnd): Partial<ReplyResult> {
   const result = { model, tokensIn, tokensOut, ...turnOutcomeAfterGeneration(status) };
-  if (result.outcome !== "blocked" || blocked === undefined) return result;
+  if (result.outcome !== "blocked") return result;
+  if (blocked === undefined) return { ...result, hasOutput: true };
   const { reason, fallback } = blocked;
-  return { ...result, content: fallback, blocked: { reason, fallback } };
+  return { ...result, content: fallback, blocked: { reason, fallback }, hasOutput: true };
 }

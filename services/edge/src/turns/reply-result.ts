@@ -15,6 +15,12 @@ export type ReplyResult = Readonly<{
   /** The UTC month of the quota's hold, "YYYY-MM"; empty if nothing is held. */
   month: string;
   finishDetail: FinishDetail;
+  /** The UTC day of the quota's hold, "YYYY-MM-DD"; empty if nothing is held, or if an older quota service holds it. */
+  day: string;
+  /** Whether the provider has sent text or called tools. */
+  hasOutput: boolean;
+  /** Whether the visitor may have caused the failure after the provider's output: see isUnpaid. */
+  isVisitorFailure: boolean;
   toolsCalled: Pick<ToolCall, "name" | "arguments" | "status" | "latencyMs">[];
   quota?: QuotaUsage;
   blocked?: BlockedEvent;
@@ -32,10 +38,22 @@ const INTERNAL_ERROR: ReplyResult = {
   errorCode: "internal_error",
   month: "",
   finishDetail: "",
+  day: "",
+  hasOutput: false,
+  isVisitorFailure: false,
   toolsCalled: [],
 };
 
 /** Returns a result with `fields`. All other fields are those of a reply that failed with an internal error before its first text. */
 export function createReplyResult(fields: Partial<ReplyResult>): ReplyResult {
   return { ...INTERNAL_ERROR, ...fields };
+}
+
+/**
+ * Whether the reply cost provider output but does not count as a message: it was cancelled or blocked after output, or it failed in a way
+ * that a visitor can cause. Failures of the provider are not unpaid.
+ */
+export function isUnpaid({ outcome, hasOutput, isVisitorFailure }: ReplyResult): boolean {
+  if (outcome === "cancelled" || outcome === "blocked") return hasOutput;
+  return outcome === "error" && isVisitorFailure;
 }

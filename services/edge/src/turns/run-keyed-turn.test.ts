@@ -21,6 +21,7 @@ const request = {
   visitorMetadata: "",
   referrer: "",
   userAgent: "",
+  client: new Uint8Array(),
   keyHash: new Uint8Array(32),
   requestHash: new Uint8Array(32),
 };

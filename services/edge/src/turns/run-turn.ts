@@ -7,7 +7,7 @@ import { currentTracer, failpoint } from "@parley/service-kit";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
-import { createReplyResult, type ReplyResult } from "./reply-result.ts";
+import { createReplyResult, isUnpaid, type ReplyResult } from "./reply-result.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import type { TurnCloser } from "./turn-closer.ts";
@@ -38,6 +38,8 @@ export type TurnRequest = {
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
+  /** A keyed hash of the client's address or user, for Reserve. */
+  client: Uint8Array;
 };
 
 export type TurnContext = GenerationContext & {
@@ -59,6 +61,7 @@ export type TurnReport = {
   workspaceId: string;
   errorCode: ErrorCode;
   firstTokenMs: number;
+  isUnpaid: boolean;
   done: DoneEvent;
   /** The error that failed the turn, if there was one. */
   cause?: unknown;
@@ -138,22 +141,24 @@ export async function completeTurn(
     if (keyed === undefined) {
       sink.end(ending);
       deps.turnCloser.recordTimings(closing);
-      return { report: { ...turn, firstTokenMs: 0, ...createReportFields(ending) }, ending };
+      return { report: { ...turn, firstTokenMs: 0, isUnpaid: false, ...createReportFields(ending) }, ending };
     }
     keyed.onClosing();
     const stored = await deps.turnCloser.close(closing, undefined, { isKeyed: true });
     const storedEnding =
       stored && mergeStored(createReplyResult({ outcome: "blocked", blocked: { reason, fallback } }), stored);
     if (storedEnding !== undefined) sink.end(storedEnding);
-    return { report: { ...turn, firstTokenMs: 0, ...createReportFields(ending) }, ending: storedEnding };
+    const report = { ...turn, firstTokenMs: 0, isUnpaid: false, ...createReportFields(ending) };
+    return { report, ending: storedEnding };
   }
 
-  const result = await reserveAndGenerate(deps, { ...turn, opened }, context);
+  const result = await reserveAndGenerate(deps, { ...turn, opened }, request.client, context);
   const time = readTimings(stopwatch);
   stopwatch.enter("close");
   failpoint("edge.answered");
   keyed?.onClosing();
-  const { blocked, cause, outcome, ...resultFields } = result;
+  const { blocked, cause, outcome, day, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
+  const report = { ...turn, firstTokenMs: result.firstTokenMs, isUnpaid: isUnpaid(result), cause };
   const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
   const elapsedMs = stopwatch.elapsedMs() - openedAtMs;
   const stored = await deps.turnCloser.close(
@@ -163,6 +168,7 @@ export async function completeTurn(
       ...resultFields,
       blockedReason: blocked?.reason ?? "",
       reconnects: keyed?.countReconnects() ?? 0,
+      unpaidDay: report.isUnpaid ? day : "",
       ...time,
     },
     openedAtMicroseconds === undefined ? undefined : openedAtMicroseconds + BigInt(elapsedMs * 1_000),
@@ -173,10 +179,7 @@ export async function completeTurn(
   const storedEnding = stored && mergeStored(result, stored);
   const ending = storedEnding ?? { ...result, outcome: "error" as const, latencyMs: time.latencyMs };
   if (storedEnding !== undefined || keyed === undefined) sink.end(ending);
-  return {
-    report: { ...turn, firstTokenMs: result.firstTokenMs, cause, ...createReportFields(ending) },
-    ending: storedEnding,
-  };
+  return { report: { ...report, ...createReportFields(ending) }, ending: storedEnding };
 }
 
 const NOTHING_USED = { errorCode: "", model: "", tokensIn: 0, tokensOut: 0 };
@@ -212,7 +215,8 @@ export async function openTurn(
   stopwatch: Stopwatch,
 ): Promise<OpenTurnResponse> {
   stopwatch.enter("open");
-  const opened = await deps.conversation.openTurn(request, { timeoutMs: OPEN_TIMEOUT_MS });
+  const { client: _, ...turn } = request;
+  const opened = await deps.conversation.openTurn(turn, { timeoutMs: OPEN_TIMEOUT_MS });
   splitRetrievalTime(stopwatch, opened);
   return opened;
 }
@@ -245,27 +249,29 @@ export function handleOpenFailure(deps: TurnDeps, turn: IdentifiedTurn, error: u
 /** Reserves a message of the quota and streams the reply. Never throws: returns failures as a result. */
 async function reserveAndGenerate(
   deps: TurnDeps,
-  input: Omit<GenerationInput, "month">,
+  input: Omit<GenerationInput, "month" | "day">,
+  client: Uint8Array,
   context: TurnContext,
 ): Promise<ReplyResult> {
   const { workspaceId, turnId } = input;
   context.stopwatch.enter("reserve");
-  let month: string;
+  let held: { month: string; day: string };
   try {
-    const hold = await deps.quota.reserve({ workspaceId, turnId }, { timeoutMs: RESERVE_TIMEOUT_MS });
+    const hold = await deps.quota.reserve({ workspaceId, turnId, client }, { timeoutMs: RESERVE_TIMEOUT_MS });
     context.releaseStart();
     failpoint("edge.reserved");
     if (hold.status === ReserveStatus.EXCEEDED) {
       const { plan, used, cap } = hold;
       return createReplyResult({ outcome: "quota_exceeded", errorCode: "", quota: { plan, used, cap } });
     }
+    if (hold.status === ReserveStatus.BUSY) return createReplyResult({ errorCode: "busy" });
     if (hold.status !== ReserveStatus.HELD) return createReplyResult({});
-    month = hold.month;
+    held = { month: hold.month, day: hold.day };
   } catch (cause) {
     context.releaseStart();
     return markIfCancelled(createReplyResult({ cause }), context);
   }
-  return markIfCancelled(await generateReply(deps.llm, { ...input, month }, context), context);
+  return markIfCancelled(await generateReply(deps.llm, { ...input, ...held }, context), context);
 }
 
 /** If the visitor has left or stopped the reply, changes its outcome to `cancelled`, unless it is complete or blocked. */

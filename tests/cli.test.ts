@@ -344,6 +344,8 @@ describe("parley usage, audit and conversation", () => {
         used: 1,
         held: 0,
         adjusted: 0,
+        unpaid: 0,
+        unpaid_limit: 50,
         resets_at: expect.stringMatching(/-01T00:00:00/),
       });
     }, 10_000);

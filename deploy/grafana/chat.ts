@@ -15,7 +15,7 @@ const FAILED_OUTSIDE_TURNS_TOTAL = [
 // FAILED and ALL select the failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if
 // one term has no series; the sum of an `or` includes the terms that have series.
 const FAILED = [
-  rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+"'),
+  rate("parley_turns_total", 'finish="error"', 'code!~"provider_.+|busy"'),
   ...FAILED_OUTSIDE_TURNS_TOTAL,
 ].join(" or ");
 const ALL = [rate("parley_turns_total"), ...FAILED_OUTSIDE_TURNS_TOTAL].join(" or ");
@@ -170,7 +170,7 @@ export const CHAT: Dashboard = {
         {
           title: "Turns by finish",
           shows:
-            "`stop`: a whole reply. `cancelled`: the visitor left or stopped the reply. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error.",
+            "`stop`: a whole reply. `cancelled`: the visitor left or stopped the reply. `blocked`: moderation. `quota_exceeded`: the cap. `error`: the stream ended with an error, including `busy`.",
           normal: "Almost all `stop`; some `cancelled`.",
           action: "`error` persists: see _Errors by code_.",
           unit: "suffix:/s",

@@ -138,6 +138,50 @@ export const QUOTA: Dashboard = {
           ],
         },
         {
+          title: "Unpaid replies by plan",
+          shows:
+            "Replies of the current UTC day that cost provider output but do not count: dropped, blocked, or failed after a tool call.",
+          normal: "A few percent of the day's replies.",
+          action: "Rises quickly: see ParleyWorkspaceUnpaid.",
+          unit: "short",
+          stacked: true,
+          queries: [{ expr: usageGauge("parley_quota_unpaid_replies"), legend: "{{plan}}" }],
+        },
+        {
+          title: "Workspaces near their bound on unpaid replies",
+          shows:
+            "Share of a workspace's bound on unpaid replies that is used today. Shows only workspaces at 80 % or more, and at most the 200 highest shares.",
+          normal: "Empty.",
+          action: "A workspace at 100 %: see ParleyWorkspaceUnpaid.",
+          unit: "percentunit",
+          queries: [
+            {
+              expr: `max by (workspace, plan) (${inNamespace("parley_quota_workspace_unpaid_ratio")})`,
+              legend: "{{workspace}} ({{plan}})",
+            },
+          ],
+          thresholds: [
+            { value: 0.8, color: "orange" },
+            { value: 1, color: "red" },
+          ],
+        },
+        {
+          title: "Refusals below the cap",
+          shows:
+            "Messages refused because of unpaid replies (`unpaid_limit`) or because their client holds its share (`client_limit`).",
+          normal: "0.",
+          action:
+            "`unpaid_limit`: see ParleyWorkspaceUnpaid. `client_limit`: one client runs many replies at a time; others are served.",
+          unit: "suffix:/s",
+          stacked: true,
+          queries: [
+            {
+              expr: `sum by (status) (${rate("parley_quota_reservations_total", 'status=~"unpaid_limit|client_limit"')})`,
+              legend: "{{status}}",
+            },
+          ],
+        },
+        {
           title: "Refusals by plan",
           shows: "Messages refused because the month's cap is reached.",
           normal: "0.",

@@ -546,6 +546,17 @@ const decisions: Section[] = [
     },
   },
   {
+    id: "D42",
+    title: "Replies that nobody pays for",
+    sentences: {
+      1: "A reply that was cancelled or blocked after provider output, or that failed after a tool call, is unpaid: it counts no message.",
+      2: "Above a workspace's daily bound on unpaid replies: `error` with `busy`, then `done` with `error`, and no provider is called.",
+      3: "A client that holds its share of the month's messages gets `busy`, and other clients are served.",
+      4: "A client with 20 unpaid replies in an hour: 429 `rate_limited`, except for a request that repeats an earlier `Idempotency-Key`.",
+      5: "In the playground the client is the user.",
+    },
+  },
+  {
     id: "D40",
     title: "Conversations of a workspace",
     sentences: {

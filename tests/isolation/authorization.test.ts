@@ -77,6 +77,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.quota.v1.WorkspaceAdminService/ListNearestCap": "operator",
   "parley.quota.v1.WorkspaceAdminService/AdjustUsage": "operator",
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": "operator",
+  "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": "operator",
   "parley.quota.v1.ChangeAdminService/ListChanges": "owner",
   "parley.quota.v1.BooksAdminService/GetTurnEntry": "viewer",
   "parley.llm.v1.ProviderAdminService/ListProviders": "operator",

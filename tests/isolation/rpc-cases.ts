@@ -219,6 +219,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
       { turns: [{ workspaceId, turnId }], outcome: SettleOutcome.VOID, reason: "test" },
     ],
   },
+  "parley.quota.v1.QuotaService/ListUnpaid": notCalled("it counts the replies of every tenant"),
+  "parley.quota.v1.QuotaService/CorrectUnpaid": notCalled(
+    "the conversation service corrects the counts of every tenant",
+  ),
   "parley.quota.v1.QuotaService/ListMonths": notCalled("a month has the usage of every tenant"),
   "parley.quota.v1.QuotaService/CloseMonth": notCalled("a month has the usage of every tenant"),
   "parley.quota.v1.WorkspaceAdminService/CreateWorkspace": notCalled("operators see every tenant"),
@@ -237,6 +241,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     }),
   },
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": workspaceOnly({ month }),
+  "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": workspaceOnly(),
   "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notCalled("operators see every tenant"),
   "parley.quota.v1.ChangeAdminService/ListChanges": workspaceOnly(),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {

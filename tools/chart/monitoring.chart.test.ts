@@ -78,6 +78,7 @@ it("replaces every occurrence of an alert's threshold in its expression", async 
     "ParleyUsageUnreconciled",
     "ParleyAccountingUnknown",
     "ParleyWorkspaceAtCap",
+    "ParleyWorkspaceUnpaid",
   ]);
   const { output } = await runHelmTemplate(
     "production",

@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ChatResult } from "../../system/chat.ts";
 import { queryFirstRow } from "../../system/database.ts";
 import { createTenant, type Tenant } from "../../system/system.ts";
+import { newClientAddress } from "../../system/visitors.ts";
 import type { Api } from "../support/api.ts";
 import {
   addBot,
@@ -136,6 +137,106 @@ export function quotaSuite(shared: () => ContractSystem): void {
       await queryFirstRow(system.database, moveToLastMonth, [tenant.workspaceId]);
       expect(finishReasonOf(await api.chat(tenant))).toBe("stop");
       expect(await waitForUsedMessages(system, tenant)).toBe(1);
+    });
+  });
+
+  describe("replies that nobody pays for", () => {
+    /** Waits until a workspace has no holds, and returns today's unpaid replies. */
+    const unpaidOf = async (tenant: Tenant) => {
+      await expect.poll(async () => (await usageOf(tenant))?.held, { timeout: 10_000 }).toBe(0);
+      return (await usageOf(tenant))?.unpaid;
+    };
+
+    /** Sends a chat, reads its first text and leaves. */
+    async function readAndLeave(tenant: Tenant) {
+      const leaving = new AbortController();
+      const response = await api.openChat(tenant, {}, { signal: leaving.signal });
+      for await (const { event } of eventsOf(response)) if (event === "token") break;
+      leaving.abort();
+    }
+
+    test("a dropped reply is unpaid and counts no message, and above the bound the stream is error (busy) and done [D42/1-2]", async () => {
+      const tenant = await createTenant(system.admin, { plan: "free", model: "openai:stall-after-3" });
+      await readAndLeave(tenant);
+      expect(await unpaidOf(tenant)).toBe(1);
+      expect(await usageOf(tenant)).toMatchObject({ used: 0, unpaidLimit: 50 });
+      await queryFirstRow(system.database, "UPDATE quota.usage SET unpaid = 50 WHERE workspace_id = $1", [
+        tenant.workspaceId,
+      ]);
+      system.provider.reset();
+      const session_id = randomUUID();
+      const result = await api.chat(tenant, { session_id });
+      expect(eventNames(result)).toEqual(["meta", "error", "done"]);
+      expect(result.error).toEqual({ code: "busy", message: expect.not.stringMatching(/month|quota|limit/i) });
+      expect(result.done).toMatchObject({ finish_reason: "error", tokens_in: 0, tokens_out: 0 });
+      expect(system.provider.requests).toEqual([]);
+      const { messages } = await readTranscript(system, tenant, session_id);
+      expect(messages[1]).toMatchObject({ status: "error", error_message: "busy", content: "" });
+      const token = await createMemberToken(system, tenant);
+      expect((await api.playground(token, { bot_slug: tenant.botSlug })).error).toMatchObject({ code: "busy" });
+    });
+
+    test("a client holds a tenth of the month's messages, and others are served [D42/3]", async () => {
+      const tenant = await createTenant(system.admin, { plan: "free", model: "openai:hang" });
+      const quick = await addBot(system, tenant, "quick", "openai:tokens-2");
+      const address = newClientAddress();
+      const leaving = new AbortController();
+      const hanging = Array.from({ length: 10 }, () =>
+        api.openChat(tenant, {}, { address, signal: leaving.signal }).catch(() => undefined),
+      );
+      await expect.poll(async () => (await usageOf(tenant))?.held, { timeout: 10_000 }).toBe(10);
+      expect((await api.chat(quick, {}, { "x-forwarded-for": address })).error).toMatchObject({ code: "busy" });
+      expect(finishReasonOf(await api.chat(quick))).toBe("stop");
+      leaving.abort();
+      await Promise.all(hanging);
+    });
+
+    test("after 20 unpaid replies in an hour, a client gets 429, but a repeated message gets its reply [D42/4]", async () => {
+      const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:echo" });
+      const { workspaceId, botSlug } = tenant;
+      await system.admin.moderation.addPattern({
+        workspaceId,
+        botSlug,
+        pattern: "late$",
+        reason: "late",
+        fallback: "No.",
+        appliesTo: "reply",
+      });
+      const address = newClientAddress();
+      const [first, session_id] = [{ "idempotency-key": randomUUID() }, randomUUID()];
+      const blocked = await api.chat(
+        tenant,
+        { session_id, message: "too late" },
+        { "x-forwarded-for": address, ...first },
+      );
+      expect(finishReasonOf(blocked)).toBe("blocked");
+      for (let i = 1; i < 20; i++) await api.chat(tenant, { message: "too late" }, { "x-forwarded-for": address });
+      const refused = await api.refusedChat(tenant, {}, { address });
+      expect([refused.status, refused.body]).toEqual([429, { error: "rate_limited" }]);
+      const repeated = await api.chat(
+        tenant,
+        { session_id, message: "too late" },
+        { "x-forwarded-for": address, ...first },
+      );
+      expect(finishReasonOf(repeated)).toBe("blocked");
+      expect(finishReasonOf(await api.chat(tenant))).toBe("stop");
+    });
+
+    test("in the playground, unpaid replies are counted by user [D42/5]", async () => {
+      const tenant = await createTenant(system.admin, { plan: "scale", model: "openai:echo" });
+      const { workspaceId, botSlug } = tenant;
+      await system.admin.moderation.addPattern({
+        workspaceId,
+        botSlug,
+        pattern: "late$",
+        reason: "late",
+        fallback: "No.",
+        appliesTo: "reply",
+      });
+      const token = await createMemberToken(system, tenant);
+      for (let i = 0; i < 20; i++) await api.playground(token, { bot_slug: botSlug, message: "too late" });
+      const refused = await api.refusedPlayground(token, { bot_slug: botSlug });
+      expect([refused.status, refused.body]).toEqual([429, { detail: "rate_limited" }]);
     });
   });
 }

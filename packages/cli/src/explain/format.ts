@@ -19,7 +19,7 @@ export function formatExplanation(
     formatSection("Model", calls ? formatCalls(calls) : missingNotes.get("llm")),
     formatSection("Knowledge", formatKnowledge(turn)),
     formatSection("Tools", formatTools(turn)),
-    formatSection("Quota", entry ? formatQuota(entry) : missingNotes.get("quota")),
+    formatSection("Quota", entry ? formatQuota(entry, turn) : missingNotes.get("quota")),
   ].join("\n");
 }
 
@@ -105,7 +105,7 @@ function formatTools({ tools }: TurnRecord): string {
   return formatTable(["tool", "status", "ms"], rows, "No tools were called.");
 }
 
-function formatQuota(entry: TurnEntry): string {
+function formatQuota(entry: TurnEntry, { unpaidDay }: TurnRecord): string {
   const { state, month, heldAt, settledAt } = entry;
   if (state === "") return "Nothing was held.\n";
   return formatFields([
@@ -113,6 +113,7 @@ function formatQuota(entry: TurnEntry): string {
     ["hold", heldAt === "" ? "none" : `held ${heldAt}`],
     ["settled", state === "held" ? "not yet" : `${state} ${settledAt}`],
     ["usage ledger", describeCount(entry)],
+    ...(unpaidDay === "" ? [] : [["unpaid", `counted on ${unpaidDay}`] as [string, string]]),
   ]);
 }
 

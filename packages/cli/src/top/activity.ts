@@ -149,7 +149,7 @@ function sumBuckets(series: readonly Point[]): Buckets {
   return sums;
 }
 
-/** Counts, by reason, the requests refused before their stream began, and the streams that the quota or a moderation pattern ended. */
+/** Counts, by reason, the requests refused before their stream began, and the streams that the quota service or a moderation pattern ended. */
 function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
   const replicasWithRequestCounter = new Set(
     findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica),
@@ -159,6 +159,7 @@ function computeRefusals(since: Sample | undefined, latest: Sample): Activity["r
     // Older edges have only the counter of refused streams.
     ["parley_streams_refused_total", "reason", ({ replica }) => !replicasWithRequestCounter.has(replica)],
     ["parley_turns_total", "finish", ({ labels }) => labels.finish === "quota_exceeded" || labels.finish === "blocked"],
+    ["parley_turns_total", "code", ({ labels }) => labels.code === "busy"],
   ];
   const minutes = since === undefined ? 0 : (latest.atMs - since.atMs) / 60_000;
   const byReason = new Map<string, { perMinute: number; total: number }>();

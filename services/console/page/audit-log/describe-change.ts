@@ -25,6 +25,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "ToolAdminService/RemoveTool": "Removed the tool",
   "WorkspaceAdminService/AdjustUsage": "Corrected the usage of",
   "WorkspaceAdminService/CreateWorkspace": "Created the workspace",
+  "WorkspaceAdminService/ResetUnpaid": "Reset today's unpaid replies",
   "WorkspaceAdminService/SetKnowledgeLimits": "Set the knowledge limits of the plan",
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",

@@ -7,6 +7,7 @@ import { formatDate } from "../components/dates.ts";
 import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
+import { UnpaidNote } from "../components/unpaid-note.tsx";
 import { DayChart } from "../overview/day-chart.tsx";
 import { forecast, lastDays } from "../overview/forecast.ts";
 import { Tiles } from "../overview/tiles.tsx";
@@ -56,6 +57,7 @@ function Quota({ usage, repliesByDay }: QuotaProps) {
     <section className="panel" aria-labelledby="quota">
       <h2 id="quota">This month</h2>
       <QuotaFigures usage={usage} />
+      <UnpaidNote usage={usage} />
       <p className="hint">
         {repliesByDay && describeForecast(usage, repliesByDay)} The count restarts on {formatDate(usage.resetsAt)}.
       </p>

@@ -7,6 +7,7 @@ import { formatDate } from "../components/dates.ts";
 import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
+import { UnpaidNote } from "../components/unpaid-note.tsx";
 import { usageRows } from "../usage/by-bot.ts";
 import { formatCsv } from "../usage/csv.ts";
 import { formatMonth } from "../usage/format-month.ts";
@@ -65,6 +66,7 @@ function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
         <span className="badge neutral">{plan} plan</span>
       </div>
       <QuotaFigures usage={usage} />
+      <UnpaidNote usage={usage} />
       <Thresholds usage={usage} />
       <p className="hint">
         {used.toLocaleString()} of {cap.toLocaleString()} messages. The count restarts on {formatDate(resetsAt)}.

@@ -53,7 +53,9 @@ test.each([
 
 test("a plan's own limit replaces the default", async () => {
   const workspace = await createWorkspace(quota, 100);
-  await quota.admin.query("INSERT INTO quota.plans (plan, monthly_cap, unpaid_per_day) VALUES ('strict', 100, 3) ON CONFLICT DO NOTHING");
+  await quota.admin.query(
+    "INSERT INTO quota.plans (plan, monthly_cap, unpaid_per_day) VALUES ('strict', 100, 3) ON CONFLICT DO NOTHING",
+  );
   await updatePlan(quota.database, workspace, "strict");
   expect(await leaveUnpaid(workspace, 10)).toBe("unpaid_limit");
   expect(await unpaidOf(workspace)).toEqual({ unpaid: 3, unpaidLimit: 3 });

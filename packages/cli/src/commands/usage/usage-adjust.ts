@@ -59,7 +59,7 @@ export function addAdjustCommands(usage: CommandUnknownOpts, { callAdmin, report
 }
 
 /** Reads the options that `usage` also has. Commander assigns their values to `usage`, even if the options follow the subcommand. */
-function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
+export function readSharedOptions(command: CommandUnknownOpts): { workspaceId: string; month: string } {
   const { workspace, month = "" } = command.optsWithGlobals() as { workspace?: string; month?: string };
   if (workspace === undefined)
     throw new CliError(`give --workspace W; run parley usage ${command.name()} --help`, { exitCode: 2 });

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { WorkspaceAdminService } from "@parley/rpc/quota";
+import { type GetUsageResponse, WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../../admin/call.ts";
 import { requireField } from "../../admin/require-field.ts";
 import { runBilling } from "../../billing/billing.ts";
@@ -8,8 +8,8 @@ import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import type { Result } from "../../output/result.ts";
 import { formatCount, formatFields } from "../../output/table.ts";
-import { monthOption, refuseEmpty } from "../options.ts";
-import { addAdjustCommands } from "./usage-adjust.ts";
+import { monthOption, refuseEmpty, workspaceOption } from "../options.ts";
+import { addAdjustCommands, readSharedOptions } from "./usage-adjust.ts";
 import { addMonthsCommand } from "./usage-months.ts";
 
 export function addUsageCommand(program: CommandUnknownOpts, context: Context): void {
@@ -29,6 +29,11 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
         runBilling(callAdmin, month, reportProgress).then((billing) => reportBilling(billing, csv ? "csv" : "table")),
       );
     });
+  usage
+    .command("reset-unpaid")
+    .description("Forgive today's unpaid replies.")
+    .option(...workspaceOption)
+    .action((_options, command) => report(resetUnpaid(callAdmin, readSharedOptions(command).workspaceId)));
   addAdjustCommands(usage, context);
   addMonthsCommand(usage, context);
 }
@@ -36,20 +41,32 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
 function showUsage(callAdmin: CallAdmin, workspaceId: string, month: string): Promise<Result> {
   return callAdmin(WorkspaceAdminService, async (service) => {
     const response = await service.showUsage({ workspaceId, month });
-    const { plan, cap, used, held, adjusted, resetsAt, month: usageMonth } = requireField(response.usage);
-    return {
-      json: { plan, cap, used, held, adjusted, resets_at: resetsAt },
-      text: formatFields([
-        ["workspace", workspaceId],
-        ["month", usageMonth],
-        ["plan", plan],
-        ["used", used],
-        ["of which adjusted", adjusted],
-        ["held", held],
-        ["cap", cap],
-        ["remaining", Math.max(0, cap - used - held)],
-        ["resets at", resetsAt],
-      ]),
-    };
+    return describeUsage(workspaceId, requireField(response.usage));
   });
+}
+
+function resetUnpaid(callAdmin: CallAdmin, workspaceId: string): Promise<Result> {
+  return callAdmin(WorkspaceAdminService, async (service) => {
+    const response = await service.resetUnpaid({ workspaceId });
+    return describeUsage(workspaceId, requireField(response.usage));
+  });
+}
+
+function describeUsage(workspaceId: string, usage: GetUsageResponse): Result {
+  const { plan, cap, used, held, adjusted, resetsAt, month, unpaid, unpaidLimit } = usage;
+  return {
+    json: { plan, cap, used, held, adjusted, unpaid, unpaid_limit: unpaidLimit, resets_at: resetsAt },
+    text: formatFields([
+      ["workspace", workspaceId],
+      ["month", month],
+      ["plan", plan],
+      ["used", used],
+      ["of which adjusted", adjusted],
+      ["held", held],
+      ["cap", cap],
+      ["remaining", Math.max(0, cap - used - held)],
+      ["unpaid today", `${unpaid} of ${unpaidLimit}`],
+      ["resets at", resetsAt],
+    ]),
+  };
 }

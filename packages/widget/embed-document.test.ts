@@ -21,11 +21,14 @@ describe("docs/embed.md", () => {
   });
 
   it("lists exactly the attributes that the widget reads from the script element", () => {
-    const [, names = ""] = /const \{ ([^}]+) \} = script\.dataset/.exec(read("src/launcher/options.ts")) ?? [];
-    const attributes = names.split(",").map((name) => {
-      const [property = ""] = name.trim().split(" ");
-      return `data-${property.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    });
+    const [, names = ""] = /const \{([^}]+)\} = script\.dataset/.exec(read("src/launcher/options.ts")) ?? [];
+    const attributes = names
+      .split(",")
+      .filter((name) => name.trim())
+      .map((name) => {
+        const [property = ""] = name.trim().split(" ");
+        return `data-${property.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      });
     expect(documented(/^data-/)).toEqual(new Set(attributes));
   });
 

@@ -53,13 +53,18 @@ describeInBrowser("isolation", (fixture) => {
       widget.page.evaluate(() => ({
         html: [...document.documentElement.attributes].map(({ name, value }) => `${name}=${value}`),
         head: document.head.children.length,
-        body: [...document.body.children].map(({ tagName }) => tagName),
+        elements: [...document.querySelectorAll("html > *, body > *")].map(({ tagName }) => tagName),
         styles: document.styleSheets.length + document.adoptedStyleSheets.length,
       }));
     await widget.open();
     await widget.askAndWait("quick");
     // The page's own head has five elements: two meta elements, the title, the icon and the widget's script.
-    expect(await snapshot()).toEqual({ html: ["lang=en"], head: 5, body: ["MAIN", "PARLEY-WIDGET"], styles: 0 });
+    expect(await snapshot()).toEqual({
+      html: ["lang=en"],
+      head: 5,
+      elements: ["HEAD", "BODY", "MAIN", "PARLEY-WIDGET"],
+      styles: 0,
+    });
     const added = await widget.page.evaluate(
       `(${String(listGlobals)})().filter((name) => !window.before.includes(name))`,
     );

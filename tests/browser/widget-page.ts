@@ -50,8 +50,13 @@ export class WidgetPage {
     return this.log.locator(".notice").filter({ visible: true });
   }
 
+  /** Opens the panel. Only waits for it if it opens by itself, because it was open on the previous page. */
   async open(): Promise<void> {
-    await this.launcher.click();
+    await this.launcher.waitFor({ state: "attached" });
+    const opensItself = await this.launcher.evaluate(
+      (button) => (button.getAttribute("aria-busy") ?? button.getAttribute("aria-expanded")) === "true",
+    );
+    if (!opensItself) await this.launcher.click();
     await this.input.waitFor();
   }
 
@@ -136,7 +141,7 @@ export class WidgetPage {
       while (element?.shadowRoot?.activeElement) {
         element = element.shadowRoot.activeElement;
       }
-      return element?.ariaLabel || element?.textContent.trim() || element?.tagName.toLowerCase() || "";
+      return element?.getAttribute("aria-label") || element?.textContent.trim() || element?.tagName.toLowerCase() || "";
     });
   }
 

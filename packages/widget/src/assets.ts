@@ -5,7 +5,7 @@ import type { HashedFile } from "./shared/hashed-file.ts";
 
 export interface ManifestFile {
   readonly contentType: string;
-  /** The value of the HTML attribute `integrity`, `sha384-…`. */
+  /** The value of the HTML attribute `integrity`, `sha256-…`. */
   readonly integrity: string;
   readonly bytes: number;
   readonly gzipBytes: number;

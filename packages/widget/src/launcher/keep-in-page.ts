@@ -1,19 +1,23 @@
 /**
- * Appends an element to the body and puts it back whenever a framework clears or replaces the body on navigation.
- * Calls `onRestored` after putting it back. Removes the element when the signal is aborted.
+ * Appends an element to the html element, and to the top layer if the browser has popovers. There, neither the body's filter or transform
+ * nor a new body moves or removes it. Puts the element back if the page removes it, and calls `onRestored`. Removes the element when the
+ * signal is aborted.
  */
 export function keepInPage(element: HTMLElement, signal: AbortSignal, onRestored: () => void): void {
   const observer = new MutationObserver(() => {
-    if (!element.isConnected && document.body) {
+    if (!element.isConnected && document.documentElement) {
       insert();
       onRestored();
     }
   });
   const insert = () => {
-    document.body.append(element);
+    document.documentElement.append(element);
+    // Firefox ESR 115 and Safari before 17 have no popovers.
+    element.showPopover?.();
     observer.observe(document.documentElement, { childList: true });
-    observer.observe(document.body, { childList: true });
   };
+  element.popover = "manual";
+  observer.observe(document, { childList: true });
   signal.addEventListener("abort", () => {
     observer.disconnect();
     element.remove();

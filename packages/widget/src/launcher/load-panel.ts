@@ -5,26 +5,27 @@ let loadCount = 0;
 
 /**
  * Loads a panel file. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
- * module first; `import()` then uses the loaded module. Neither the link nor `import()` needs a trusted-types policy.
+ * module first; `import()` then uses the loaded module. Neither the link nor `import()` needs a trusted-types policy. Safari
+ * before 17 has no modulepreload, and no trusted types: there a script element loads the module.
  */
 async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
   // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.
   const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
-  const link = document.createElement("link");
-  link.rel = "modulepreload";
-  link.crossOrigin = "anonymous";
-  link.integrity = integrity;
-  link.nonce = nonce;
-  link.href = url;
+  const canPreload = document.createElement("link").relList.supports("modulepreload");
+  const loader = Object.assign(
+    document.createElement(canPreload ? "link" : "script"),
+    { crossOrigin: "anonymous", integrity, nonce },
+    canPreload ? { rel: "modulepreload", href: url } : { type: "module", src: url },
+  );
   const loaded = new Promise((resolve, reject) => {
-    link.onload = resolve;
-    link.onerror = reject;
+    loader.onload = resolve;
+    loader.onerror = reject;
   });
-  document.head.append(link);
+  document.head.append(loader);
   try {
     await loaded;
   } finally {
-    link.remove();
+    loader.remove();
   }
   return import(url) as Promise<PanelModule>;
 }
@@ -37,7 +38,7 @@ export async function loadPanel(options: Options): Promise<PanelModule> {
   try {
     return await loadPanelFile(PANEL, options);
   } catch {
-    const response = await fetch(`${options.base}widget/manifest.json`, { credentials: "omit", cache: "no-cache" });
+    const response = await fetch(`${options.base}widget/manifest.json`);
     return loadPanelFile(((await response.json()) as { panel: HashedFile }).panel, options);
   }
 }

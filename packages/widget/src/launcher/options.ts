@@ -10,11 +10,16 @@ export interface Options {
   readonly nonce: string;
   /** `data-lang`, or the page's language, or the browser's, without the region. */
   readonly lang: string;
-  readonly isRightToLeft: boolean;
+  /** `data-lang`, which may differ from the page's language. */
+  readonly ownLanguage: string | undefined;
   /** `data-position`, which overrides the bot's position. */
   readonly position: string | undefined;
   /** `data-theme`, which overrides the bot's theme. */
   readonly theme: string | undefined;
+  /** `data-offset-x` and `data-offset-y`: the CSS variables of the distances from the window's edges. Empty if the attribute is not a number. */
+  readonly offsets: Readonly<Record<string, string>>;
+  /** `data-launcher`: `hidden` hides the launcher's button. */
+  readonly launcher: string | undefined;
   /** `data-open`: whether to open the panel at start. */
   readonly shouldOpen: boolean;
   readonly visitor: Visitor;
@@ -22,19 +27,34 @@ export interface Options {
 
 /** Reads the attributes of the script element. */
 export function readOptions(script: HTMLScriptElement): Options {
-  const { publicKey = "", lang, position, theme, open, visitorId, visitorMetadata } = script.dataset;
-  const page = document.documentElement;
-  const language = selectLanguage(lang || page.lang || navigator.language);
+  const {
+    publicKey = "",
+    lang,
+    position,
+    offsetX,
+    offsetY,
+    theme,
+    launcher,
+    open,
+    visitorId,
+    visitorMetadata,
+  } = script.dataset;
   return {
     base: new URL(".", script.src).href,
     publicKey,
     nonce: script.nonce ?? "",
-    lang: language,
-    // The page's direction counts only without data-lang, which may differ from the page's language.
-    isRightToLeft: /^(ar|dv|fa|he|ps|ur|yi)\b/.test(language) || (!lang && getComputedStyle(page).direction === "rtl"),
+    lang: selectLanguage(lang || document.documentElement.lang || navigator.language),
+    ownLanguage: lang,
     position,
+    offsets: { "--edge-x": toPixels(offsetX), "--edge-y": toPixels(offsetY) },
     theme,
-    shouldOpen: open !== undefined && open !== "false",
-    visitor: { visitorId, metadata: visitorMetadata },
+    launcher,
+    shouldOpen: (open ?? "false") !== "false",
+    visitor: { visitorId, ...(visitorMetadata && { metadata: visitorMetadata }) },
   };
+}
+
+function toPixels(text = ""): string {
+  const pixels = Number.parseFloat(text);
+  return pixels >= 0 ? `${pixels}px` : "";
 }

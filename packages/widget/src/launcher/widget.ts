@@ -1,3 +1,4 @@
+import { readOpenState, tryStorage } from "../shared/open-state.ts";
 import type { Identity, Panel, PanelContext, Visitor } from "../shared/types.ts";
 import type { ParleyApi } from "./api.ts";
 import { fetchConfig } from "./fetch-config.ts";
@@ -7,47 +8,46 @@ import { loadPanel } from "./load-panel.ts";
 import type { Options } from "./options.ts";
 
 const textOf = (id: unknown) => (typeof id === "object" ? "" : String(id ?? ""));
-
 /** Starts the widget: fetches the configuration and shows the launcher. Loads the panel when it is first opened. */
 export function startWidget(options: Options): ParleyApi {
   const { base, publicKey } = options;
   const lifetime = new AbortController();
   const { signal } = lifetime;
   const visitor: Identity = {};
-  let context: PanelContext | undefined;
   let launcher: Launcher | undefined;
   let panelLoading: Promise<Panel> | undefined;
   let panel: Panel | undefined;
   /** Whether the panel is open or will open when it has loaded. */
-  let isOpen = options.shouldOpen;
-  /**
-   * The element that had the focus before the panel opened. If the widget has the focus when the panel closes, the focus returns to this element
-   * or, if that is impossible, to the launcher's button. Null if data-open opened the panel.
-   */
-  let opener: HTMLElement | null = null;
+  let isOpen = readOpenState(publicKey, options.shouldOpen);
+  let isShown = false;
+  /** False if the page's load opened the panel, which then does not take the focus. */
+  let takesFocus = false;
 
   const emit: PanelContext["emit"] = (name, detail) =>
     void document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
 
-  const showPanel = async (panelContext: PanelContext, { button, showError }: Launcher) => {
-    showError(false);
-    button.ariaBusy = "true";
+  const showPanel = async (parts: Launcher) => {
+    const { root, button, loadError } = parts;
+    loadError.remove();
+    button.setAttribute("aria-busy", "true");
     try {
-      panelLoading ??= loadPanel(options).then((module) => module.mount(panelContext));
+      panelLoading ??= loadPanel(options).then(({ mount }) =>
+        mount({ ...options, ...parts, visitor, signal, emit, close: api.close }),
+      );
       panel = await panelLoading;
       // Several clicks may have waited for the panel.
-      if (isOpen && button.ariaExpanded === "false") {
-        button.ariaExpanded = "true";
-        panel.show(opener !== null);
+      if (isOpen && !isShown) {
+        isShown = true;
+        panel.show(takesFocus);
         emit("open", {});
       }
     } catch (error) {
       console.warn("Parley:", error);
       panelLoading = undefined;
       isOpen = false;
-      showError(true);
+      root.append(loadError);
     }
-    button.ariaBusy = null;
+    button.removeAttribute("aria-busy");
   };
 
   const api: ParleyApi = {
@@ -55,23 +55,18 @@ export function startWidget(options: Options): ParleyApi {
     open() {
       if (!isOpen || !panelLoading) {
         isOpen = true;
-        opener = document.activeElement as HTMLElement | null;
-        if (context && launcher) {
-          void showPanel(context, launcher);
+        takesFocus = true;
+        if (launcher) {
+          void showPanel(launcher);
         }
       }
     },
     close() {
-      const hadFocus = launcher?.element.shadowRoot?.activeElement;
       isOpen = false;
-      if (launcher?.button.ariaExpanded === "true") {
-        launcher.button.ariaExpanded = "false";
+      if (isShown) {
+        isShown = false;
         panel?.hide();
         emit("close", {});
-        if (hadFocus) {
-          const canFocusOpener = opener?.isConnected && opener !== launcher.element && opener !== document.body;
-          (canFocusOpener ? opener : launcher.button)?.focus();
-        }
       }
     },
     toggle: () => (isOpen ? api.close() : api.open()),
@@ -86,11 +81,9 @@ export function startWidget(options: Options): ParleyApi {
         );
     },
     on(name, listener) {
-      const subscription = new AbortController();
-      document.addEventListener(`parley:${name}`, (event) => listener((event as CustomEvent).detail), {
-        signal: AbortSignal.any([signal, subscription.signal]),
-      });
-      return () => subscription.abort();
+      const handle = (event: Event) => listener((event as CustomEvent).detail);
+      document.addEventListener(`parley:${name}`, handle, { signal });
+      return () => document.removeEventListener(`parley:${name}`, handle);
     },
     identify(changes) {
       const given = Object(changes ?? { visitorId: undefined }) as Visitor;
@@ -106,11 +99,8 @@ export function startWidget(options: Options): ParleyApi {
     },
     reset() {
       visitor.visitorId = visitor.metadata = undefined;
-      try {
-        localStorage.setItem(`parley:${publicKey}`, String(Date.now()));
-      } catch {
-        // Without storage, only the panel has a session.
-      }
+      // Without storage, only the panel has a session.
+      tryStorage(() => localStorage.setItem(`parley:${publicKey}`, `${Date.now()}`));
       panel?.reset();
     },
     destroy() {
@@ -130,22 +120,10 @@ export function startWidget(options: Options): ParleyApi {
     }
     signal.throwIfAborted();
     launcher = createLauncher(bot, options, api.toggle);
-    context = {
-      base,
-      publicKey,
-      lang: options.lang,
-      bot: { ...bot, theme_mode: options.theme ?? bot.theme_mode },
-      root: launcher.root,
-      button: launcher.button,
-      visitor,
-      signal,
-      emit,
-      close: api.close,
-    };
     keepInPage(launcher.element, signal, () => panel?.restored());
     emit("ready", {});
     if (isOpen) {
-      void showPanel(context, launcher);
+      void showPanel(launcher);
     }
   };
   const ready = start().catch(({ message }: Error) => {
@@ -159,11 +137,12 @@ export function startWidget(options: Options): ParleyApi {
   document.addEventListener(
     "click",
     (event) => {
-      const action = (event.target as Element).closest<HTMLElement>("[data-parley],[data-parley-send]")?.dataset;
-      if (action?.parleySend) {
-        api.send(action.parleySend);
-      } else if (/^(open|close|toggle)$/.test(action?.parley ?? "")) {
-        api[action?.parley as "open"]();
+      const target = (event.target as Element).closest<HTMLElement>("[data-parley],[data-parley-send]");
+      const { parley = "", parleySend } = target?.dataset ?? {};
+      if (parleySend) {
+        api.send(parleySend);
+      } else if (/^(open|close|toggle)$/.test(parley)) {
+        api[parley as "open"]();
       }
     },
     { signal },

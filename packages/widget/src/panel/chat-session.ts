@@ -1,3 +1,4 @@
+import { anySignal } from "../shared/any-signal.ts";
 import { Failure } from "../shared/failure.ts";
 import { pause } from "../shared/pause.ts";
 import type { PanelContext } from "../shared/types.ts";
@@ -54,8 +55,11 @@ export class ChatSession {
   }
 
   send(message: string): void {
-    // The service rejects NUL and lone surrogates.
-    const text = String(message).replaceAll("\0", "").toWellFormed().trim();
+    // The service rejects NUL and lone surrogates. Firefox ESR 115 has no toWellFormed.
+    const text = String(message)
+      .replaceAll("\0", "")
+      .replace(/\p{Surrogate}/gu, "\ufffd")
+      .trim();
     if (!text) {
       return;
     }
@@ -108,7 +112,7 @@ export class ChatSession {
   async #runTurn(pending: Entry, resendsLeft = MAX_RESENDS): Promise<void> {
     const { session, entries } = this.#store.read();
     const turn = new AbortController();
-    const signal = AbortSignal.any([turn.signal, this.#context.signal]);
+    const signal = anySignal(turn.signal, this.#context.signal);
     const key = pending.key ?? this.#newId();
     const id = `${pending.id}:a`;
     let question = { ...pending, key, expires: Date.now() + UNCONFIRMED_TTL_MS };

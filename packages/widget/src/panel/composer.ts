@@ -65,10 +65,11 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
       input.style.height = `${input.scrollHeight}px`;
     }
     excessNotice.textContent = countExcess() > 0 ? fillPlaceholders(words.excess, { n: countExcess() }) : "";
-    button.title = button.ariaLabel = isBusy ? words.stop : words.send;
+    button.title = isBusy ? words.stop : words.send;
+    button.setAttribute("aria-label", button.title);
     button.dataset.busy = String(isBusy);
     // Not `disabled`, because a button that becomes disabled loses the keyboard focus.
-    button.ariaDisabled = String(!(isBusy || (text() && countExcess() <= 0)));
+    button.setAttribute("aria-disabled", String(!(isBusy || (text() && countExcess() <= 0))));
   };
   update();
   return {

@@ -5,9 +5,6 @@ import type { Words } from "./words.ts";
 const NEW_ICON = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
 const CLOSE_ICON = "M6 6l12 12M18 6L6 18";
 
-/** Screens on which the panel covers the page and is modal. panel.css has the same media query. */
-export const FULL_SCREEN_QUERY = "(max-width: 30em), (max-height: 30em)";
-
 /** Tab keeps the focus inside the dialog. */
 export function createDialog(
   { bot, signal }: PanelContext,
@@ -41,7 +38,7 @@ export function createDialog(
       actions.onEscape();
     } else if (event.key === "Tab") {
       const focusable = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter(
-        (element) => element.checkVisibility(),
+        (element) => element.getClientRects().length > 0,
       );
       if (event.shiftKey) {
         focusable.reverse();

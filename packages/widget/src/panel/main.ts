@@ -1,11 +1,13 @@
-import { addStyles, createElement } from "../shared/dom.ts";
+import { addStyles, createElement, FULL_SCREEN_QUERY } from "../shared/dom.ts";
+import { readOpenState, writeOpenState } from "../shared/open-state.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
 import { createUuid } from "../shared/uuid.ts";
 import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
-import { createDialog, FULL_SCREEN_QUERY } from "./dialog.ts";
+import { createDialog } from "./dialog.ts";
 import { readVisitorId } from "./identity.ts";
+import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
 import { post } from "./post.ts";
 import { type Entry, SessionStore } from "./session-store.ts";
@@ -112,21 +114,46 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
   });
 
-  addStyles(root.getRootNode() as ShadowRoot, PANEL_CSS);
+  const shadow = root.getRootNode() as ShadowRoot;
+  addStyles(shadow, PANEL_CSS);
+  root.dir ||= isRightToLeft(context) ? "rtl" : "ltr";
+  keepEventsFromPage(shadow.host, signal);
   applyTheme(context);
   root.prepend(dialog, status);
   follow();
   chat.resume();
   // Another tab changed the session, or cleared the storage (key null).
   addEventListener("storage", ({ key }) => (key === store.itemKey || key === null) && follow(), { signal });
-  // A page that the browser restores from its cache has received no storage events.
-  addEventListener("pageshow", ({ persisted }) => persisted && follow(), { signal });
+  // A page that the browser restores from its cache has received no storage events. The visitor may have closed the panel on a later page.
+  addEventListener(
+    "pageshow",
+    ({ persisted }) => {
+      if (persisted) {
+        follow();
+        if (!readOpenState(context.publicKey, true)) {
+          context.close();
+        }
+      }
+    },
+    { signal },
+  );
   addEventListener("online", () => chat.resume(), { signal });
+
+  /**
+   * The element that had the focus before the panel took it. If the widget has the focus when the panel closes, the focus returns to this element
+   * or, if that is impossible, to the launcher's button.
+   */
+  let opener: Element | null = null;
 
   return {
     show(withFocus) {
+      opener = withFocus ? document.activeElement : null;
       dialog.hidden = false;
-      dialog.ariaModal = String(matchMedia(FULL_SCREEN_QUERY).matches);
+      context.button.setAttribute("aria-expanded", "true");
+      const coversPage = matchMedia(FULL_SCREEN_QUERY).matches;
+      dialog.setAttribute("aria-modal", String(coversPage));
+      // A panel that would cover the next page does not open there.
+      writeOpenState(context.publicKey, coversPage ? undefined : true);
       badge.clear();
       log.scrollToEnd();
       if (withFocus) {
@@ -134,7 +161,14 @@ export async function mount(context: PanelContext): Promise<Panel> {
       }
     },
     hide() {
+      const hadFocus = shadow.activeElement;
       dialog.hidden = true;
+      context.button.setAttribute("aria-expanded", "false");
+      writeOpenState(context.publicKey, false);
+      if (hadFocus) {
+        const canFocusOpener = opener?.isConnected && opener !== shadow.host && opener !== document.body;
+        (canFocusOpener ? (opener as HTMLElement) : context.button).focus();
+      }
     },
     send,
     identified: follow,
@@ -144,4 +178,9 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
     restored: () => log.restoreScroll(),
   };
+}
+
+function isRightToLeft({ lang, ownLanguage }: PanelContext): boolean {
+  const pageDirection = getComputedStyle(document.documentElement).direction;
+  return /^(ar|dv|fa|he|ps|ur|yi)\b/.test(lang) || (!ownLanguage && pageDirection === "rtl");
 }

@@ -91,7 +91,7 @@ export function createMessageView(
       thinking.hidden = !active?.isThinking;
       rating.hidden = isReplying || entry.messageId === undefined || entry.failed !== undefined;
       for (const [at, thumb] of thumbs.entries()) {
-        thumb.ariaPressed = String(entry.rating === (at ? "down" : "up"));
+        thumb.setAttribute("aria-pressed", String(entry.rating === (at ? "down" : "up")));
       }
       const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
       notice.textContent = waitSeconds

@@ -25,9 +25,12 @@ export function contrastRatio(first: Rgb, second: Rgb): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
+/** The luminance x on which white and black text have the same contrast: (1 + 0.05) / (x + 0.05) = (x + 0.05) / 0.05. */
+const MIDDLE_LUMINANCE = 0.179129;
+
 /** Returns the text colour for a background: white or black, whichever has more contrast, which is at least 4.58:1. */
 export function textColorOn(background: Rgb): string {
-  return contrastRatio(background, [255, 255, 255]) >= contrastRatio(background, [0, 0, 0]) ? "#ffffff" : "#000000";
+  return relativeLuminance(background) > MIDDLE_LUMINANCE ? "#000000" : "#ffffff";
 }
 
 /**

@@ -1,3 +1,6 @@
+/** Screens on which the panel covers the page and is modal. panel.css has the same media query. */
+export const FULL_SCREEN_QUERY = "(max-width: 30em), (max-height: 30em)";
+
 /** An element's attributes, and its event listeners under `on<event>`. */
 export type Attributes = Readonly<Record<string, string | ((event: never) => void)>>;
 
@@ -19,13 +22,12 @@ export function createElement<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Creates an SVG icon from a path in a 24 by 24 view box. */
+/** Creates an SVG icon from a path in a 24 by 24 view box. For labelled buttons, whose content assistive technology ignores. */
 export function createIcon(path: string): SVGElement {
   const create = (name: string) => document.createElementNS("http://www.w3.org/2000/svg", name);
   const svg = create("svg");
   const line = create("path");
   svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
   line.setAttribute("d", path);
   svg.append(line);
   return svg;
@@ -35,5 +37,5 @@ export function createIcon(path: string): SVGElement {
 export function addStyles(root: DocumentOrShadowRoot, css: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
-  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  root.adoptedStyleSheets.push(sheet);
 }

@@ -1,3 +1,4 @@
+import { anySignal } from "./any-signal.ts";
 import { Failure } from "./failure.ts";
 import { pause } from "./pause.ts";
 import { createSseParser } from "./sse.ts";
@@ -63,7 +64,7 @@ async function receive(
   onProgress: (id: string, isText: boolean) => void,
 ): Promise<void> {
   const connection = new AbortController();
-  const signal = AbortSignal.any([request.signal, connection.signal]);
+  const signal = anySignal(request.signal, connection.signal);
   let silenceTimer: ReturnType<typeof setTimeout> | undefined;
   const restartSilenceTimer = () => {
     clearTimeout(silenceTimer);

@@ -51,6 +51,10 @@ export interface PanelContext {
   readonly publicKey: string;
   /** The preferred language, a BCP 47 tag in lower case. */
   readonly lang: string;
+  /** `data-lang`, which may differ from the page's language. Unset by older launchers, which set the root's `dir`. */
+  readonly ownLanguage?: string | undefined;
+  /** `data-theme`, which overrides the bot's theme. Unset by older launchers, which override it in `bot`. */
+  readonly theme?: string | undefined;
   readonly bot: BotConfig;
   /** The element in the shadow root that contains the whole widget. */
   readonly root: HTMLElement;

@@ -1,0 +1,15 @@
+/**
+ * Returns a signal that is aborted as soon as one of the signals is, with its reason. Firefox ESR 115 and Safari before 17.4 have no
+ * AbortSignal.any.
+ */
+export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
+  const any = new AbortController();
+  for (const signal of signals) {
+    const abort = () => any.abort(signal.reason);
+    if (signal.aborted) {
+      abort();
+    }
+    signal.addEventListener("abort", abort, { signal: any.signal });
+  }
+  return any.signal;
+}

@@ -37,6 +37,16 @@ const run = (...args: string[]) => runCliInProcess(args, env);
 const workspaceArgs = () => ["--workspace", tenant.workspaceId];
 const botArgs = () => [...workspaceArgs(), "--bot", tenant.botSlug];
 
+describe("parley plan", () => {
+  it("lists the plans with their limits, and changes how much knowledge a plan permits", async () => {
+    const free = { name: "free", cap: 100, knowledge_documents: 500, knowledge_characters: 10_000_000 };
+    expect(await json("plan", "set", "free", "--documents", "7")).toEqual({ ...free, knowledge_documents: 7 });
+    expect(await json("plan", "set", "free", "--documents", "500", "--characters", "10000000")).toEqual(free);
+    expect(await json("plan", "list")).toContainEqual(free);
+    expect((await run("plan", "list")).stdout).toMatch(/^PLAN +MESSAGES A MONTH +DOCUMENTS +CHARACTERS\nfree /);
+  });
+});
+
 describe("parley workspace", () => {
   it("creates and lists a workspace, and changes its plan and retention", async () => {
     const created = await json<{ id: string }>("workspace", "create", "--name", "Acme", "--plan", "free");
@@ -47,6 +57,8 @@ describe("parley workspace", () => {
       ...created,
       plan: "scale",
       cap: 25_000,
+      max_knowledge_documents: 10_000,
+      max_knowledge_characters: 250_000_000,
       retention_days: 30,
       created_at: expect.stringMatching(/Z$/),
       deleted_at: "",
@@ -211,6 +223,9 @@ describe("parley knowledge", () => {
       /^NAME +FORMAT +LANGUAGE +CHARACTERS +CHUNKS +UPDATED\nreturns\.md +md +english +\d+ +\d+ /,
     );
     const names = (await json<{ name: string }[]>("knowledge", "list", ...botArgs())).map(({ name }) => name);
+    expect((await run("knowledge", "list", ...botArgs())).stdout).toMatch(
+      /\nThe workspace has \d+ of 2000 documents and \d+ of 50000000 characters\.\n$/,
+    );
     expect(names).toEqual(["hours.txt", "returns.md"]);
     expect(await json("knowledge", "remove", "hours.txt", ...botArgs())).toEqual({ name: "hours.txt", removed: true });
   });

@@ -115,6 +115,8 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
   switch (method) {
     case "CreateWorkspace":
       return { name: "New", plan: "free" };
+    case "SetKnowledgeLimits":
+      return { plan: "pro" };
     case "CheckProvider":
       return { model: "openai:default" };
     case "CreateBot":

@@ -114,7 +114,9 @@ describe("network policies", () => {
   ])(
     "with $set open each proxy's port only for components that use the proxy, and the internet only for components that connect to it directly",
     async (expected) => {
-      const { manifests } = await renderChart("minimal", [expected.set]);
+      // The proxies are in the private network, so the chart needs their peers.
+      const peers = expected.set.includes("roxy=") ? ["networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32"] : [];
+      const { manifests } = await renderChart("minimal", [expected.set, ...peers]);
       const components = [...podsOf(manifests).keys()];
       const componentsWith = (matches: (rule: { to?: object[]; ports?: object[] }) => boolean) =>
         new Set(components.filter((name) => egressOf(manifests, name).some(matches)));
@@ -202,7 +204,10 @@ describe("network policies", () => {
     ["minimal", "networkPolicy.enabled=false,podMonitor.enabled=true,llmProxy.openaiBaseUrl=http://models:8000/v1"],
     ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com/v1"],
     ["minimal", "llmProxy.openaiBaseUrl=http://127.0.0.1:8000/v1"],
-    ["minimal", "llmProxy.openaiBaseUrl=https://models.example.com:8443/v1,llmProxy.providerProxy=http://proxy:3128"],
+    [
+      "minimal",
+      "llmProxy.openaiBaseUrl=https://models.example.com:8443/v1,llmProxy.providerProxy=http://proxy:3128,networkPolicy.proxies[0].ipBlock.cidr=10.9.0.10/32",
+    ],
     ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.providers[0].ports[0].port=8080"],
     ["minimal", "llmProxy.ollamaHost=ollama.ai.svc,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
     ["minimal", "llmProxy.ollamaHost=ollama.example.com,networkPolicy.extraEgress.llmProxy[0].ports[0].port=11434"],
@@ -276,7 +281,7 @@ describe("additional containers", () => {
 
   it("run the database proxy of the openshift values only in pods that use the database", async () => {
     const { manifests } = await renderChart("openshift", [
-      "sso.roleClaim=role,sso.ownerRoles[0]=owner",
+      "sso.roleClaim=role,sso.ownerRoles[0]=owner,networkPolicy.sso[0].ipBlock.cidr=10.9.0.20/32",
       "console.enabled=true,console.url=https://console.example.com,console.edgeUrl=https://chat.example.com",
       "console.existingSecret=parley-console",
     ]);

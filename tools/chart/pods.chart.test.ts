@@ -22,7 +22,7 @@ it("mounts a ConfigMap's trusted authorities in the same volume as cert-manager'
 // A running pod can reload a file when its secret is rotated, but not a variable.
 it("mounts secrets as files, each from the Secret that the values name for it, and passes only database credentials as variables", async () => {
   const { manifests } = await renderChart("console", [
-    "tracing.endpoint=http://collector:4318,tracing.existingSecret=tracing",
+    "tracing.endpoint=http://collector:4318,tracing.existingSecret=tracing,networkPolicy.collector[0].ipBlock.cidr=10.9.0.30/32",
     "redis.enabled=true,redis.existingSecret=redis",
     "llmProxy.apiKeys={OPENAI_API_KEY,TOOL_KEY},llmProxy.existingSecret=providers",
     "console.existingSecret=console",

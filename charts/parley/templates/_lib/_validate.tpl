@@ -130,7 +130,10 @@ true
 {{- else if regexMatch "^(localhost|127[.].*|0[.]0[.]0[.]0|::1)$" $host -}}
 true
 {{- else if include "parley.isInternalUrl" .url -}}
-{{- if or $hasRule (include "parley.permitsPort" (dict "rules" $policy.providers "port" 0)) (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
+{{- /* A Service's port may differ from its pods' port, which the rule names. */}}
+{{- $isService := or (hasSuffix ".cluster.local" $host) (not (regexMatch `[.](local|internal|intranet|lan|corp|home[.]arpa)$` $host)) -}}
+{{- $hasServiceRule := and $isService (include "parley.permitsPort" (dict "rules" $policy.providers "port" 0)) -}}
+{{- if or $hasRule $hasServiceRule (and (not $policy.privateRanges) (eq $port 443)) }}true{{ end -}}
 {{- else if or $hasRule (eq $port 443) -}}
 true
 {{- end -}}

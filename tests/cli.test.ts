@@ -287,7 +287,7 @@ describe("parley knowledge", () => {
     const { code, stdout, stderr } = await runCliInProcess(args, env, dir);
     expect(code).toBe(1);
     expect(stderr.split("\n").filter((line) => line.startsWith("parley: "))).toEqual([
-      "parley: latin.txt is not UTF-8 text: convert it to UTF-8",
+      "parley: latin.txt: content must be text in UTF-8, or in UTF-16 with a byte order mark",
       `parley: ${join(dir, "missing.md")} does not exist: check the path`,
       "parley: large.txt is larger than 4 MiB: split it into smaller files",
       "parley: sheet.xlsx has an unsupported format: convert it to .txt, .md, .html or .pdf",
@@ -411,7 +411,11 @@ describe("parley usage, audit and conversation", () => {
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await json("conversation", "show", id, ...workspace)).toEqual({
       ...transcript,
-      messages: transcript.messages.map((message, index) => ({ ...message, review: index === 1 ? "bad" : "" })),
+      messages: transcript.messages.map((message, index) => ({
+        ...message,
+        review: index === 1 ? "bad" : "",
+        finish_detail: "",
+      })),
     });
     const shown = await run("conversation", "show", id, ...workspace);
     expect(shown.stdout).toMatch(/^assistant {2}.* {2}reviewed bad$/m);

@@ -63,7 +63,8 @@ describe("keys", () => {
     for (const invalid of [
       [],
       ["*"],
-      ["https://a.example/path"],
+      ["ftp://a.example"],
+      ["null"],
       Array.from({ length: 101 }, (_, n) => `${n}.example`),
     ])
       expect(await adminFailure(keys.updateKey({ publicKey, domains: invalid }))).toMatchObject({

@@ -72,9 +72,9 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as { session: { id: string }; messages: { review: string }[]; cursor: string });
 
-  const withoutReviews = ({ messages, ...line }: { messages: { review: string }[] }) => ({
+  const withoutOwnerFields = ({ messages, ...line }: { messages: { review: string; finish_detail: string }[] }) => ({
     ...line,
-    messages: messages.map(({ review: _, ...message }) => message),
+    messages: messages.map(({ review: _, finish_detail: __, ...message }) => message),
   });
 
   const send = async (method: string, path: string, body?: object) =>
@@ -195,7 +195,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(lines.map((line) => line.session.id)).toEqual(ids);
       expect(answer.text).not.toContain(recent.session_id);
       for (const { cursor, ...line } of lines) {
-        expect(withoutReviews(line)).toEqual(await readTranscript(system, own, line.session.id));
+        expect(withoutOwnerFields(line)).toEqual(await readTranscript(system, own, line.session.id));
         expect(cursor).not.toBe("");
       }
       const [, second] = lines;

@@ -115,7 +115,8 @@ test("the fetched bytes in memory are bounded until they are used, and freed aft
   release.resolve();
   await Promise.all([a, b]);
   await fetch("c");
-  expect(held).toEqual(["a", "b", "c"]);
+  expect(held.slice(0, 2).sort()).toEqual(["a", "b"]);
+  expect(held[2]).toBe("c");
 }, 30_000);
 
 test("a workspace holds at most 20 MiB of fetched content", async () => {

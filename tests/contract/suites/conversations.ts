@@ -66,13 +66,15 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       [workspaceId],
     );
 
+  type Line = { session: { id: string }; messages: { review: string; finish_detail: string }[]; cursor: string };
+
   const linesOf = (text: string) =>
     text
       .split("\n")
       .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as { session: { id: string }; messages: { review: string }[]; cursor: string });
+      .map((line) => JSON.parse(line) as Line);
 
-  const withoutOwnerFields = ({ messages, ...line }: { messages: { review: string; finish_detail: string }[] }) => ({
+  const withoutOwnerFields = ({ messages, ...line }: Omit<Line, "cursor">) => ({
     ...line,
     messages: messages.map(({ review: _, finish_detail: __, ...message }) => message),
   });

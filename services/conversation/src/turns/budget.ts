@@ -3,8 +3,11 @@ import type { Passage } from "./prompt.ts";
 /** An estimate for English text. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The session's earlier turns in a prompt: at most 2,000 tokens. */
-export const HISTORY_CHARACTERS = 2_000 * CHARACTERS_PER_TOKEN;
+/**
+ * The session's earlier turns that OpenTurn reads. Bounds the cost of the query and of the prompt. llm-proxy then fits the prompt into the window
+ * of each model that it tries, because only llm-proxy knows the models of a route.
+ */
+export const HISTORY_CHARACTERS = 4_000 * CHARACTERS_PER_TOKEN;
 
 /** Passages in a prompt: at most 3,000 tokens, enough for eight of the longest passages with headings of 100 characters. */
 const KNOWLEDGE_CHARACTERS = 3_000 * CHARACTERS_PER_TOKEN;

@@ -1,6 +1,10 @@
 /** Bounds the turns that the query reads, because `maxCharacters` does not count failed turns. */
 const MAX_TURNS = 50;
 
+/** Longer than a visitor's message may be, so that only replies are shortened. */
+const MESSAGE_SHARE = 0.25;
+const MARKER = "\n[…]\n";
+
 /** SQL expressions. */
 type HistoryExpressions = {
   workspace: string;
@@ -14,9 +18,17 @@ type HistoryExpressions = {
   maxCharacters: string;
 };
 
+/** Returns SQL for a text, shortened in the middle to `share` of `maxCharacters`. PostgreSQL counts code points, so no character is split. */
+function shortenSql(text: string, maxCharacters: string, share: number): string {
+  const half = `(${maxCharacters}::int * ${share / 2} - ${MARKER.length})::int`;
+  return `CASE WHEN length(${text}) <= ${maxCharacters}::int * ${share} THEN ${text}
+               ELSE left(${text}, ${half}) || '${MARKER}' || right(${text}, ${half}) END`;
+}
+
 /**
  * Returns a subquery with one row and one column `exchanges`: the newest finished turns that fit into `maxCharacters`, as a JSON array of
- * [message, reply], oldest first. The column is null if there are none.
+ * [message, reply], oldest first. Long texts are shortened in the middle, so the newest finished turn always fits. The column is null if there
+ * are none.
  *
  * The query walks back turn by turn: each step reads the two messages with the next lower ids. They belong to one turn, because a turn's ids
  * are adjacent (message-ids.ts). A simpler query for the newest rows sorts the whole session if the planner underestimates its length.
@@ -38,8 +50,8 @@ export function historySql({
              walk.turns + 1
       FROM walk CROSS JOIN LATERAL (
         SELECT min(message_id) AS message_id,
-               max(content) FILTER (WHERE role = 'user') AS message,
-               max(content) FILTER (WHERE role = 'assistant') AS reply,
+               max(${shortenSql("content", maxCharacters, MESSAGE_SHARE)}) FILTER (WHERE role = 'user') AS message,
+               max(${shortenSql("content", maxCharacters, 1 - MESSAGE_SHARE)}) FILTER (WHERE role = 'assistant') AS reply,
                bool_or(role = 'assistant' AND status = 'done' AND content <> '' AND closed_at < ${closedBefore}) AS is_finished
         FROM (
           SELECT message_id, role, status, content, closed_at

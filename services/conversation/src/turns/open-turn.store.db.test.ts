@@ -182,6 +182,29 @@ describe("history", () => {
     expect(opened?.history.map((turn) => turn.message)).toEqual(["q2", "q3", "q4"]);
   });
 
+  test("always contains the newest turn: a long reply is shortened in the middle", async () => {
+    const sessionId = randomUUID();
+    await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });
+    const message = "🎂".repeat(4_000);
+    const content = `begin ${"📦".repeat(HISTORY_CHARACTERS * 2)} end`;
+    await runTurn(db.database, newTurn(bot, { sessionId, message }), { content });
+    const opened = await openTurn(db.database, newTurn(bot, { sessionId }));
+    const newest = opened?.history.at(-1);
+    expect(newest?.message).toBe(message);
+    expect(newest?.reply).toMatch(/^begin (📦)+\n\[…\]\n(📦)+ end$/u);
+    expect([...(newest?.reply ?? "")].length).toBeLessThanOrEqual((HISTORY_CHARACTERS * 3) / 4);
+    expect([...(newest?.reply ?? "")].length).toBeGreaterThan((HISTORY_CHARACTERS * 3) / 4 - 20);
+  });
+
+  test("contains a long turn and the short turns after it", async () => {
+    const sessionId = randomUUID();
+    await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "x".repeat(9_000) });
+    for (const message of ["q2", "q3"])
+      await runTurn(db.database, newTurn(bot, { sessionId, message }), { content: "ok" });
+    const opened = await openTurn(db.database, newTurn(bot, { sessionId }));
+    expect(opened?.history.map((turn) => turn.message)).toEqual(["q1", "q2", "q3"]);
+  });
+
   test("is the same from findOpenedTurn as from openTurn, even after a later turn", async () => {
     const sessionId = randomUUID();
     await runTurn(db.database, newTurn(bot, { sessionId, message: "q1" }), { content: "a1" });

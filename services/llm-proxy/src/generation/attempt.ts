@@ -6,9 +6,11 @@ import {
   type StopCause,
   type TextSink,
 } from "../providers/index.ts";
+import { findContextWindow } from "../settings/index.ts";
 import { hasVisibleText } from "../text.ts";
 import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
+import { fitPrompt } from "./fit-prompt.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import { redactFailure } from "./redact-failure.ts";
 
@@ -40,7 +42,8 @@ const EMPTY_COMPLETION: Completion = {
  * Sends one request to a provider, under the provider's concurrency limit, circuit breaker and timeouts. Passes the text on as it arrives.
  * Returns a failure in the result instead of throwing it, so that the tokens before the failure are counted.
  */
-export async function runAttempt(request: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
+export async function runAttempt(unfitted: AttemptRequest, options: AttemptOptions): Promise<AttemptResult> {
+  const request = fitRequest(unfitted);
   const { signal, now } = options;
   const { breaker, concurrency } = request.candidate.guardedProvider;
   const startedAtMs = now();
@@ -73,6 +76,14 @@ export async function runAttempt(request: AttemptRequest, options: AttemptOption
   if (firstTextAtMs === undefined) reportVerdict(toBreakerVerdict(failure, signal));
   release();
   return { request, isSent: true, ...times, firstTextAtMs, endedAtMs: now(), completion, failure };
+}
+
+/** Shortens the request if it would not fit into the model's context window. */
+function fitRequest(request: AttemptRequest): AttemptRequest {
+  const { settings } = request.candidate.guardedProvider;
+  const tokens = findContextWindow(settings, request.candidate.name);
+  if (settings.kind === "builtin" || tokens === undefined) return request;
+  return { ...request, ...fitPrompt(request, { tokens, outputTokens: settings.outputLimit?.tokens }) };
 }
 
 type CompletionResult = Pick<AttemptResult, "firstTextAtMs" | "completion" | "failure">;

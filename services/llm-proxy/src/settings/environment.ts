@@ -3,6 +3,7 @@ import { PRESETS } from "./presets.ts";
 import {
   BUILTIN_MODEL,
   createBuiltinSettings,
+  DEFAULT_CONTEXT_WINDOW,
   DEFAULT_TOOL_LIMITS,
   type OpenAiSettings,
   PROVIDER_DEFAULTS,
@@ -28,10 +29,14 @@ export function settingsFromEnvironment(environment: ModelEnvironment): Settings
   const providers = [];
   if (isOpenaiConfigured) {
     const apiKey = environment.readSecret(PRESETS.openai.apiKeyEnv);
-    providers.push(createProviderSettings("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model));
+    // Another server than OpenAI's can have any model.
+    const windows = openaiBaseUrl === undefined ? PRESETS.openai.contextWindows : { "*": DEFAULT_CONTEXT_WINDOW };
+    providers.push(createProviderSettings("openai", openaiBaseUrl ?? PRESETS.openai.baseUrl, apiKey, model, windows));
   }
   if (ollamaHost !== undefined)
-    providers.push(createProviderSettings("ollama", buildOllamaUrl(ollamaHost), undefined, model));
+    providers.push(
+      createProviderSettings("ollama", buildOllamaUrl(ollamaHost), undefined, model, PRESETS.ollama.contextWindows),
+    );
   return {
     providers: [...providers, createBuiltinSettings()],
     routes: {},
@@ -47,6 +52,7 @@ function createProviderSettings(
   baseUrl: string,
   apiKey: string | undefined,
   defaultModel: string,
+  contextWindows: OpenAiSettings["contextWindows"],
 ): OpenAiSettings {
   const checkModel = defaultModel.startsWith(`${name}:`) ? defaultModel : "";
   return {
@@ -59,6 +65,7 @@ function createProviderSettings(
     outputLimit: undefined,
     ...PROVIDER_DEFAULTS,
     prices: {},
+    contextWindows,
     checkModel,
   };
 }

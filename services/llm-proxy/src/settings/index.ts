@@ -3,6 +3,7 @@ export { parseModelName, ROUTE_PREFIX } from "./model-name.ts";
 export {
   type BreakerPolicy,
   type ConcurrencyPolicy,
+  findContextWindow,
   listConfiguredModels,
   type OpenAiSettings,
   type ProviderSettings,

@@ -62,6 +62,7 @@ describe("parseSettings", () => {
       baseUrl: "https://api.openai.com/v1",
       apiKey: "sk-1",
       ...PROVIDER_DEFAULTS,
+      contextWindows: { "*": 128_000, "gpt-4": 8_192, "gpt-3.5-turbo": 16_385 },
     });
     expect(groq).toMatchObject({
       kind: "openai",

@@ -29,6 +29,7 @@ type ProviderEntry = {
   max_tokens_parameter?: MaxTokensParameter;
   check_model?: string;
   prices?: CommonSettings["prices"];
+  context_windows?: CommonSettings["contextWindows"];
 } & Partial<Record<"timeouts" | "retries" | "concurrency" | "breaker", Record<string, number>>>;
 
 type ToolSecretEntry = { env: string; hosts: string[]; workspaces: string[]; header?: string; scheme?: string };
@@ -128,6 +129,7 @@ function readProvider(name: string, entry: ProviderEntry, options: ParseOptions,
     concurrency: override(PROVIDER_DEFAULTS.concurrency, entry.concurrency),
     breaker: override(PROVIDER_DEFAULTS.breaker, entry.breaker),
     prices: entry.prices ?? {},
+    contextWindows: { ...PROVIDER_DEFAULTS.contextWindows, ...preset.contextWindows, ...entry.context_windows },
     checkModel: entry.check_model === undefined ? "" : `${name}:${entry.check_model}`,
   };
 }

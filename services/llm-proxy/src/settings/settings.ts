@@ -56,6 +56,8 @@ export type CommonSettings = {
   breaker: BreakerPolicy;
   /** By model name without the provider; `*` for every other model. */
   prices: Readonly<Record<string, Price>>;
+  /** The tokens of a model's context window, by model name without the provider; `*` for every other model. Empty without limits. */
+  contextWindows: Readonly<Record<string, number>>;
   /** The model of `parley provider check`, as `<provider>:<model_name>`; empty when none is known. */
   checkModel: string;
 };
@@ -116,11 +118,15 @@ export type Settings = {
 export const BUILTIN_PROVIDER = "builtin";
 export const BUILTIN_MODEL = "builtin:extractive";
 
+/** The context window of a model, if neither LLM_CONFIG nor a preset sets it: what most current models have at least. */
+export const DEFAULT_CONTEXT_WINDOW = 32_768;
+
 export const PROVIDER_DEFAULTS = {
   timeouts: { connectMs: 5_000, firstTokenMs: 30_000, silenceMs: 20_000, totalMs: 300_000 },
   retries: { maxAttempts: 3, baseDelayMs: 250, maxDelayMs: 4_000, maxRetryAfterMs: 10_000 },
   concurrency: { maxActive: 256, maxQueued: 256, maxWaitMs: 5_000 },
   breaker: { failures: 10, cooldownMs: 5_000 },
+  contextWindows: { "*": DEFAULT_CONTEXT_WINDOW },
 } as const;
 
 export const DEFAULT_TOOL_LIMITS: ToolLimits = {
@@ -132,7 +138,19 @@ export const DEFAULT_TOOL_LIMITS: ToolLimits = {
 
 /** Returns the settings of the built-in provider, which is always configured. */
 export function createBuiltinSettings(): BuiltinSettings {
-  return { kind: "builtin", name: BUILTIN_PROVIDER, ...PROVIDER_DEFAULTS, prices: {}, checkModel: BUILTIN_MODEL };
+  return {
+    kind: "builtin",
+    name: BUILTIN_PROVIDER,
+    ...PROVIDER_DEFAULTS,
+    prices: {},
+    contextWindows: {},
+    checkModel: BUILTIN_MODEL,
+  };
+}
+
+/** Returns the tokens of a model's context window; undefined without a limit. */
+export function findContextWindow({ contextWindows }: CommonSettings, model: string): number | undefined {
+  return Object.hasOwn(contextWindows, model) ? contextWindows[model] : contextWindows["*"];
 }
 
 /** Returns the models that the settings name, as `<provider>:<model_name>`. The set may also contain an empty text, a route or `<provider>:*`. */

@@ -282,7 +282,7 @@ describe("a start that fails", () => {
 
   it("reports every invalid variable together", async () => {
     const line = await readStartError(await startInstance(empty, { PORT: "70000", JWT_ISSUER: "https://sso.example" }));
-    expect(line).toMatch(/^parley: JWT_AUDIENCE and JWKS_URL must be set too: .*; PORT must be a whole number/);
+    expect(line).toMatch(/^parley: JWT_AUDIENCE and JWKS_URL must be set too, because .*; PORT must be a whole number/);
     await expect(access(join(empty.dataDir, "secrets.json"))).rejects.toThrow();
   });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exitOnSignals } from "@parley/test-support";
 import { InvalidArgumentError, program } from "commander";
+import { answers } from "./benchmarks/answers.ts";
 import type { Benchmark, Figure } from "./benchmarks/benchmark.ts";
 import { concurrentStreams } from "./benchmarks/concurrent-streams.ts";
 import { config } from "./benchmarks/config.ts";
@@ -33,6 +34,7 @@ const BENCHMARKS: Benchmark[] = [
   growth,
   start,
   retrieval,
+  answers,
   neighbour,
   overload,
   resume,

@@ -39,7 +39,7 @@ describeWith("redis", "tracing", () => {
             .poll(() => prometheus.exemplars(`gen_ai_client_${name}_bucket`), { timeout: 20_000 })
             .toContainEqual(expect.objectContaining({ trace_id: spans[0]?.traceId }));
         const counters = await prometheus.query('parley_llm_generations_total{outcome="complete"}');
-        expect(counters[0]?.value).toBeGreaterThan(0);
+        expect(Math.max(...counters.map(({ value }) => value))).toBeGreaterThan(0);
       } finally {
         await prometheus.stop();
       }

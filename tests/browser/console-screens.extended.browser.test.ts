@@ -205,7 +205,9 @@ describeInBrowser("console screens", (fixture) => {
       await page.waitUntilQuiet();
       const paths = page.takeRequestPaths();
       expect(paths[0], path).toBe("/api/batch");
-      expect(paths.length, `${path}: ${paths.join(", ")}`).toBeLessThanOrEqual(2);
+      // The screen does not wait for what the tools offer: llm-proxy asks their MCP servers, which may take seconds.
+      const limit = path.startsWith("/tools") ? 3 : 2;
+      expect(paths.length, `${path}: ${paths.join(", ")}`).toBeLessThanOrEqual(limit);
     }
   }, 150_000);
 });

@@ -21,10 +21,10 @@ export const HOSTILE_TEXTS = [
   `<base href=//${FOREIGN_HOST}/><form action=//${FOREIGN_HOST}/><input type=image src=//${FOREIGN_HOST}/6.png>`,
   `<p style="background:url(//${FOREIGN_HOST}/7.png)">url(//${FOREIGN_HOST}/8.png)`,
   `{{constructor.constructor('alert(11)')()}} \${alert(11)} <%= alert(11) %>`,
-  `\u2028alert(12)\u2029<!--\u202egnp.exe\u2066 &lt;script&gt; &#60;script&#62; %3Cscript%3E`,
+  `\u2028alert(12)\u2029<!--\u202egnp.exe\u2066 %3Cscript%3E`,
 ] as const;
 
-/** Links, images and HTML in Markdown. A page may show a link to `https:`, but must not run a script or load anything. */
+/** Links, images, HTML and entities in Markdown. A page may show a link to `https:`, but must not run a script or load anything. */
 export const HOSTILE_MARKDOWN = [
   `[a](javascript:alert(21))`,
   `[b](JaVaScRiPt:alert(22)) [c](java\tscript:alert(22)) [d](\u0001javascript:alert(22))`,
@@ -33,6 +33,7 @@ export const HOSTILE_MARKDOWN = [
   `[j](https://${FOREIGN_HOST}/"onmouseover="alert(25)) https://${FOREIGN_HOST}/"onclick="alert(25)`,
   `<javascript:alert(26)> [k][1] [l](//${FOREIGN_HOST}/13)`,
   `[1]: javascript:alert(27)`,
+  `&lt;script&gt;alert(31)&lt;/script&gt; &#60;img src=x onerror=alert(32)&#62;`,
   "```html\n<img src=x onerror=alert(28)>\n```",
   `[m](https://javascript:alert(29)@${FOREIGN_HOST}/) [n](https://${FOREIGN_HOST}/' style='background:url(//${FOREIGN_HOST}/14.png))`,
 ] as const;

@@ -3,6 +3,10 @@
  * AbortSignal.any.
  */
 export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
+  if ("any" in AbortSignal) {
+    // Unlike the listeners below, it does not outlive the returned signal.
+    return AbortSignal.any([...signals]);
+  }
   const any = new AbortController();
   for (const signal of signals) {
     const abort = () => any.abort(signal.reason);

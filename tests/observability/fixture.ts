@@ -11,7 +11,7 @@ import { ALERTS_FILE, createFastAlertRules } from "./sources.ts";
 
 /** The tenants. Most are named after what happens to their chats. */
 export type Tenants = Record<
-  "main" | "blocked" | "full" | "near" | "failing" | "keyRefused" | "failover" | "disconnecting",
+  "main" | "blocked" | "full" | "near" | "nearUnpaid" | "failing" | "keyRefused" | "failover" | "disconnecting",
   Tenant
 >;
 
@@ -92,7 +92,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   };
 }
 
-/** Creates the tenants. `full` has used all of its quota, and `near` most of it. */
+/** Creates the tenants. `full` has used all of its quota, `near` most of it, and `nearUnpaid` most of the day's bound on unpaid replies. */
 async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);
@@ -107,11 +107,13 @@ async function createTenants(system: System): Promise<Tenants> {
     disconnecting: await createLargeTenant("openai:tokens-100-every-50"),
     full: await createTenant(admin, { plan: "ten" }),
     near: await createTenant(admin, { plan: "ten" }),
+    nearUnpaid: await createTenant(admin, { plan: "ten" }),
   };
   const { workspaceId, botSlug } = tenants.blocked;
   await admin.moderation.addPattern({ workspaceId, botSlug, pattern: "hello", fallback: "No." });
   await addUsage(system, tenants.full, 10);
   await addUsage(system, tenants.near, 8);
+  await addUnpaidReplies(system, tenants.nearUnpaid, 45);
   return tenants;
 }
 
@@ -126,7 +128,16 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
   );
 }
 
-/** Runs visitors of every tenant except `near` until `stop` is called. With "succeeding", runs only the visitors of `main`. */
+async function addUnpaidReplies({ database }: System, { workspaceId }: Tenant, unpaid: number): Promise<void> {
+  await queryFirstRow(
+    database,
+    `INSERT INTO quota.usage (workspace_id, month, unpaid_day, unpaid)
+     SELECT $1, date_trunc('month', day)::date, day, $2 FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS day)`,
+    [workspaceId, unpaid],
+  );
+}
+
+/** Runs visitors of every tenant except `near` and `nearUnpaid` until `stop` is called. With "succeeding", runs only the visitors of `main`. */
 export function startVisitors(
   { system, tenants }: Fixture,
   kind: "every" | "succeeding" = "every",

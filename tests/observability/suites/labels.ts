@@ -13,10 +13,10 @@ const LABELS = new Set([
   "le",
   ...["route", "method", "status", "code", "finish", "outcome", "reason", "next", "result", "where"],
   ...["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type", "error_type"],
-  ...["provider", "plan", "pool", "state", "kind", "table", "file"],
+  ...["provider", "plan", "pool", "state", "kind", "class", "table", "file"],
 ]);
-/** The only metric that may have a workspace label. It has series only for workspaces near their cap. */
-const WORKSPACE_METRIC = "parley_quota_workspace_used_ratio";
+/** The only metrics that may have a workspace label. They have series only for workspaces near a bound. */
+const WORKSPACE_METRICS = ["parley_quota_workspace_used_ratio", "parley_quota_workspace_unpaid_ratio"];
 
 export function labelsSuite(shared: () => Fixture): void {
   async function scrape({ name, opsPort }: { name: string; opsPort: number }): Promise<string[]> {
@@ -61,12 +61,15 @@ export function labelsSuite(shared: () => Fixture): void {
     for (const text of forbiddenTexts) expect(lines.filter((line) => line.includes(text))).toEqual([]);
     const labels = lines.flatMap((line) => {
       const metric = /^\S+ (\w+)/.exec(line)?.[1] ?? "";
-      return labelsOf(line).filter((name) => !(metric === WORKSPACE_METRIC && name === "workspace"));
+      return labelsOf(line).filter((name) => !(WORKSPACE_METRICS.includes(metric) && name === "workspace"));
     });
     expect([...new Set(labels)].filter((label) => !LABELS.has(label))).toEqual([]);
-    const workspaceLines = lines.filter((line) => line.includes(` ${WORKSPACE_METRIC}{`));
-    const workspaces = workspaceLines.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]);
-    expect(new Set(workspaces)).toEqual(new Set([tenants.full.workspaceId, tenants.near.workspaceId]));
+    const workspaces = WORKSPACE_METRICS.map((metric) => {
+      const ofMetric = lines.filter((line) => line.includes(` ${metric}{`));
+      return new Set(ofMetric.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]));
+    });
+    const { full, near, nearUnpaid } = tenants;
+    expect(workspaces).toEqual([new Set([full.workspaceId, near.workspaceId]), new Set([nearUnpaid.workspaceId])]);
   });
 
   test("the console's labels contain no input of owners, and owners add no series", async () => {

@@ -13,6 +13,8 @@ const MAX_RESERVED_TOKENS = 4_096;
 const HISTORY_SHARE = 0.25;
 /** Tokens of a message or passage besides its text: its role, or its tags and title. */
 const TOKENS_PER_PART = 20;
+/** Each result of a tool keeps so many tokens, so that the model can read an error even after huge arguments of its own. */
+const MIN_RESULT_TOKENS = 100;
 /** Tokens of the instructions that renderPrompt adds. */
 const INSTRUCTION_TOKENS = 150;
 
@@ -101,10 +103,9 @@ function fitExchange(exchange: readonly PromptMessage[], maxTokens: number): Pro
 
 /** Shortens the results of tools, the longest first. The model's own messages stay, because a provider may refuse changed ones. */
 function fitRounds(rounds: readonly ToolRound[], maxTokens: number): readonly ToolRound[] {
-  const results = rounds.flatMap(({ calls }) => calls.map(({ result }) => result));
-  const own =
-    sum(rounds.flatMap((round) => textsOfRound(round)).map(estimateTokens)) - sum(results.map(estimateTokens));
-  const limits = shareOut(results.map(estimateTokens), maxTokens - own);
+  const results = rounds.flatMap(resultsOfRound).map(estimateTokens);
+  const own = countRounds(rounds) - sum(results);
+  const limits = shareOut(results, Math.max(maxTokens - own, results.length * MIN_RESULT_TOKENS));
   return rounds.map((round) => ({
     ...round,
     calls: round.calls.map(({ request, result }) => ({ request, result: shortenMiddle(result, limits.shift() ?? 0) })),
@@ -134,9 +135,18 @@ function takeWithin<T>(items: readonly T[], count: (item: T) => number, maxToken
   return items.slice(0, end === -1 ? items.length : end);
 }
 
-function textsOfRound({ text, assistantMessage, calls }: ToolRound): string[] {
-  const own = assistantMessage === undefined ? [] : [JSON.stringify(assistantMessage)];
-  return [text, ...own, ...calls.flatMap(({ request, result }) => [request.name, request.arguments, result])];
+/** The provider's own message has the text and the calls, and is sent instead of them. */
+function textsOfRound(round: ToolRound): string[] {
+  const { text, assistantMessage, calls } = round;
+  const own =
+    assistantMessage === undefined
+      ? [text, ...calls.flatMap(({ request }) => [request.name, request.arguments])]
+      : [JSON.stringify(assistantMessage)];
+  return [...own, ...resultsOfRound(round)];
+}
+
+function resultsOfRound({ calls }: ToolRound): string[] {
+  return calls.map(({ result }) => result);
 }
 
 function countRounds(rounds: readonly ToolRound[]): number {

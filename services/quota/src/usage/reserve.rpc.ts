@@ -29,7 +29,7 @@ export async function handleReserve(
     : undefined;
   if (reservation === undefined) throw notFound("workspace_not_found", "no such workspace");
   const { plan, used, cap } = reservation;
-  counter.inc({ plan, status: reservation.status });
+  counter.count(plan, reservation.status);
   return {
     status: RESERVE_STATUSES[reservation.status],
     ...(reservation.status === "held" && { month: reservation.month, day: reservation.day }),

@@ -1,3 +1,4 @@
+import { RESERVE_STATUSES, type ReserveStatusName } from "@parley/rpc/outcomes";
 import {
   Counter,
   createCachedMeasurement,
@@ -5,6 +6,7 @@ import {
   Gauge,
   type Logger,
   type Registry,
+  startAtZero,
 } from "@parley/service-kit";
 import { readUnpaidToday } from "../unpaid/index.ts";
 import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
@@ -92,13 +94,22 @@ function registerUnpaidGauges(registry: Registry, database: Database, log: Logge
   });
 }
 
-export type ReservationCounter = Counter<"plan" | "status">;
+export type ReservationCounter = { count(plan: string, status: ReserveStatusName): void };
 
+/** The series of a plan start at its first call, with every status at 0, so that `increase` sees the first refusal. */
 export function createReservationCounter(registry: Registry): ReservationCounter {
-  return new Counter({
+  const counter = new Counter({
     name: "parley_quota_reservations_total",
     help: "Reserve calls by plan and status: held, or refused because of exceeded (the cap), settled (the turn is already settled), unpaid_limit (too many unpaid replies today) or client_limit (the client holds its share).",
     labelNames: ["plan", "status"],
     registers: [registry],
   });
+  const startedPlans = new Set<string>();
+  return {
+    count(plan, status) {
+      if (!startedPlans.has(plan)) startAtZero(counter, { plan: [plan], status: Object.keys(RESERVE_STATUSES) });
+      startedPlans.add(plan);
+      counter.inc({ plan, status });
+    },
+  };
 }

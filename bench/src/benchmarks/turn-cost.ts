@@ -111,6 +111,8 @@ export async function saveProfiles(
     const testbed = await startTestbed(model, { env });
     try {
       await measureLoad(parleyLoad(testbed, shape), []);
+      // The testbed kills the edges, and a killed process writes no profile.
+      await Promise.all(testbed.system.edges.map((edge) => edge.stop()));
     } finally {
       await testbed.stop();
     }

@@ -38,20 +38,13 @@ export class AssistantMessage {
 
   /** Adds a delta and returns its text. Throws ProviderFailure if the delta is malformed or too large. */
   push(delta: Fields): string {
-    const {
-      role: _role,
-      refusal: _refusal,
-      content,
-      tool_calls: toolCalls,
-      function_call: functionCall,
-      ...rest
-    } = delta;
+    const { role: _, refusal: __, content, tool_calls: toolCalls, function_call: functionCall, ...rest } = delta;
     const isThought = removeThoughtMark(rest);
-    const parts = toParts(content);
-    const text = isThought ? "" : parts.map(readText).join("");
+    const visible = isThought ? "" : content;
+    const text = readText(visible);
     this.#hasContent ||= text !== "";
     this.#calls.push(toCallDeltas(toolCalls, functionCall));
-    if (this.#canCallTools) this.#collect(isThought ? [] : parts, rest);
+    if (this.#canCallTools) this.#collect(toParts(visible), rest);
     return text;
   }
 
@@ -93,6 +86,11 @@ function removeThoughtMark({ extra_content: extra }: Fields): boolean {
   return isThought;
 }
 
+/** Returns the text of a content for the visitor: all of a text, or the parts of the type `text`. */
+function readText(content: unknown): string {
+  return typeof content === "string" ? content : toParts(content).map(readPart).join("");
+}
+
 /** Returns the parts of a content, which is a text or, with some providers, a list of parts. */
 function toParts(content: unknown): Fields[] {
   if (content === undefined || content === null || content === "") return [];
@@ -101,8 +99,7 @@ function toParts(content: unknown): Fields[] {
   return content;
 }
 
-/** Only parts of the type `text` are for the visitor. */
-function readText({ type, text }: Fields): string {
+function readPart({ type, text }: Fields): string {
   if (type !== "text" || text === undefined || text === null) return "";
   if (typeof text !== "string") throw failureFromReason("malformed");
   return text;

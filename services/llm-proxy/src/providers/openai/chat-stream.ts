@@ -30,6 +30,8 @@ export class ChatStreamReader {
   readonly #thinkingFilter = new ThinkingFilter();
   readonly #events = new EventStreamParser((event) => this.#readEvent(event.event, event.data));
   #finishReason = "";
+  /** The classified finish reason. */
+  #reasonCause: StopCause | "failure" = "stop";
   #hasRefusal: boolean = false;
   #hasChoice: boolean = false;
   #hasText: boolean = false;
@@ -74,7 +76,7 @@ export class ChatStreamReader {
   }
 
   get #stopCause(): StopCause | "failure" {
-    return this.#hasRefusal ? "refusal" : toStopCause(this.#finishReason);
+    return this.#hasRefusal ? "refusal" : this.#reasonCause;
   }
 
   #collectText(parseMore: () => void): string {
@@ -129,7 +131,10 @@ export class ChatStreamReader {
     if (choice.finish_reason === "error" && !isRefusalError(choice.error)) throw failureFromStreamError(choice.error);
     const delta = this.#readDelta(choice);
     const finishReason = readNonEmpty(choice.finish_reason);
-    if (finishReason !== undefined) this.#finishReason = finishReason;
+    if (finishReason !== undefined) {
+      this.#finishReason = finishReason;
+      this.#reasonCause = toStopCause(finishReason);
+    }
     this.#hasRefusal ||= readNonEmpty(delta.refusal) !== undefined || isRefusalError(choice.error);
     const text = this.#message.push(delta);
     if (this.#stopCause !== "refusal") this.#addText(text);

@@ -59,6 +59,7 @@ export class ToolCallAssembler {
 
   /** Adds the deltas of one chunk. Throws ProviderFailure when they are malformed or too large. */
   push(deltas: readonly unknown[]): void {
+    if (deltas.length === 0) return;
     const continuedInChunk = new Set<PartialCall>();
     for (const each of deltas) {
       const delta = parseDelta(each);

@@ -169,3 +169,29 @@ test("if the outcome done cannot be stored before its deadline, drain waits unti
   await vi.advanceTimersByTimeAsync(30_000);
   expect(await drained).toEqual([OUTCOMES.error.proto]);
 });
+
+test.each([
+  ["3 s", 3_000, false, done.proto, 4_000],
+  ["5 s", 5_000, false, error.proto, 8_000],
+  ["5 s, with an idempotency key", 5_000, true, error.proto, 8_000],
+  ["30 s", 30_000, false, undefined, 14_000],
+  ["30 s, with an idempotency key", 30_000, true, error.proto, 34_000],
+])(
+  "after an outage of %s, a complete reply ends with the outcome that could be stored",
+  async (_, outageMs, isKeyed, outcome, withinMs) => {
+    const startedAtMs = performance.now();
+    const closer = createCloser(async (request) => {
+      if (performance.now() < startedAtMs + outageMs)
+        throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
+      return { outcome: request.outcome };
+    });
+    const closed = closer
+      .close({ ...turn, outcome: done.proto }, databaseTimeMicroseconds, { isKeyed })
+      .then((stored) => ({ outcome: stored?.outcome, afterMs: performance.now() - startedAtMs }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const { outcome: storedOutcome, afterMs } = await closed;
+    expect(storedOutcome).toBe(outcome);
+    expect(afterMs).toBeGreaterThanOrEqual(Math.min(outageMs, 14_000));
+    expect(afterMs).toBeLessThanOrEqual(withinMs);
+  },
+);

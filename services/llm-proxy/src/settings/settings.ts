@@ -116,7 +116,8 @@ export type Settings = {
 };
 
 export const BUILTIN_PROVIDER = "builtin";
-export const BUILTIN_MODEL = "builtin:extractive";
+const BUILTIN_MODEL_NAME = "extractive";
+export const BUILTIN_MODEL = `${BUILTIN_PROVIDER}:${BUILTIN_MODEL_NAME}`;
 
 /** The context window of a model, if neither LLM_CONFIG nor a preset sets it: what most current models have at least. */
 export const DEFAULT_CONTEXT_WINDOW = 32_768;
@@ -142,7 +143,8 @@ export function createBuiltinSettings(): BuiltinSettings {
     kind: "builtin",
     name: BUILTIN_PROVIDER,
     ...PROVIDER_DEFAULTS,
-    prices: {},
+    // It runs in the llm-proxy, so its cost is known: 0.
+    prices: { [BUILTIN_MODEL_NAME]: { input: 0, output: 0 } },
     contextWindows: {},
     checkModel: BUILTIN_MODEL,
   };

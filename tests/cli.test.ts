@@ -565,10 +565,47 @@ describe("parley usage --all", () => {
     expect((await json<Billing>("usage", "--all", "--month", "2020-01")).totals).toMatchObject({ used: 0, calls: 0 });
   });
 
+  it("sorts workspaces by cost, use or growth, lists those nearest to their cap, and has a price for the built-in model", async () => {
+    const { id } = await json<{ id: string }>("workspace", "create", "--name", "Sorted", "--plan", "free");
+    await json("bot", "create", "--workspace", id, "--slug", "b", "--model", "builtin:extractive");
+    const key = ["key", "create", "--workspace", id, "--bot", "b", "--domain", "shop.example"];
+    const { public_key: publicKey } = await json<{ public_key: string }>(...key);
+    await chat(system.url(), { workspaceId: id, botSlug: "b", publicKey, origin: "https://shop.example" });
+    await queryFirstRow(
+      system.database,
+      `INSERT INTO llm.calls
+       SELECT $1, gen_random_uuid(), $2, 'p', 'p:m', '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', 12.5, now()`,
+      [id, randomUUID()],
+    );
+    await queryFirstRow(
+      system.database,
+      `INSERT INTO conversation.reply_counts VALUES ($1, date_bin('1 hour', now() - interval '3 days', '2000-01-01Z'), 700, 0, 700, '{}')`,
+      [id],
+    );
+    await vi.waitFor(
+      async () =>
+        expect((await json<Billing>("usage", "--all", "--sort", "cost", "--limit", "1")).workspaces).toMatchObject([
+          { id, name: "Sorted", used: 1, calls: 2, cost: "12.5", unpriced_calls: 0 },
+        ]),
+      15_000,
+    );
+    const sorted = async (sort: string) => (await json<Billing>("usage", "--all", "--sort", sort)).workspaces;
+    const used = (await sorted("used")).map((each) => Number(each.used));
+    expect(used).toEqual(used.toSorted((a, b) => b - a));
+    expect((await sorted("growth"))[0]).toMatchObject({ id, last_week: expect.any(Number), week_before: 0 });
+    const { stdout } = await run("usage", "--all", "--sort", "growth", "--limit", "1");
+    expect(stdout).toMatch(new RegExp(`^${id} +Sorted +free .* 12\\.50 +70\\d +0 +70\\d$`, "m"));
+    const nearest = await json<Record<string, unknown>[]>("usage", "--near-cap", "--limit", "100");
+    expect(nearest).toContainEqual({ id, name: "Sorted", plan: "free", used: 1, held: 0, cap: 100 });
+    expect((await run("usage", "--near-cap")).stdout).toMatch(
+      /^WORKSPACE +NAME +PLAN +USED +HELD +CAP +SHARE\n.* \d+ %\n/,
+    );
+  });
+
   it("requires exactly one of --workspace and --all", async () => {
     expect(await runCliInChildProcess(["usage"], env)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--workspace W, or --all"),
+      stderr: expect.stringContaining("--workspace W, --all or --near-cap"),
     });
     expect((await run("usage", "--all", "--workspace", "w")).code).toBe(2);
   });

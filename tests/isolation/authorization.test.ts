@@ -60,6 +60,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.TurnAdminService/ListTurns": "viewer",
   "parley.conversation.v1.TurnAdminService/GetStatistics": "viewer",
   "parley.conversation.v1.TurnAdminService/ListUsageByBot": "viewer",
+  "parley.conversation.v1.TurnAdminService/CompareWeeks": "operator",
   "parley.conversation.v1.ChangeAdminService/ListChanges": "owner",
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": "operator",
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": "operator",

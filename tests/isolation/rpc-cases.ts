@@ -179,6 +179,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.TurnAdminService/ListTurns": ofSession,
   "parley.conversation.v1.TurnAdminService/GetStatistics": workspaceOnly(),
   "parley.conversation.v1.TurnAdminService/ListUsageByBot": workspaceOnly(),
+  "parley.conversation.v1.TurnAdminService/CompareWeeks": notCalled("operators see every tenant"),
   "parley.conversation.v1.TurnAdminService/GetTurn": {
     requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
   },

@@ -35,6 +35,7 @@ import { findSession, listSessions } from "./sessions/sessions.store.ts";
 import { deleteSettled, measureOutbox, positionBefore, readOutbox, readOutboxMark } from "./settlement/outbox.store.ts";
 import { countBotRepliesByHour, deleteBotCountsBefore, readBotUsage } from "./statistics/bot-usage.store.ts";
 import {
+  compareWeeks,
   countRatedSessions,
   countRepliesByHour,
   deleteCountsBefore,
@@ -323,6 +324,7 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
     "deleting old counts of replies",
     (database) => deleteCountsBefore(database, new Date(Date.now() - 100 * 86_400_000)),
   ],
+  ["comparing the replies of two weeks", (database) => compareWeeks(database, [bot.workspaceId, "many_1"])],
   ["reading the replies of each day", (database) => readDays(database, bot.workspaceId, 30)],
   ["reading the times of first tokens", (database) => readFirstTokenHistogram(database, bot.workspaceId, 30)],
   ["counting the rated sessions", (database) => countRatedSessions(database, bot.workspaceId, 30)],

@@ -1,3 +1,4 @@
+import { TurnAdminService } from "@parley/rpc/conversation";
 import type { CallSum } from "@parley/rpc/llm";
 import { CallLedgerAdminService } from "@parley/rpc/llm";
 import type { WorkspaceUsage } from "@parley/rpc/quota";
@@ -26,16 +27,32 @@ export type Bill = {
   unpriced_calls: number;
   /** Calls for which the provider sent no token counts, or whose lost row Parley added to the call log later. */
   estimated_calls: number;
+  /** Complete replies of the last 7 days and of the 7 days before. Set only if the run sorts by growth. */
+  last_week?: number;
+  week_before?: number;
 };
 
-export type BillingRun = { month: string; workspaces: Bill[]; totals: Omit<Bill, "id" | "name" | "plan" | "cap"> };
+/** The fields that a list of bills can be sorted by. */
+export const SORT_KEYS = ["id", "cost", "used", "growth"] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+export type BillingRun = {
+  month: string;
+  workspaces: Bill[];
+  totals: Omit<Bill, "id" | "name" | "plan" | "cap" | keyof Weeks>;
+};
+
+type Weeks = Pick<Bill, "last_week" | "week_before">;
 
 const PAGE_SIZE = 500;
 
-/** Creates each workspace's bill for a UTC month, ordered by workspace ID. An empty `month` means the current month by the quota database's clock. */
+/**
+ * Creates each workspace's bill for a UTC month. An empty `month` means the current month by the quota database's clock. Orders the bills by
+ * workspace ID; with another `sort`, highest first. Returns the first `limit` bills. The totals cover all bills.
+ */
 export async function runBilling(
   callAdmin: CallAdmin,
-  month: string,
+  { month, sort = "id", limit }: { month: string; sort?: SortKey | undefined; limit?: number | undefined },
   progress: (count: number) => void,
 ): Promise<BillingRun> {
   const workspaces: Bill[] = [];
@@ -46,12 +63,42 @@ export async function runBilling(
     );
     // Keeps the month of the first page if the month changes during the run.
     billedMonth = page.month;
-    workspaces.push(...(await createBills(callAdmin, billedMonth, page.workspaces)));
+    const bills = await createBills(callAdmin, billedMonth, page.workspaces);
+    workspaces.push(...(sort === "growth" ? await addWeeks(callAdmin, bills) : bills));
     pageToken = page.nextPageToken;
     if (pageToken === "") break;
     progress(workspaces.length);
   }
-  return { month: billedMonth, workspaces, totals: sumBills(workspaces) };
+  return { month: billedMonth, workspaces: sortBills(workspaces, sort).slice(0, limit), totals: sumBills(workspaces) };
+}
+
+/** How many more replies the workspace had in the last 7 days than in the 7 days before; negative if it had fewer. */
+export function growthOf({ last_week = 0, week_before = 0 }: Weeks): number {
+  return last_week - week_before;
+}
+
+const SORT_VALUES: Readonly<Record<Exclude<SortKey, "id">, (bill: Bill) => bigint>> = {
+  cost: ({ cost }) => parseDecimal(cost),
+  used: ({ used }) => BigInt(used),
+  growth: (bill) => BigInt(growthOf(bill)),
+};
+
+/** Sorts by the highest value first. Bills with equal values keep their order. */
+function sortBills(bills: Bill[], sort: SortKey): Bill[] {
+  if (sort === "id") return bills;
+  const sortValue = SORT_VALUES[sort];
+  return bills.toSorted((a, b) => Number(sortValue(b) - sortValue(a)));
+}
+
+async function addWeeks(callAdmin: CallAdmin, bills: readonly Bill[]): Promise<Bill[]> {
+  if (bills.length === 0) return [];
+  const workspaceIds = bills.map(({ id }) => id);
+  const { workspaces } = await callAdmin(TurnAdminService, (turns) => turns.compareWeeks({ workspaceIds }));
+  const weeksById = new Map(workspaces.map((each) => [each.workspaceId, each]));
+  return bills.map((bill) => {
+    const { lastWeek = 0, weekBefore = 0 } = weeksById.get(bill.id) ?? {};
+    return { ...bill, last_week: lastWeek, week_before: weekBefore };
+  });
 }
 
 async function createBills(callAdmin: CallAdmin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {

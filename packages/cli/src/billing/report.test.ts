@@ -58,3 +58,10 @@ test("the table shows totals and notes about unsettled turns, corrections, unpri
   expect(text).toMatch(/^2 calls have no price, /m);
   expect(text).toMatch(/^1 call has no token count /m);
 });
+
+test("the table of a run that sorts by growth shows the replies of both weeks and their difference", () => {
+  const run = billing({ ...workspace("w", "Acme"), last_week: 12, week_before: 20 });
+  const { text } = reportBilling(run, "table");
+  expect(text).toMatch(/ COST +LAST 7 DAYS +7 DAYS BEFORE +GROWTH\n/);
+  expect(text).toMatch(/^w +Acme .* 0\.00 +12 +20 +-8$/m);
+});

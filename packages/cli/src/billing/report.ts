@@ -1,7 +1,7 @@
 import { stringify } from "csv-stringify/sync";
 import type { Result } from "../output/result.ts";
 import { formatCount, formatTable } from "../output/table.ts";
-import type { BillingRun } from "./billing.ts";
+import { type Bill, type BillingRun, growthOf } from "./billing.ts";
 import { formatRounded } from "./decimal.ts";
 
 const COST_PLACES = 4;
@@ -46,9 +46,11 @@ function formatCsv({ month, workspaces }: BillingRun): string {
 }
 
 function formatText({ month, workspaces, totals }: BillingRun): string {
+  const hasWeeks = workspaces.some(({ last_week }) => last_week !== undefined);
+  const weekCells = (each: Bill) => (hasWeeks ? [each.last_week ?? 0, each.week_before ?? 0, growthOf(each)] : []);
   const rows = workspaces.map((each) => [
     ...[each.id, each.name, each.plan, each.used, each.adjusted, each.cap],
-    ...[each.calls, each.tokens_in, each.tokens_out, formatRounded(each.cost, COST_PLACES)],
+    ...[each.calls, each.tokens_in, each.tokens_out, formatRounded(each.cost, COST_PLACES), ...weekCells(each)],
   ]);
   const totalRow = [
     "total",
@@ -62,12 +64,16 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
     totals.tokens_out,
   ];
   const tableText = formatTable(
-    ["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
+    [
+      ...["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
+      ...(hasWeeks ? ["last 7 days", "7 days before", "growth"] : []),
+    ],
     rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES)]],
     "No workspaces yet.",
   );
   const notes = [
     `The month is ${month}, UTC. The cost is in the currency of your price table.`,
+    ...(hasWeeks ? ["The growth is the replies of the last 7 days minus those of the 7 days before."] : []),
     ...(totals.held > 0
       ? [`${formatCount(totals.held, "turn is", "turns are")} not settled yet, so these figures are not final.`]
       : []),

@@ -1,1 +1,1 @@
-export { listUsageByBot, readStatistics } from "./statistics.service.ts";
+export { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "./statistics.service.ts";

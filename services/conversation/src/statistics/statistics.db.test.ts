@@ -155,3 +155,25 @@ test("GetStatistics returns nothing of another workspace, and refuses invalid da
   for (const days of [-1, 91])
     expect(await adminFailure(statistics(bot.workspaceId, days))).toMatchObject({ code: Code.InvalidArgument });
 });
+
+test("CompareWeeks counts the complete replies of the last 168 hours and of the 168 hours before, and omits workspaces without any", async () => {
+  const [bot, idle] = [await createBot(system.database), await createBot(system.database)];
+  for (const interval of ["0", "6 days", "8 days", "9 days", "13 days", "15 days"]) {
+    const turn = newTurn(bot);
+    await runTurn(system.database, turn);
+    await moveBack(turn.turnId, interval);
+  }
+  await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
+  const old = newTurn(idle);
+  await runTurn(system.database, old);
+  await moveBack(old.turnId, "15 days");
+  await countReplies();
+  const compare = (workspaceIds: string[]) => system.createAdminClient(TurnAdminService).compareWeeks({ workspaceIds });
+  expect((await compare([bot.workspaceId, idle.workspaceId, "not an id"])).workspaces).toMatchObject([
+    { workspaceId: bot.workspaceId, lastWeek: 2, weekBefore: 3 },
+  ]);
+  expect((await compare([])).workspaces).toEqual([]);
+  expect(await adminFailure(compare(Array.from({ length: 1_001 }, (_, index) => `w${index}`)))).toMatchObject({
+    code: Code.InvalidArgument,
+  });
+});

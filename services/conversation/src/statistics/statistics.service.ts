@@ -1,5 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
+  CompareWeeksRequest,
+  CompareWeeksResponseSchema,
   GetStatisticsRequest,
   GetStatisticsResponseSchema,
   ListUsageByBotRequest,
@@ -8,11 +10,12 @@ import type {
 import { type Database, invalidArgument, isWorkspaceId } from "@parley/service-kit";
 import { readBotUsage } from "./bot-usage.store.ts";
 import { quantileMs } from "./first-token-times.ts";
-import { countRatedSessions, readDays, readFirstTokenHistogram } from "./statistics.store.ts";
+import { compareWeeks, countRatedSessions, readDays, readFirstTokenHistogram } from "./statistics.store.ts";
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 90;
 const MAX_MONTHS = 6;
+const MAX_COMPARED_WORKSPACES = 1_000;
 
 export async function readStatistics(
   database: Database,
@@ -39,4 +42,13 @@ export async function listUsageByBot(
 ): Promise<MessageInitShape<typeof ListUsageByBotResponseSchema>> {
   if (months < 0 || months > MAX_MONTHS) throw invalidArgument(`months must be from 0 to ${MAX_MONTHS}`);
   return { usage: isWorkspaceId(workspaceId) ? await readBotUsage(database, workspaceId, months || MAX_MONTHS) : [] };
+}
+
+export async function compareWeeksOfWorkspaces(
+  database: Database,
+  { workspaceIds }: CompareWeeksRequest,
+): Promise<MessageInitShape<typeof CompareWeeksResponseSchema>> {
+  if (workspaceIds.length > MAX_COMPARED_WORKSPACES)
+    throw invalidArgument(`workspace_ids must have at most ${MAX_COMPARED_WORKSPACES} ids`);
+  return { workspaces: await compareWeeks(database, workspaceIds.filter(isWorkspaceId)) };
 }

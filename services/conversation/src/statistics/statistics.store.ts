@@ -70,6 +70,27 @@ export async function readFirstTokenHistogram(
   return rows.map(({ count }) => count);
 }
 
+export type WeekComparison = { workspaceId: string; lastWeek: number; weekBefore: number };
+
+const HOURS_PER_WEEK = 168;
+
+// The newer period ends with the current hour, of which a part has not passed yet.
+const COMPARE_WEEKS = `
+  SELECT workspace_id AS "workspaceId",
+         coalesce(sum(replies) FILTER (WHERE hour >= last_week.start), 0)::integer AS "lastWeek",
+         coalesce(sum(replies) FILTER (WHERE hour < last_week.start), 0)::integer AS "weekBefore"
+  FROM conversation.reply_counts,
+       (SELECT date_bin('1 hour', now(), '2000-01-01Z') - make_interval(hours => ${HOURS_PER_WEEK - 1}) AS start) last_week
+  WHERE workspace_id = ANY ($1) AND hour >= last_week.start - make_interval(hours => ${HOURS_PER_WEEK})
+  GROUP BY workspace_id
+  ORDER BY workspace_id`;
+
+/** Counts the replies of each workspace in the last 7 days and in the 7 days before. Omits workspaces without replies in both. */
+export async function compareWeeks(database: Database, workspaceIds: readonly string[]): Promise<WeekComparison[]> {
+  const { rows } = await database.query<WeekComparison>(COMPARE_WEEKS, [workspaceIds]);
+  return rows;
+}
+
 export type RatedSessions = { up: number; down: number };
 
 /** Bounds the query's time. */

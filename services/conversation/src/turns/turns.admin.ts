@@ -4,7 +4,7 @@ import type { TurnAdminService, TurnRecordSchema } from "@parley/rpc/conversatio
 import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/service-kit";
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
-import { listUsageByBot, readStatistics } from "../statistics/index.ts";
+import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
 import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
@@ -19,6 +19,7 @@ export function createTurnAdmin({
       limiter.run(request.workspaceId, signal, () => readStatistics(database, request)),
     listUsageByBot: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => listUsageByBot(database, request)),
+    compareWeeks: (request) => compareWeeksOfWorkspaces(database, request),
     async getTurn({ workspaceId, messageId }, { signal }) {
       const couldExist = isWorkspaceId(workspaceId) && messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
       const find = () => findTurnRecord(database, workspaceId, Number(messageId));

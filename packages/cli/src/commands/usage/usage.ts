@@ -2,15 +2,17 @@ import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type GetUsageResponse, WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../../admin/call.ts";
 import { requireField } from "../../admin/require-field.ts";
-import { runBilling } from "../../billing/billing.ts";
+import { runBilling, SORT_KEYS } from "../../billing/billing.ts";
 import { reportBilling } from "../../billing/report.ts";
 import type { Context } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import type { Result } from "../../output/result.ts";
-import { formatCount, formatFields } from "../../output/table.ts";
-import { monthOption, refuseEmpty, workspaceOption } from "../options.ts";
+import { formatCount, formatFields, formatTable } from "../../output/table.ts";
+import { monthOption, refuseEmpty, wholeNumberParser, workspaceOption } from "../options.ts";
 import { addAdjustCommands, readSharedOptions } from "./usage-adjust.ts";
 import { addMonthsCommand } from "./usage-months.ts";
+
+const MAX_LIMIT = 10_000;
 
 export function addUsageCommand(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report, progress } = context;
@@ -21,12 +23,28 @@ export function addUsageCommand(program: CommandUnknownOpts, context: Context): 
     .addOption(new Option("--all", "Show every workspace's usage, tokens and cost.").conflicts("workspace"))
     .addOption(monthOption())
     .addOption(new Option("--csv", "With --all, write CSV (RFC 4180).").conflicts("workspace"))
-    .action(({ workspace, all = false, month = "", csv = false }) => {
+    .addOption(new Option("--sort <key>", "With --all, the highest first.").choices(SORT_KEYS).conflicts("workspace"))
+    .addOption(
+      new Option("--near-cap", "Show the workspaces nearest to their cap.").conflicts([
+        ...["workspace", "all", "month", "csv", "sort"],
+      ]),
+    )
+    .addOption(
+      new Option("--limit <count>", "Limit the number of workspaces.")
+        .argParser(wholeNumberParser(1, MAX_LIMIT))
+        .conflicts("workspace"),
+    )
+    .action(({ workspace, all = false, month = "", csv = false, sort, nearCap = false, limit }) => {
       if (workspace !== undefined) return report(showUsage(callAdmin, workspace, month));
-      if (!all) throw new CliError("give --workspace W, or --all; run parley usage --help", { exitCode: 2 });
+      if (nearCap) return report(showNearestCap(callAdmin, limit));
+      if (!all) throw new CliError("give --workspace W, --all or --near-cap; run parley usage --help", { exitCode: 2 });
+      if (sort === "growth" && month !== "")
+        throw new CliError("--sort growth compares the last 14 days: omit --month", { exitCode: 2 });
       const reportProgress = (count: number) => progress(`${formatCount(count, "workspace")} …`);
       return report(
-        runBilling(callAdmin, month, reportProgress).then((billing) => reportBilling(billing, csv ? "csv" : "table")),
+        runBilling(callAdmin, { month, sort, limit }, reportProgress).then((billing) =>
+          reportBilling(billing, csv ? "csv" : "table"),
+        ),
       );
     });
   usage
@@ -43,6 +61,23 @@ function showUsage(callAdmin: CallAdmin, workspaceId: string, month: string): Pr
     const response = await service.showUsage({ workspaceId, month });
     return describeUsage(workspaceId, requireField(response.usage));
   });
+}
+
+async function showNearestCap(callAdmin: CallAdmin, limit = 0): Promise<Result> {
+  const { workspaces } = await callAdmin(WorkspaceAdminService, (service) => service.listNearestCap({ limit }));
+  return {
+    json: workspaces.map(({ workspaceId, name, plan, used, held, cap }) => ({
+      ...{ id: workspaceId, name, plan, used, held, cap },
+    })),
+    text: formatTable(
+      ["workspace", "name", "plan", "used", "held", "cap", "share"],
+      workspaces.map(({ workspaceId, name, plan, used, held, cap }) => [
+        ...[workspaceId, name, plan, used, held, cap],
+        `${Math.floor((100 * (used + held)) / cap)} %`,
+      ]),
+      "No messages this month.",
+    ),
+  };
 }
 
 function resetUnpaid(callAdmin: CallAdmin, workspaceId: string): Promise<Result> {

@@ -3222,6 +3222,81 @@ export declare type ListUsageByBotResponse = Message<"parley.conversation.v1.Lis
 export declare const ListUsageByBotResponseSchema: GenMessage<ListUsageByBotResponse>;
 
 /**
+ * CompareWeeksRequest names workspaces.
+ *
+ * @generated from message parley.conversation.v1.CompareWeeksRequest
+ */
+export declare type CompareWeeksRequest = Message<"parley.conversation.v1.CompareWeeksRequest"> & {
+  /**
+   * At most 1,000 workspaces.
+   *
+   * @generated from field: repeated string workspace_ids = 1;
+   */
+  workspaceIds: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.CompareWeeksRequest.
+ * Use `create(CompareWeeksRequestSchema)` to create a new message.
+ */
+export declare const CompareWeeksRequestSchema: GenMessage<CompareWeeksRequest>;
+
+/**
+ * CompareWeeksResponse compares workspaces.
+ *
+ * @generated from message parley.conversation.v1.CompareWeeksResponse
+ */
+export declare type CompareWeeksResponse = Message<"parley.conversation.v1.CompareWeeksResponse"> & {
+  /**
+   * One comparison per workspace with at least one reply in the last 14 days, by workspace ID.
+   *
+   * @generated from field: repeated parley.conversation.v1.WeekComparison workspaces = 1;
+   */
+  workspaces: WeekComparison[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.CompareWeeksResponse.
+ * Use `create(CompareWeeksResponseSchema)` to create a new message.
+ */
+export declare const CompareWeeksResponseSchema: GenMessage<CompareWeeksResponse>;
+
+/**
+ * WeekComparison counts the complete replies of a workspace in two periods of 168 hours. The newer one ends with the current
+ * hour.
+ *
+ * @generated from message parley.conversation.v1.WeekComparison
+ */
+export declare type WeekComparison = Message<"parley.conversation.v1.WeekComparison"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * Replies of the newer period.
+   *
+   * @generated from field: int32 last_week = 2;
+   */
+  lastWeek: number;
+
+  /**
+   * Replies of the older period.
+   *
+   * @generated from field: int32 week_before = 3;
+   */
+  weekBefore: number;
+};
+
+/**
+ * Describes the message parley.conversation.v1.WeekComparison.
+ * Use `create(WeekComparisonSchema)` to create a new message.
+ */
+export declare const WeekComparisonSchema: GenMessage<WeekComparison>;
+
+/**
  * BotUsage counts the complete replies of a bot in a month.
  *
  * @generated from message parley.conversation.v1.BotUsage
@@ -4475,6 +4550,19 @@ export declare const TurnAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListUsageByBotRequestSchema;
     output: typeof ListUsageByBotResponseSchema;
+  },
+  /**
+   * CompareWeeks counts the complete replies of the last 7 days and of the 7 days before, for several workspaces. A reply is
+   * counted within about a minute.
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 workspace IDs.
+   *
+   * @generated from rpc parley.conversation.v1.TurnAdminService.CompareWeeks
+   */
+  compareWeeks: {
+    methodKind: "unary";
+    input: typeof CompareWeeksRequestSchema;
+    output: typeof CompareWeeksResponseSchema;
   },
 }>;
 

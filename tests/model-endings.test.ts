@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type ReceivedRequest, type Reply, startToolServer, type ToolServer } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type ChatResult, exportTranscript, postChat, readChat } from "./system/chat.ts";
+import { cliEnv, runCliJson } from "./system/cli.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 
 const SIGNATURE = "opaque-thought-signature";
@@ -62,6 +63,21 @@ test("a question without an answer is not charged, however often it is asked, an
   expect([again.text, again.meta?.message_id]).toEqual([answer.text, answer.meta?.message_id]);
   expect(system.provider.requests).toHaveLength(5);
   await expect.poll(countUsed, { timeout: 20_000 }).toEqual([1, 0]);
+});
+
+test("a visitor does not see the mark of a reply without an answer, and its owner sees that the reply is declined", async () => {
+  const { text, done } = await ask("Do you sell bicycles?", {
+    tokens: ["[no", " answer]", "\n\nSorry, I do", "n't know."],
+  });
+  expect([text, done?.finish_reason]).toEqual(["Sorry, I don't know.", "stop"]);
+  const response = await exportTranscript(system, tenant, sessionId);
+  const { messages } = (await response.json()) as { messages: Record<string, unknown>[] };
+  expect(messages.at(-1)).toMatchObject({ content: text, status: "done" });
+  const args = ["conversation", "show", sessionId, "--workspace", tenant.workspaceId];
+  expect(await runCliJson(args, cliEnv(system))).toMatchObject({ messages: [{}, { finish_detail: "declined" }] });
+  await ask("And trains?", { tokens: ["Yes."] });
+  expect(JSON.stringify(readPrompt())).toContain("Sorry, I don't know.");
+  expect(JSON.stringify(readPrompt())).not.toContain("[no answer]");
 });
 
 test("a refusal is stored as blocked with the bot's fallback, not charged, and not in the next prompt", async () => {

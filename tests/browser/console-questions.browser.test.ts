@@ -29,7 +29,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tabTo("Question");
     await keyboard.type("Where do I get a voucher?");
     await keyboard.press("Enter");
-    await page.tab.getByText("An answer would be based on this passage.").waitFor();
+    await page.tab.getByText("The bot would look for an answer in this passage.").waitFor();
     const passage = page.tab.getByRole("list", { name: "Passages found" }).getByRole("listitem");
     expect(await passage.innerText()).toMatch(
       /^gift vouchers, do you sell them\?.*\n\s*Score 0\.0164\s*Words \d+\.\d\d\s*Gift vouchers are sold at the counter\.$/,

@@ -94,10 +94,10 @@ describeInBrowser("questions in the console", (fixture) => {
       await page.button("Search").click();
       await page.tab.getByText(verdict).waitFor();
     };
-    await search("When is bread delivered?", /^An answer would be based on/);
+    await search("When is bread delivered?", /^The bot would look for an answer in/);
     await search("Oslo", /^Nothing was found/);
     await page.tab.goBack();
-    await page.tab.getByText(/^An answer would be based on/).waitFor();
+    await page.tab.getByText(/^The bot would look for an answer in/).waitFor();
     expect(await page.field("Question").inputValue()).toBe("When is bread delivered?");
     await page.tab.goBack();
     await eventually(() => page.field("Question").inputValue()).toBe("");
@@ -113,7 +113,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.field("Text").fill("Gift vouchers are sold");
     await page.field("Question").fill("When is bread delivered?");
     await page.button("Search").click();
-    await page.tab.getByText(/^An answer would be based on/).waitFor();
+    await page.tab.getByText(/^The bot would look for an answer in/).waitFor();
     expect(await page.field("Title").inputValue()).toBe("Gift vouchers");
     expect(await page.field("Text").inputValue()).toBe("Gift vouchers are sold");
     expect(page.problems).toEqual([]);

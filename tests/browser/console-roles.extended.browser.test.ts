@@ -53,7 +53,7 @@ describeInBrowser("roles in the console", (fixture) => {
     await page.tabTo("Question");
     await page.tab.keyboard.type("When is bread delivered?");
     await page.tab.keyboard.press("Enter");
-    await page.tab.getByText("An answer would be based on this passage.").waitFor();
+    await page.tab.getByText("The bot would look for an answer in this passage.").waitFor();
     expect(await page.tab.getByRole("link", { name: "Add to the evaluation" }).count()).toBe(0);
     await page.tabTo(page.preview.locator("textarea"));
     await page.tab.keyboard.type("When is bread delivered?");
@@ -104,7 +104,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
     { path: `/knowledge?bot=${bot}`, text: "delivery.md", controls: ["Bot", "Question", "Search"] },
     {
       path: `/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`,
-      text: "An answer would be based on this passage.",
+      text: "The bot would look for an answer in this passage.",
       controls: ["Bot", "Question", "Search"],
     },
     {

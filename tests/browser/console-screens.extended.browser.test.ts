@@ -37,7 +37,7 @@ describeInBrowser("console screens", (fixture) => {
         await page.preview.getByText("Hello! Ask me about").waitFor();
         await checkScreen("knowledge");
         await page.goto(`/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`);
-        await page.tab.getByText("An answer would be based on this passage.").waitFor();
+        await page.tab.getByText("The bot would look for an answer in this passage.").waitFor();
         await page.tab.getByRole("heading", { name: "Try a question" }).scrollIntoViewIfNeeded();
         await checkScreen("try-question");
         await page.goto(`/questions?bot=${bot}`);

@@ -121,12 +121,16 @@ export const RESERVE_STATUSES: Readonly<Record<ReserveStatusName, ReserveStatus>
   client_limit: ReserveStatus.BUSY,
 };
 
-/** `length`: a complete text was cut at a limit of tokens. The contract's finish reason of such a reply is `stop`. */
-export type FinishDetail = "" | "length";
+/**
+ * More about a complete reply, whose finish reason is `stop`.
+ * - length: its text was cut at a limit of tokens.
+ * - declined: the model said that it has no answer.
+ */
+export type FinishDetail = "" | "length" | "declined";
 
 /** Returns an empty detail for an unknown one of a newer service. */
 export function toFinishDetail(detail: string): FinishDetail {
-  return detail === "length" ? detail : "";
+  return detail === "length" || detail === "declined" ? detail : "";
 }
 
 export type GenerationFailureCode = Exclude<FailureCode, "internal_error" | "busy"> | "model_unknown";

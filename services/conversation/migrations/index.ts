@@ -39,6 +39,7 @@ import * as historyStarts from "./0042_history_starts.ts";
 import * as unpaidTurns from "./0043_unpaid_turns.ts";
 import * as turnsByUnpaidDay from "./0044_turns_by_unpaid_day.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
+import * as unansweredTurns from "./0048_unanswered_turns.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -82,4 +83,5 @@ export const migrations: readonly Migration[] = [
   unpaidTurns,
   turnsByUnpaidDay,
   refusalCounts,
+  unansweredTurns,
 ];

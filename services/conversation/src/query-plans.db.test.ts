@@ -398,7 +398,7 @@ test("a bot's unanswered questions are read from the indexes of ungrounded repli
   const { plan, blocks } = await explain((database) => readUnanswered(database, unansweredFiltersOf(bot)));
   expect(plan).not.toContain("Seq Scan");
   expect(new Set([...plan.matchAll(/"Index Name":"(\w+)"/g)].map((match) => match[1]))).toEqual(
-    new Set(["turns_ungrounded", "messages_rated_down", "sessions_pkey", "messages_pkey"]),
+    new Set(["turns_unanswered", "messages_rated_down", "sessions_pkey", "messages_pkey"]),
   );
   // A turn, its session and its two messages cost a few blocks each.
   expect(blocks).toBeLessThan(MAX_REPLIES * 25);

@@ -72,6 +72,7 @@ function describeTurn(turn: TurnRecord): string[] {
   const { openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status, finishDetail } = turn;
   const facts = [formatDateTime(openedAt)];
   if (finishDetail === "length") facts.push("cut at the model's token limit");
+  if (finishDetail === "declined") facts.push("said that it has no answer");
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
   if (latencyMs > 0) facts.push(`ended after ${formatSeconds(latencyMs)}`);
   if (tokensOut > 0) facts.push(`${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`);

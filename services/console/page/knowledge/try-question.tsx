@@ -98,7 +98,7 @@ function SearchResult({ botSlug, question, result: { passages, grounded, semanti
       <p className={grounded ? "verdict" : "verdict none"}>
         <Icon name={grounded ? "check" : "alert"} />
         {grounded
-          ? `An answer would be based on ${usedCount === 1 ? "this passage" : `the first ${usedCount} of these passages`}.`
+          ? `The bot would look for an answer in ${usedCount === 1 ? "this passage" : `the first ${usedCount} of these passages`}.`
           : `${passages.length === 0 ? "Nothing was found" : "No passage fits into the prompt"}. An answer would not be based on a document.`}
       </p>
       {!["", "ok"].includes(semanticSearch) && (

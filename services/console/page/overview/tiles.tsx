@@ -20,9 +20,9 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
         {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatDuration(firstTokenP95Ms)}.`}
       </Tile>
       <Tile title="Answered from knowledge" figure={formatShare(grounded, grounded + ungrounded)}>
-        Answers for which a passage of a document was found.
+        Answers based on a passage of a document.
       </Tile>
-      <Tile title="Answered without knowledge" figure={ungrounded.toLocaleString()}>
+      <Tile title="Not answered from knowledge" figure={ungrounded.toLocaleString()}>
         {ungrounded > 0 && (
           <>
             A document may be missing. <Link to="/questions">Read the questions</Link>

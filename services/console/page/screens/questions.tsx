@@ -26,7 +26,7 @@ export function Questions() {
   return (
     <BotScreen
       title="Unanswered questions"
-      intro="What visitors asked when no passage of a document was found, or when they rated the answer bad."
+      intro="What visitors asked when no passage of a document was found, when the bot said that it has no answer, or when they rated the answer bad."
       path="/questions"
     >
       {({ slug }) => <Unanswered key={slug} botSlug={slug} period={period} />}
@@ -58,7 +58,7 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
 function describeEmptyList({ hasKnowledge, partial }: ListUnansweredResponse): string {
   if (partial) return "None was found among the latest answers. Older ones were not searched.";
   return hasKnowledge
-    ? "Every answer of this period used a passage or a tool, or replied to a greeting, and none was rated bad."
+    ? "The bot answered every question of this period from a passage or a tool, and no answer was rated bad."
     : "No answer was rated bad in this period.";
 }
 
@@ -96,21 +96,22 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
 
 function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
   const parts = [
-    "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out unless visitors rated them bad.",
+    "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out, unless the bot said that it has no answer or visitors rated them bad.",
   ];
   if (questions.length < groups) parts.push(`Only the ${questions.length} most frequent questions are listed.`);
   if (partial)
     parts.push(
-      `The period has too many answers that lack a passage or were rated bad. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including other bots' answers that were rated bad.`,
+      `The period has too many unanswered or badly rated questions. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including other bots' answers that were rated bad.`,
     );
   return parts.join(" ");
 }
 
 function QuestionRow({ botSlug, question }: { botSlug: string; question: UnansweredQuestion }) {
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
-  const { example, count, ungrounded, ratedDown, lastAt, sessionId } = question;
+  const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId } = question;
   const facts = [
     ungrounded > 0 && `${ungrounded.toLocaleString()} without a passage`,
+    declined > 0 && `${declined.toLocaleString()} without an answer`,
     ratedDown > 0 && `${ratedDown.toLocaleString()} rated bad`,
     `last ${formatDateTime(lastAt)}`,
   ];

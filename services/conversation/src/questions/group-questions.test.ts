@@ -7,6 +7,7 @@ const question = (lexemes: string[], at = "2026-11-01T00:00:00Z", fields = {}) =
   text: `${lexemes.join(" ")}?`,
   lexemes,
   isUngrounded: true,
+  isDeclined: false,
   isRatedDown: false,
   ...fields,
 });
@@ -21,10 +22,15 @@ test("questions with the same lexemes are one group, regardless of order, repeti
   expect(groups.map(({ count }) => count)).toEqual([3, 1]);
 });
 
-test("a group has the latest question and its session, and counts the ungrounded and the rated-down replies", () => {
+test("a group has the latest question and its session, and counts the ungrounded, the declined and the rated-down replies", () => {
   const [group] = groupQuestions([
     question(["ship"], "2026-11-03T01:00:00Z", { text: "latest", isRatedDown: true }),
-    question(["ship"], "2026-11-02T20:00:00Z", { text: "between", isUngrounded: false, isRatedDown: true }),
+    question(["ship"], "2026-11-02T20:00:00Z", {
+      text: "between",
+      isUngrounded: false,
+      isDeclined: true,
+      isRatedDown: true,
+    }),
     question(["ship"], "2026-11-01T00:00:00Z", { text: "first" }),
   ]);
   expect(group).toEqual({
@@ -33,6 +39,7 @@ test("a group has the latest question and its session, and counts the ungrounded
     lastAt: "2026-11-03T01:00:00Z",
     count: 3,
     ungrounded: 2,
+    declined: 1,
     ratedDown: 2,
   });
 });

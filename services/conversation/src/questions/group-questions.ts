@@ -7,9 +7,10 @@ export type QuestionGroup = {
   sessionId: string;
   /** When the reply to the latest question was finished, RFC 3339. */
   lastAt: string;
-  /** The number of replies. A reply can be both ungrounded and rated down. */
+  /** The number of replies. A reply can be ungrounded, declined and rated down. */
   count: number;
   ungrounded: number;
+  declined: number;
   ratedDown: number;
 };
 
@@ -28,6 +29,7 @@ export function groupQuestions(latestFirst: readonly UnansweredQuestion[]): Ques
       ...(group ?? { example, sessionId, lastAt }),
       count: (group?.count ?? 0) + 1,
       ungrounded: (group?.ungrounded ?? 0) + Number(question.isUngrounded),
+      declined: (group?.declined ?? 0) + Number(question.isDeclined),
       ratedDown: (group?.ratedDown ?? 0) + Number(question.isRatedDown),
     });
   }

@@ -106,16 +106,21 @@ describe("checking a question", () => {
 });
 
 describe("unanswered questions", () => {
-  type AskedFields = Partial<NewTurn> & { rating?: string; daysAgo?: number; toolsCalled?: string };
+  type AskedFields = Partial<NewTurn> & {
+    rating?: string;
+    daysAgo?: number;
+    toolsCalled?: string;
+    isDeclined?: boolean;
+  };
 
   /** Creates a bot with knowledge. Returns the bot, and `ask`, which runs a turn and returns the turn. */
   async function createBotToAsk() {
     const bot = await createBot(system.database);
     await addDocument(system.database, bot, "handbook.md", HANDBOOK);
     const ask = async (message: string, fields: AskedFields = {}) => {
-      const { rating = "", daysAgo = 0, toolsCalled = "[]", ...turn } = fields;
+      const { rating = "", daysAgo = 0, toolsCalled = "[]", isDeclined = false, ...turn } = fields;
       const asked = newTurn(bot, { message, ...turn });
-      const messageId = String(await runTurn(system.database, asked));
+      const messageId = String(await runTurn(system.database, asked, { finishDetail: isDeclined ? "declined" : "" }));
       const { workspaceId, sessionId, turnId } = asked;
       await system.admin.query(
         `UPDATE conversation.turns SET opened_at = opened_at - $2::interval, closed_at = closed_at - $2::interval WHERE turn_id = $1`,
@@ -171,6 +176,26 @@ describe("unanswered questions", () => {
         ["Do you sell gift cards?", 1, 1, 1],
       ]),
     );
+  });
+
+  test("include questions to which the model said that it has no answer, with and without passages and tools, and count each reply once", async () => {
+    const { bot, ask } = await createBotToAsk();
+    const isDeclined = true;
+    await ask("Is the entrance step-free?", { isDeclined, chunkIds: [1] });
+    await ask("Do you sell bicycles?", { isDeclined, rating: "down" });
+    await ask("Where is my parcel?", { isDeclined, toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });
+    await ask("Are dogs allowed?", { chunkIds: [1] });
+    const { questions, repliesRead } = await list(bot);
+    expect(repliesRead).toBe(3);
+    expect(
+      questions
+        .map(({ example, count, ungrounded, declined, ratedDown }) => [example, count, ungrounded, declined, ratedDown])
+        .sort(),
+    ).toEqual([
+      ["Do you sell bicycles?", 1, 1, 1, 1],
+      ["Is the entrance step-free?", 1, 0, 1, 0],
+      ["Where is my parcel?", 1, 0, 1, 0],
+    ]);
   });
 
   test("leave out greetings, questions whose reply called a tool, the playground, other bots, and deleted and erased sessions", async () => {

@@ -1,8 +1,8 @@
 import type { Database } from "@parley/service-kit";
 
-/** Limits the replies that a query reads: those without a passage of the bot's knowledge and those that were rated down, together. */
+/** Limits the replies that a query reads: those without a passage or an answer and those that were rated down, together. */
 export const MAX_REPLIES = 1_000;
-/** Limits the rated-down replies, so that replies without a passage are always read too. */
+/** Limits the rated-down replies, so that the other replies are always read too. */
 const MAX_RATED = MAX_REPLIES / 2;
 const MAX_QUESTION_CHARACTERS = 300;
 
@@ -18,7 +18,7 @@ export type UnansweredFilters = {
   questionWords: readonly string[];
 };
 
-/** A visitor's question whose reply used neither a passage nor a tool, or was rated down. */
+/** A visitor's question whose reply used neither a passage nor a tool, said that the model has no answer, or was rated down. */
 export type UnansweredQuestion = {
   sessionId: string;
   /** When the reply was finished, RFC 3339. */
@@ -29,6 +29,8 @@ export type UnansweredQuestion = {
   lexemes: string[];
   /** Whether the reply used neither a passage nor a tool. */
   isUngrounded: boolean;
+  /** Whether the model said that it has no answer. */
+  isDeclined: boolean;
   isRatedDown: boolean;
 };
 
@@ -42,9 +44,9 @@ export type UnansweredQuestions = {
 };
 
 // Steps:
-// - `rated`: the latest rated-down replies. `ungrounded`: the latest replies without a passage. Each of the two has its own index.
-// - `bound`: how many ungrounded replies are read at most.
-// - `reply`: the union of `rated` and `ungrounded`, with each reply once.
+// - `rated`: the latest rated-down replies. `unanswered`: the latest replies without a passage or an answer. Each of the two has its own index.
+// - `bound`: how many unanswered replies are read at most.
+// - `reply`: the union of `rated` and `unanswered`, with each reply once.
 // - `question`: the questions of these replies. A reply that called a tool needs no passage, so it is not ungrounded. Playground sessions are
 //   left out, because the owner wrote their questions. Each subquery with LIMIT 1 reads one row by its primary key. With plain joins,
 //   PostgreSQL underestimated the number of rows, so it read all sessions of the bot, and all messages of each session.
@@ -59,19 +61,21 @@ const READ_UNANSWERED = `
     ORDER BY created_at DESC
     LIMIT ${MAX_RATED}
   ), bound AS (
-    SELECT CASE WHEN $4 THEN ${MAX_REPLIES} - count(*) ELSE 0 END AS ungrounded FROM rated
-  ), ungrounded AS MATERIALIZED (
-    SELECT session_id, message_id, closed_at AS at
+    SELECT CASE WHEN $4 THEN ${MAX_REPLIES} - count(*) ELSE 0 END AS unanswered FROM rated
+  ), unanswered AS MATERIALIZED (
+    SELECT session_id, message_id, closed_at AS at, NOT grounded AS is_ungrounded, coalesce(finish_detail = 'declined', false) AS is_declined
     FROM conversation.turns
-    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND NOT grounded AND closed_at >= now() - make_interval(days => $3)
+    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND (NOT grounded OR finish_detail = 'declined')
+      AND closed_at >= now() - make_interval(days => $3)
     ORDER BY closed_at DESC
-    LIMIT (SELECT ungrounded FROM bound)
+    LIMIT (SELECT unanswered FROM bound)
   ), reply AS MATERIALIZED (
-    SELECT session_id, message_id, max(at) AS at, bool_or(is_ungrounded) AS is_ungrounded, bool_or(is_rated) AS is_rated
+    SELECT session_id, message_id, max(at) AS at, bool_or(is_ungrounded) AS is_ungrounded, bool_or(is_declined) AS is_declined,
+           bool_or(is_rated) AS is_rated
     FROM (
-      SELECT session_id, message_id, at, true AS is_ungrounded, false AS is_rated FROM ungrounded
+      SELECT session_id, message_id, at, is_ungrounded, is_declined, false AS is_rated FROM unanswered
       UNION ALL
-      SELECT session_id, message_id, at, false, true FROM rated
+      SELECT session_id, message_id, at, false, false, true FROM rated
     ) every
     GROUP BY session_id, message_id
   ), question AS MATERIALIZED (
@@ -79,7 +83,7 @@ const READ_UNANSWERED = `
            CASE WHEN reply.is_ungrounded THEN (
              SELECT tools_called = '[]' FROM conversation.messages
              WHERE workspace_id = $1 AND session_id = reply.session_id AND message_id = reply.message_id
-           ) ELSE false END AS is_ungrounded, reply.is_rated
+           ) ELSE false END AS is_ungrounded, reply.is_declined, reply.is_rated
     FROM reply
     CROSS JOIN LATERAL (
       SELECT bot_id, source, deleted_at, erased_at FROM conversation.sessions
@@ -97,11 +101,11 @@ const READ_UNANSWERED = `
     FROM unnest($5::text[]) AS name, CAST('pg_catalog.' || name AS regconfig) AS config
   )
   SELECT (SELECT count(*) FROM reply)::integer AS "repliesRead",
-         (SELECT count(*) FROM rated) = ${MAX_RATED} OR ($4 AND (SELECT count(*) FROM ungrounded) = (SELECT ungrounded FROM bound)) AS "isPartial",
+         (SELECT count(*) FROM rated) = ${MAX_RATED} OR ($4 AND (SELECT count(*) FROM unanswered) = (SELECT unanswered FROM bound)) AS "isPartial",
          coalesce((
            SELECT json_agg(json_build_object(
              'sessionId', session_id, 'at', at, 'text', text, 'lexemes', words.lexemes,
-             'isUngrounded', is_ungrounded, 'isRatedDown', is_rated) ORDER BY at DESC)
+             'isUngrounded', is_ungrounded, 'isDeclined', is_declined, 'isRatedDown', is_rated) ORDER BY at DESC)
            FROM question, LATERAL (
              SELECT lexemes
              FROM language, LATERAL (
@@ -110,7 +114,7 @@ const READ_UNANSWERED = `
              ORDER BY cardinality(lexemes), config::text
              LIMIT 1
            ) words
-           WHERE is_ungrounded OR is_rated
+           WHERE is_ungrounded OR is_declined OR is_rated
          ), '[]') AS questions`;
 
 /** Reads the latest unanswered questions that visitors asked a bot. */

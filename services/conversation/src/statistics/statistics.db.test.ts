@@ -34,12 +34,14 @@ beforeAll(async () => {
 });
 beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE task = 'count_replies'"));
 
-test("GetStatistics counts the rated sessions and each day's replies with and without passages, and returns percentiles of the first-token times", async () => {
+test("GetStatistics counts the rated sessions and each day's replies that were and were not answered from passages, and returns percentiles of the first-token times", async () => {
   const bot = await createBot(system.database);
   const { workspaceId, id: botId } = bot;
   const rated = newTurn(bot, { chunkIds: [1] });
   const messageId = await runTurn(system.database, rated, { firstTokenMs: 900 });
   await runTurn(system.database, newTurn(bot), { firstTokenMs: 800 });
+  await runTurn(system.database, newTurn(bot), { firstTokenMs: 0, finishDetail: "declined" });
+  await runTurn(system.database, newTurn(bot, { chunkIds: [1] }), { firstTokenMs: 0, finishDetail: "declined" });
   await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
   await openTurn(system.database, newTurn(bot));
   const old = newTurn(bot, { chunkIds: [1, 2] });
@@ -53,14 +55,14 @@ test("GetStatistics counts the rated sessions and each day's replies with and wi
   expect(last30Days).toMatchObject({
     days: [
       { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0 },
-      { day: today(), replies: 2, grounded: 1, ungrounded: 1 },
+      { day: today(), replies: 4, grounded: 1, ungrounded: 3 },
     ],
     firstTokenMedianMs: 875,
     sessionsRatedUp: 0,
     sessionsRatedDown: 1,
   });
   expect(last30Days.firstTokenP95Ms).toBeGreaterThan(3_000);
-  expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 2 }]);
+  expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 4 }]);
 });
 
 test("the task counts a turn that was committed after its hour was counted, and counts each turn once", async () => {

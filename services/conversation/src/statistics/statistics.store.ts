@@ -9,11 +9,16 @@ const FIRST_TOKENS = BUCKETS.map(
     `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${bucket})::integer`,
 ).join(", ");
 
+/** A turn that was answered from knowledge, and one that was not. Both are null for turns that old Parley versions stored. */
+const IS_DECLINED = "coalesce(t.finish_detail = 'declined', false)";
+const ANSWERED = `t.grounded AND NOT ${IS_DECLINED}`;
+const UNANSWERED = `NOT t.grounded OR (t.grounded AND ${IS_DECLINED})`;
+
 // Always counts whole hours, so that repeated and concurrent runs store the same counts.
 const COUNT_HOURS = `
   INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, first_tokens)
-  SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE t.grounded),
-         count(*) FILTER (WHERE NOT t.grounded), ARRAY[${FIRST_TOKENS}]
+  SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE ${ANSWERED}),
+         count(*) FILTER (WHERE ${UNANSWERED}), ARRAY[${FIRST_TOKENS}]
   FROM conversation.turns t
   WHERE t.status = 'done' AND t.closed_at >= $1 AND t.closed_at < $2
   GROUP BY 1, 2
@@ -35,9 +40,9 @@ export type DayCounts = {
   /** The day in UTC, "YYYY-MM-DD". */
   day: string;
   replies: number;
-  /** Replies whose prompt had passages. Replies that an old Parley version stored are in neither `grounded` nor `ungrounded`. */
+  /** Replies whose prompt had passages, and which answered. Replies that an old Parley version stored are in neither `grounded` nor `ungrounded`. */
   grounded: number;
-  /** Replies whose prompt had no passages. */
+  /** Replies whose prompt had no passages, or in which the model said that it has no answer. */
   ungrounded: number;
 };
 

@@ -11,6 +11,7 @@ import { hasVisibleText } from "../text.ts";
 import type { ToolRound } from "../tools/index.ts";
 import type { AttemptRequest, AttemptResult, AttemptTimes, Completion } from "./attempt-result.ts";
 import { fitPrompt } from "./fit-prompt.ts";
+import { NoAnswerMark } from "./no-answer-mark.ts";
 import { endProviderSpan, openProviderSpan } from "./provider-span.ts";
 import { redactFailure } from "./redact-failure.ts";
 
@@ -100,11 +101,25 @@ async function streamCompletion(
   // Computed after the wait for a slot, which counts against the deadline but not against the provider's total timeout.
   const totalMs = Math.max(1, Math.min(timeouts.totalMs, deadlineAtMs - now()));
   const attemptTimer = new AttemptTimer({ ...timeouts, totalMs }, signal);
+  const noAnswerMark = new NoAnswerMark();
   let completion = EMPTY_COMPLETION;
   let text = "";
   let firstTextAtMs: number | undefined;
   let isTextComplete = false;
   let failure: AttemptResult["failure"];
+  const passOn = (piece: string) => {
+    if (piece === "") return undefined;
+    if (firstTextAtMs === undefined) {
+      firstTextAtMs = now();
+      onFirstText(times);
+    }
+    text += piece;
+    if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
+    const backpressure = onText(piece);
+    if (backpressure === undefined) attemptTimer.resume();
+    else attemptTimer.pause();
+    return backpressure?.then(() => attemptTimer.resume());
+  };
   try {
     await candidate.guardedProvider.provider.stream({
       model: candidate.name,
@@ -115,22 +130,16 @@ async function streamCompletion(
       signal: attemptTimer.signal,
       onText: (delta) => {
         attemptTimer.signal.throwIfAborted();
-        if (firstTextAtMs === undefined) {
-          firstTextAtMs = now();
-          onFirstText(times);
-        }
-        text += delta;
-        if (text.length > MAX_COMPLETION_CHARACTERS) throw new ProviderFailure("provider_error", "too_large");
-        const backpressure = onText(delta);
-        if (backpressure === undefined) attemptTimer.resume();
-        else attemptTimer.pause();
-        return backpressure?.then(() => attemptTimer.resume());
+        return passOn(noAnswerMark.push(delta));
       },
       onSignOfLife: () => attemptTimer.recordSignOfLife(),
       onFinished: (finished) => {
         if (!completion.isFinished) attemptTimer.finish();
+        void passOn(noAnswerMark.end());
         const toolRequests = tools.length > 0 ? finished.toolRequests : [];
         completion = { ...completion, isFinished: true, assistantMessage: undefined, ...finished, toolRequests };
+        if (noAnswerMark.isFound && completion.stopCause === "stop")
+          completion = { ...completion, stopCause: "declined" };
       },
       onTextComplete: () => {
         if (isTextComplete || attemptTimer.signal.aborted) return;

@@ -6,6 +6,6 @@ export type { Operation } from "./operations.metrics.ts";
 export type { Embeddings, StopCause, Usage } from "./provider.ts";
 export { NO_PROVIDER_ERROR, type ProviderError } from "./provider-error.ts";
 export { redactProviderError } from "./redact-provider-error.ts";
-export { renderPrompt } from "./render-prompt.ts";
+export { NO_ANSWER_MARK, renderPrompt } from "./render-prompt.ts";
 export { computeRetryDelayMs } from "./retry.ts";
 export type { Sink, TextSink } from "./text-sink.ts";

@@ -27,8 +27,13 @@ export type CompletionRequest = {
   onUsage: (usage: Usage) => void;
 };
 
-/** Why a model stopped. `length`: at a limit of tokens. `refusal`: the model or its provider declined to answer. */
-export type StopCause = "stop" | "length" | "refusal";
+/**
+ * Why a model stopped.
+ * - length: at a limit of tokens.
+ * - declined: it said that it has no answer.
+ * - refusal: it or its provider refused to reply.
+ */
+export type StopCause = "stop" | "length" | "declined" | "refusal";
 
 export type FinishedCompletion = {
   stopCause: StopCause;

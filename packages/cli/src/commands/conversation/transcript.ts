@@ -65,8 +65,8 @@ export async function showTranscript(
 
 function formatMessage(message: Transcript["messages"][number], columns: number): string {
   const { role, content, model, status, rating, review, finish_detail, created_at } = message;
-  const cut = finish_detail === "length" ? "cut at the token limit" : "";
-  const states = [status === "done" ? "" : status, cut, rating && `rated ${rating}`, review && `reviewed ${review}`];
+  const detail = { length: "cut at the token limit", declined: "has no answer" }[finish_detail] ?? "";
+  const states = [status === "done" ? "" : status, detail, rating && `rated ${rating}`, review && `reviewed ${review}`];
   const notes = [created_at, model, ...states].filter(Boolean);
   return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
 }

@@ -38,7 +38,7 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
 
   group
     .command("unanswered")
-    .description("List questions with ungrounded or rated-down replies.")
+    .description("List questions without an answer or with a rated-down reply.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .option("--days <days>", "Set the period in days.", wholeNumberParser(1, 90), 30)
@@ -46,13 +46,15 @@ export function addQuestionCommands(group: CommandUnknownOpts, { callAdmin, repo
       report(
         callAdmin(QuestionAdminService, async (service) => {
           const listed = await service.listUnanswered({ workspaceId, botSlug, days });
-          const rows = listed.questions.map(({ count, ungrounded, ratedDown, lastAt, sessionId, example }) => [
-            ...[count, ungrounded, ratedDown],
-            ...[lastAt, sessionId, example],
-          ]);
-          const titles = ["count", "no passage", "rated down", "last", "session", "question"];
+          const rows = listed.questions.map(
+            ({ count, ungrounded, declined, ratedDown, lastAt, sessionId, example }) => [
+              ...[count, ungrounded, declined, ratedDown],
+              ...[lastAt, sessionId, example],
+            ],
+          );
+          const titles = ["count", "no passage", "declined", "rated down", "last", "session", "question"];
           const note = listed.partial
-            ? `Only the latest ${listed.repliesRead} ungrounded or rated-down replies were read.\n`
+            ? `Only the latest ${listed.repliesRead} unanswered or rated-down replies were read.\n`
             : "";
           return {
             json: messageToJson(ListUnansweredResponseSchema, listed),
@@ -89,7 +91,7 @@ function formatChecked({ passages, grounded, semanticSearch }: CheckQuestionResp
   ]);
   const titles = ["place", "score", "words", "meaning", "used", "passage"];
   const notes = [
-    grounded && "A reply would be based on the passages that are used.",
+    grounded && "The model would look for the answer in the passages that are used.",
     !["", "ok"].includes(semanticSearch) &&
       `Only words were compared. Result of the semantic search: ${printable(semanticSearch)}.`,
   ].filter((note) => note !== false);

@@ -2735,7 +2735,8 @@ export declare type TurnRecord = Message<"parley.conversation.v1.TurnRecord"> & 
   reconnects: number;
 
   /**
-   * More about how a complete reply finished: length if its text was cut at a limit of tokens, otherwise empty.
+   * More about how a complete reply finished: length if its text was cut at a limit of tokens, declined
+   * if the model said that it has no answer, otherwise empty.
    *
    * @generated from field: string finish_detail = 24;
    */
@@ -3153,15 +3154,15 @@ export declare type DayStatistics = Message<"parley.conversation.v1.DayStatistic
   replies: number;
 
   /**
-   * Replies whose prompt had a passage of the bot's knowledge.
+   * Replies whose prompt had a passage of the bot's knowledge, and which answered the question.
    *
    * @generated from field: int32 grounded = 3;
    */
   grounded: number;
 
   /**
-   * Replies whose prompt had no passage. Replies that an old Parley version stored are in neither grounded nor
-   * ungrounded.
+   * Replies whose prompt had no passage, or in which the model said that it has no answer. Replies that an old Parley
+   * version stored are in neither grounded nor ungrounded.
    *
    * @generated from field: int32 ungrounded = 4;
    */
@@ -3378,7 +3379,7 @@ export declare type CheckQuestionResponse = Message<"parley.conversation.v1.Chec
   passages: CheckedPassage[];
 
   /**
-   * Whether a reply to the question would be based on a passage.
+   * Whether a reply's prompt would contain a passage. The model may still find no answer in it.
    *
    * @generated from field: bool grounded = 2;
    */
@@ -3591,6 +3592,13 @@ export declare type UnansweredQuestion = Message<"parley.conversation.v1.Unanswe
    * @generated from field: int32 rated_down = 6;
    */
   ratedDown: number;
+
+  /**
+   * How many of them had a reply in which the model said that it has no answer; 0 if the bot has no knowledge.
+   *
+   * @generated from field: int32 declined = 7;
+   */
+  declined: number;
 };
 
 /**

@@ -892,7 +892,8 @@ export declare type CloseTurnRequest = Message<"parley.conversation.v1.CloseTurn
   reconnects: number;
 
   /**
-   * More about how a complete reply finished: length if its text was cut at a limit of tokens, otherwise empty.
+   * More about how a complete reply finished: length if its text was cut at a limit of tokens, declined
+   * if the model said that it has no answer, otherwise empty.
    *
    * @generated from field: string finish_detail = 18;
    */

@@ -329,7 +329,8 @@ export declare type Call = Message<"parley.llm.v1.Call"> & {
   turnId: string;
 
   /**
-   * More about how a complete generation finished: length if its text was cut at a limit of tokens, otherwise empty.
+   * More about how a complete generation finished: length if its text was cut at a limit of tokens,
+   * declined if the model said that it has no answer, otherwise empty.
    *
    * @generated from field: string finish_detail = 21;
    */

@@ -838,7 +838,8 @@ export declare const GenerateDeltaSchema: GenMessage<GenerateDelta>;
  */
 export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
   /**
-   * More about how the model finished: length if the text was cut at a limit of tokens, otherwise empty.
+   * More about how the model finished: length if the text was cut at a limit of tokens, declined if
+   * it said that it has no answer, otherwise empty.
    *
    * @generated from field: string finish_detail = 1;
    */

@@ -138,6 +138,35 @@ export const QUOTA: Dashboard = {
           ],
         },
         {
+          title: "Most used workspaces",
+          shows: "Messages that a workspace has used this month (UTC), for the ten workspaces that have used most.",
+          normal: "Rises evenly through the month.",
+          action:
+            "One workspace rises quickly: `parley usage --all --sort growth --limit 10` has its name and its last two weeks.",
+          unit: "short",
+          queries: [
+            {
+              expr: `topk(10, max by (workspace, plan) (${inNamespace("parley_quota_workspace_used_messages")}))`,
+              legend: "{{workspace}} ({{plan}})",
+            },
+          ],
+        },
+        {
+          title: "Most expensive workspaces",
+          shows:
+            "Cost of a workspace's generations of the last 24 hours, in the currency of your prices, for the ten workspaces with the highest cost.",
+          normal: "As on other days.",
+          action:
+            "One workspace rises quickly: `parley usage --all --sort cost --limit 10` has its name, tokens and cost of the month. Empty: no model has a price.",
+          unit: "short",
+          queries: [
+            {
+              expr: `topk(10, max by (workspace) (${inNamespace("parley_llm_workspace_day_cost")}))`,
+              legend: "{{workspace}}",
+            },
+          ],
+        },
+        {
           title: "Unpaid replies by plan",
           shows:
             "Replies of the current UTC day that cost provider output but do not count: dropped, blocked, or failed after a tool call.",

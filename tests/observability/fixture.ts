@@ -67,6 +67,8 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
       conversation: { QUOTA_TARGET: `127.0.0.1:${settleProxy.port}` },
     },
   });
+  // Created before Prometheus starts, because llm-proxy measures the workspaces' cost at the first scrape and then every 5 minutes.
+  const tenants = await createTenants(system);
   const services = [...system.edges, system.conversation, system.quota, system.llm];
   const prometheus = await startPrometheus({
     targets: services.map(({ name, opsPort }) => ({ service: name, opsPort })),
@@ -83,7 +85,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
     databaseProxy,
     settleProxy,
     prometheus,
-    tenants: await createTenants(system),
+    tenants,
     async stop() {
       await prometheus.stop();
       await system.stop();
@@ -92,7 +94,7 @@ export async function startFixture(postgresUrl: string): Promise<Fixture> {
   };
 }
 
-/** Creates the tenants. `full` has used all of its quota, `near` most of it, and `nearUnpaid` most of the day's bound on unpaid replies. */
+/** Creates the tenants. `full` has used all of its quota, `near` most of it, and `nearUnpaid` most of the day's bound on unpaid replies. `near` has a cost. */
 async function createTenants(system: System): Promise<Tenants> {
   const { admin, database } = system;
   await createPlan(database, "large", 1_000_000);
@@ -114,6 +116,7 @@ async function createTenants(system: System): Promise<Tenants> {
   await addUsage(system, tenants.full, 10);
   await addUsage(system, tenants.near, 8);
   await addUnpaidReplies(system, tenants.nearUnpaid, 45);
+  await addCost(system, tenants.near, 1.5);
   return tenants;
 }
 
@@ -125,6 +128,16 @@ async function addUsage({ database }: System, { workspaceId }: Tenant, used: num
      ledger AS (INSERT INTO quota.ledger (workspace_id, month, turn_id) SELECT $1, month, turn_id FROM turns)
      INSERT INTO quota.usage (workspace_id, month, used) SELECT $1, month, count(*) FROM turns GROUP BY month`,
     [workspaceId, used],
+  );
+}
+
+/** Adds a generation with a cost to the call log. */
+async function addCost({ database }: System, { workspaceId }: Tenant, cost: number): Promise<void> {
+  await queryFirstRow(
+    database,
+    `INSERT INTO llm.calls
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), 'p', 'p:m', '', 1, 1, false, 0, 0, 0, 1, 0, 'complete', '', $2, now()`,
+    [workspaceId, cost],
   );
 }
 

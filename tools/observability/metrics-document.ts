@@ -28,6 +28,7 @@ import {
   registerReconciliationGauges,
 } from "../../services/conversation/src/reconciliation/index.ts";
 import { createMetrics as edgeMetrics } from "../../services/edge/src/metrics.ts";
+import { registerCostGauge } from "../../services/llm-proxy/src/call-log/cost.metrics.ts";
 import { createMetrics as llmMetrics } from "../../services/llm-proxy/src/metrics.ts";
 import { registerHoldGauges } from "../../services/quota/src/metrics.ts";
 import {
@@ -81,6 +82,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
+    registerCostGauge(registry, database, log);
     createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);
     createPoolMetrics(registry);
@@ -167,9 +169,9 @@ service puts each closed turn into its outbox, and the quota service then settle
 service stores a reservation for each turn. A reservation is void if its turn has ended and is not counted.
 
 A metric has the same labels and buckets in every service. Label values are fixed words and names from the configuration (routes, codes,
-providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. Only
-\`parley_quota_workspace_used_ratio\` has the label \`workspace\`. A workspace has a series of this metric if it
-has used at least 80 % of its cap and is among the 200 workspaces with the highest ratios.
+providers, plans), so their number is bounded. No label contains a session, a visitor, a message or an address. Four metrics have the label
+\`workspace\`, each for a bounded list. \`parley_quota_workspace_used_ratio\` and \`parley_quota_workspace_unpaid_ratio\` have a series for each workspace at 80 % of its
+bound or more, and at most 200. \`parley_quota_workspace_used_messages\` and \`parley_llm_workspace_day_cost\` have series for the ten workspaces with the highest values.
 
 [operations/dashboards.md](operations/dashboards.md) describes the dashboards and alerts that use these metrics.
 

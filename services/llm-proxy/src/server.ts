@@ -18,6 +18,7 @@ import {
 } from "@parley/service-kit";
 import { CallLog } from "./call-log/call-log.worker.ts";
 import { createCallLogAdmin } from "./call-log/calls.admin.ts";
+import { registerCostGauge } from "./call-log/cost.metrics.ts";
 import { handleFillCallLog } from "./call-log/fill-call-log.rpc.ts";
 import { deleteOldCalls } from "./call-log/retention.worker.ts";
 import type { Config } from "./config.ts";
@@ -73,6 +74,7 @@ export async function start(
   void logMissingRoleTimeouts(database, log);
 
   const metrics = createMetrics(registry, () => catalog.providers);
+  registerCostGauge(registry, database, log);
   watchSettings(
     settingsOptions,
     catalog,

@@ -15,8 +15,12 @@ const LABELS = new Set([
   ...["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type", "error_type"],
   ...["provider", "plan", "pool", "state", "kind", "class", "table", "file"],
 ]);
-/** The only metrics that may have a workspace label. They have series only for workspaces near a bound. */
-const WORKSPACE_METRICS = ["parley_quota_workspace_used_ratio", "parley_quota_workspace_unpaid_ratio"];
+/** The metrics with series only for workspaces near a bound. */
+const NEAR_METRICS = ["parley_quota_workspace_used_ratio", "parley_quota_workspace_unpaid_ratio"];
+/** The metrics with series only for the ten workspaces with the highest values. */
+const TOP_METRICS = ["parley_quota_workspace_used_messages", "parley_llm_workspace_day_cost"];
+/** The only metrics that may have a workspace label. */
+const WORKSPACE_METRICS = [...NEAR_METRICS, ...TOP_METRICS];
 
 export function labelsSuite(shared: () => Fixture): void {
   async function scrape({ name, opsPort }: { name: string; opsPort: number }): Promise<string[]> {
@@ -53,6 +57,9 @@ export function labelsSuite(shared: () => Fixture): void {
       forbiddenTexts.push(sessionId, visitorId, address, message, `"${result.meta?.message_id}"`);
     };
     for (let index = 0; index < 3; index++) await round();
+    // The gauges of usage are up to 5 s old.
+    const used = `parley_quota_workspace_used_messages{workspace="${tenant.workspaceId}"`;
+    await expect.poll(async () => (await scrapeAll()).join("\n"), { timeout: 15_000 }).toContain(used);
     const before = seriesOf(await scrapeAll());
     for (let index = 0; index < 10; index++) await round();
     const lines = await scrapeAll();
@@ -64,12 +71,17 @@ export function labelsSuite(shared: () => Fixture): void {
       return labelsOf(line).filter((name) => !(WORKSPACE_METRICS.includes(metric) && name === "workspace"));
     });
     expect([...new Set(labels)].filter((label) => !LABELS.has(label))).toEqual([]);
-    const workspaces = WORKSPACE_METRICS.map((metric) => {
+    const workspacesOf = (metric: string) => {
       const ofMetric = lines.filter((line) => line.includes(` ${metric}{`));
       return new Set(ofMetric.map((line) => /workspace="([^"]*)"/.exec(line)?.[1]));
-    });
+    };
     const { full, near, nearUnpaid } = tenants;
-    expect(workspaces).toEqual([new Set([full.workspaceId, near.workspaceId]), new Set([nearUnpaid.workspaceId])]);
+    expect(NEAR_METRICS.map(workspacesOf)).toEqual([
+      new Set([full.workspaceId, near.workspaceId]),
+      new Set([nearUnpaid.workspaceId]),
+    ]);
+    for (const metric of TOP_METRICS) expect(workspacesOf(metric).size).toBeLessThanOrEqual(10);
+    expect(workspacesOf("parley_llm_workspace_day_cost")).toEqual(new Set([near.workspaceId]));
   });
 
   test("the console's labels contain no input of owners, and owners add no series", async () => {

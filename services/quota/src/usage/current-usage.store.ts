@@ -16,6 +16,9 @@ export type PlanUsage = {
 /** A workspace near its cap. `ratio` is its usage divided by its cap. */
 export type NearWorkspace = { workspaceId: string; plan: string; ratio: number };
 
+/** A workspace among those that have used most. */
+export type TopWorkspace = { workspaceId: string; plan: string; used: number };
+
 const CURRENT_USAGE = `
   WITH current_usage AS (
     SELECT w.workspace_id, p.plan, p.monthly_cap AS cap, coalesce(u.used, 0) AS used, coalesce(u.held, 0) AS held
@@ -38,14 +41,23 @@ const NEAR = `${CURRENT_USAGE}
   FROM current_usage WHERE cap > 0 AND used >= cap * $1::float8 AND workspace_id IS NOT NULL
   ORDER BY ratio DESC, workspace_id LIMIT $2`;
 
-/** Returns the usage of every plan, and up to `limit` workspaces that have used at least `share` of their cap, highest ratio first. */
+const TOP = `${CURRENT_USAGE}
+  SELECT workspace_id AS "workspaceId", plan, used
+  FROM current_usage WHERE used > 0 AND workspace_id IS NOT NULL
+  ORDER BY used DESC, workspace_id LIMIT $1`;
+
+/**
+ * Returns the usage of every plan; up to `limit` workspaces that have used at least `share` of their cap, highest ratio first; and up to `topLimit`
+ * workspaces that have used most, highest first.
+ */
 export async function readCurrentUsage(
   database: Database,
-  { share, limit }: { share: number; limit: number },
-): Promise<{ plans: PlanUsage[]; nearWorkspaces: NearWorkspace[] }> {
-  const [plans, nearWorkspaces] = await Promise.all([
+  { share, limit, topLimit }: { share: number; limit: number; topLimit: number },
+): Promise<{ plans: PlanUsage[]; nearWorkspaces: NearWorkspace[]; topWorkspaces: TopWorkspace[] }> {
+  const [plans, nearWorkspaces, topWorkspaces] = await Promise.all([
     database.query<PlanUsage>(BY_PLAN, [share]),
     database.query<NearWorkspace>(NEAR, [share, limit]),
+    database.query<TopWorkspace>(TOP, [topLimit]),
   ]);
-  return { plans: plans.rows, nearWorkspaces: nearWorkspaces.rows };
+  return { plans: plans.rows, nearWorkspaces: nearWorkspaces.rows, topWorkspaces: topWorkspaces.rows };
 }

@@ -61,9 +61,15 @@ test("sums usage by plan, and reports the used ratio of each workspace that has 
     'parley_quota_workspace_used_ratio{workspace="full",plan="ten"} 1',
     'parley_quota_workspace_used_ratio{workspace="near",plan="ten"} 0.8',
   ]);
+  const top = metrics.split("\n").filter((line) => line.startsWith("parley_quota_workspace_used_messages{"));
+  expect(top).toEqual([
+    'parley_quota_workspace_used_messages{workspace="full",plan="ten"} 10',
+    'parley_quota_workspace_used_messages{workspace="near",plan="ten"} 8',
+    'parley_quota_workspace_used_messages{workspace="below",plan="ten"} 7',
+  ]);
 });
 
-test("reports the used ratio of at most 200 workspaces near their cap", async () => {
+test("reports the used ratio of at most 200 workspaces near their cap, and the used messages of the ten with most", async () => {
   await quota.admin.query(`
     INSERT INTO quota.workspaces (workspace_id, name, plan) SELECT 'many-' || n, 'Test', 'ten' FROM generate_series(1, 300) n;
     INSERT INTO quota.usage (workspace_id, month, used)
@@ -72,6 +78,8 @@ test("reports the used ratio of at most 200 workspaces near their cap", async ()
   registerUsageGauges(registry, quota.database, createLogger("test", "silent"));
   const metrics = await scrape(registry);
   expect(metrics.match(/^parley_quota_workspace_used_ratio\{/gm)).toHaveLength(200);
+  expect(metrics.match(/^parley_quota_workspace_used_messages\{/gm)).toHaveLength(10);
+  expect(metrics).toContain('parley_quota_workspace_used_messages{workspace="full",plan="ten"} 10');
   expect(metrics).toContain('parley_quota_workspaces_near_cap{plan="ten"} 302');
 });
 

@@ -15,6 +15,8 @@ import { type PlanUsage, readCurrentUsage } from "./current-usage.store.ts";
 const NEAR_CAP_SHARE = 0.8;
 /** Bounds the number of series with the label `workspace`. */
 const MAX_NAMED_WORKSPACES = 200;
+/** Bounds the number of series of the workspaces that have used most. */
+const MAX_TOP_WORKSPACES = 10;
 const CACHE_MS = 5_000;
 
 const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUsage, "plan">][] = [
@@ -30,7 +32,12 @@ const BY_PLAN: readonly [name: string, help: string, field: Exclude<keyof PlanUs
 export function registerUsageGauges(registry: Registry, database: Database, log: Logger): void {
   const registers = [registry];
   const read = createCachedMeasurement(
-    () => readCurrentUsage(database, { share: NEAR_CAP_SHARE, limit: MAX_NAMED_WORKSPACES }),
+    () =>
+      readCurrentUsage(database, {
+        share: NEAR_CAP_SHARE,
+        limit: MAX_NAMED_WORKSPACES,
+        topLimit: MAX_TOP_WORKSPACES,
+      }),
     { name: "quota usage", cacheMs: CACHE_MS },
     log,
   );
@@ -58,6 +65,18 @@ export function registerUsageGauges(registry: Registry, database: Database, log:
       this.reset();
       for (const { workspaceId, plan, ratio } of usage?.nearWorkspaces ?? [])
         this.set({ workspace: workspaceId, plan }, ratio);
+    },
+  });
+  new Gauge({
+    name: "parley_quota_workspace_used_messages",
+    help: `Messages that a workspace has used this month. Reports only the ${MAX_TOP_WORKSPACES} workspaces that have used most.`,
+    labelNames: ["workspace", "plan"],
+    registers,
+    async collect() {
+      const usage = await read();
+      this.reset();
+      for (const { workspaceId, plan, used } of usage?.topWorkspaces ?? [])
+        this.set({ workspace: workspaceId, plan }, used);
     },
   });
 }

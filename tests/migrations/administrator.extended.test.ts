@@ -156,7 +156,7 @@ function defineTests(start: () => Promise<Server>): void {
     await runSql(server.url, "ALTER ROLE parley_quota RESET statement_timeout");
     const { code, stderr } = await migrateAsProcess("quota", urlOf("parley_admin"));
     expect([code, stderr]).toEqual([
-      1,
+      78,
       "quota: cannot migrate: role parley_quota has no statement_timeout; run as a role that may alter it: " +
         `ALTER ROLE "parley_quota" SET statement_timeout = '10s';\n`,
     ]);
@@ -189,7 +189,16 @@ function defineTests(start: () => Promise<Server>): void {
     await runSql(server.url, sql);
     await migrateAndCheck(urlOf("parley_admin"), password, 1);
     await runSql(server.url, "ALTER ROLE parley_admin NOCREATEROLE");
-    const refused = await migrateAll(urlOf("parley_admin"), password);
+    // Not the process, because its preflight would find the missing privilege before the server gets a statement.
+    const refused = SERVICES.map(([, schema]) =>
+      migrate({
+        url: urlOf("parley_admin"),
+        schema,
+        role: `parley_${schema}`,
+        rolePassword: password,
+        migrations: [],
+      }).then(String, (error: Error) => error.message),
+    );
     const readLogged = async () =>
       [...(await server.log()).matchAll(/ALTER ROLE .* PASSWORD .*/g)].map(([statement]) => statement);
     // The server's output may arrive after the migrations have ended.
@@ -197,11 +206,10 @@ function defineTests(start: () => Promise<Server>): void {
     const log = await server.log();
     for (const secret of [password, passwordLiteral, password.slice(0, 16)]) expect(log).not.toContain(secret);
     for (const statement of await readLogged()) expect(statement).toMatch(/ PASSWORD 'SCRAM-SHA-256\$[^']+'$/);
-    for (const { code, stdout, stderr } of refused) {
-      expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toMatch(/; run as a superuser: ALTER ROLE "parley_admin" CREATEROLE;\n$/);
-      expect(stderr).not.toMatch(/SCRAM|PASSWORD/);
-      expect(stderr).not.toContain(password);
+    for (const message of await Promise.all(refused)) {
+      expect(message).toMatch(/; run as a superuser: ALTER ROLE "parley_admin" CREATEROLE;$/);
+      expect(message).not.toMatch(/SCRAM|PASSWORD/);
+      expect(message).not.toContain(password);
     }
   });
 }

@@ -49,7 +49,7 @@ describe.each([
     expect(await runServiceMigrations()).toEqual({ code: 0, stdout: `${schema}: up to date\n`, stderr: "" });
   });
 
-  test("exits 1 on a schema that requires a newer version, until the schema is rolled back", async () => {
+  test("exits 78 on a schema that requires a newer version, until the schema is rolled back", async () => {
     const { currentMigrations, nextMigrations } = await listMigrations(database, schema);
     const contracted = target([
       ...currentMigrations,
@@ -58,7 +58,7 @@ describe.each([
     ]);
     await migrate(contracted);
     const { code, stdout, stderr } = await runServiceMigrations();
-    expect([code, stdout]).toEqual([1, ""]);
+    expect([code, stdout]).toEqual([78, ""]);
     expect(stderr).toMatch(
       new RegExp(
         `^${schema}: cannot migrate: schema \\(9002_contraction\\) is newer than this version ` +

@@ -143,6 +143,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
     "DATABASE_ADMIN_USERNAME",
     "PGPASSWORD",
     "DATABASE_URL",
+    "DATABASE_CREATE_ROLE",
     "DATABASE_PASSWORD",
     "PARLEY_INSTALLATION",
     "DATABASE_ROLE_PREFIX",
@@ -249,7 +250,7 @@ const DIFFERENCES: Readonly<Record<string, { added: readonly string[]; missing: 
       "llm-proxy OPENAI_API_KEY_FILE=chat/OPENAI_API_KEY",
       "llm-proxy OPENAI_BASE_URL=http://models:8000/v1",
     ],
-    missing: ["migrations DATABASE_PASSWORD"],
+    missing: ["migrations DATABASE_CREATE_ROLE", "migrations DATABASE_PASSWORD"],
   },
 };
 

@@ -1,5 +1,6 @@
+import { PREFLIGHT_EXIT_CODE } from "@parley/service-kit/migrations";
 import { describe, expect, it } from "vitest";
-import { type Manifest, nameOf, ofKind } from "./manifest.ts";
+import { type Manifest, nameOf, ofKind, podTemplate } from "./manifest.ts";
 import { renderChart, runHelmTemplate } from "./render.ts";
 
 it("makes the migrations a PreSync hook of Argo CD, and keeps a failed Job until the next sync", async () => {
@@ -17,6 +18,24 @@ it("makes the migrations a PreSync hook of Argo CD, and keeps a failed Job until
   const [job] = ofKind(manifests, "Job") as [Manifest];
   expect(job.metadata.name).toBe("parley-migrations");
   expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
+});
+
+it("fails the hook at once if its checks fail, and starts it even if a key of the Secret is missing, which they report", async () => {
+  const { manifests } = await renderChart("minimal");
+  const [job] = ofKind(manifests, "Job") as [Manifest];
+  const rules = [{ action: "FailJob", onExitCodes: { operator: "In", values: [PREFLIGHT_EXIT_CODE] } }];
+  expect(job.spec.podFailurePolicy).toEqual({ rules });
+  const variables = podTemplate(job)?.spec.containers.flatMap(({ env = [] }) => env) ?? [];
+  const references = variables.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+  expect(references).toHaveLength(9);
+  expect(references.filter((reference) => !("optional" in reference))).toEqual([]);
+});
+
+it("waits for the Secret and retries without a hook, because the Job may start before both the Secret and the database", async () => {
+  const { manifests } = await renderChart("trial");
+  const job = ofKind(manifests, "Job").find((manifest) => nameOf(manifest).includes("-migrations-")) as Manifest;
+  expect(job.spec).not.toHaveProperty("podFailurePolicy");
+  expect(JSON.stringify(podTemplate(job))).not.toContain('"optional"');
 });
 
 async function renderAnnotations(values: string, ...annotations: string[]) {

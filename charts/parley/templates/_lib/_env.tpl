@@ -5,6 +5,7 @@
 
 {{/*
 An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "DATABASE_ADMIN_PASSWORD" "secret" ""). "key" defaults to "env".
+With "optional", the container starts even if the key is missing, and can report it.
 */}}
 {{- define "parley.secretEnv" -}}
 - name: {{ .env }}
@@ -12,6 +13,9 @@ An environment variable from a Secret: (dict "root" $ "env" "PGPASSWORD" "key" "
     secretKeyRef:
       name: {{ include "parley.secretNameFor" . }}
       key: {{ default .env .key }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
 {{- end -}}
 
 {{/*

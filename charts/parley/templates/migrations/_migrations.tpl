@@ -32,7 +32,9 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- end -}}
 
 {{/*
-The Job's spec. Each container migrates one schema. An advisory lock serializes the containers, even those of different Jobs. The spec has no
+The Job's spec. Each container migrates one schema. Before that, it checks everything that it needs, and exits 78 if another attempt would fail
+too (see packages/service-kit/src/database/run-migrations.ts). A hook then fails immediately, so that helm prints the cause. An ordinary Job retries,
+because it may start before its database. An advisory lock serializes the containers, even those of different Jobs. The spec has no
 ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. The "schema" of the pod can
 have any value, because "parley.podSpec" only checks that it is set, to add the volume of the database's CA. "parley.migrations.jobName" hashes
 this template's output, so do not add YAML comments to it.
@@ -42,7 +44,17 @@ this template's output, so do not add YAML comments to it.
 {{- $migrations := dict "root" . "name" "migrations" "values" $values.migrations -}}
 {{- $host := default (include "parley.databaseHost" .) $values.migrations.database.host -}}
 {{- $port := default $values.database.port $values.migrations.database.port -}}
+{{- /* Without a hook, the containers wait until the Secret exists. */ -}}
+{{- $optional := include "parley.migrations.isHook" . -}}
 backoffLimit: 4
+{{- if include "parley.migrations.isHook" . }}
+podFailurePolicy:
+  rules:
+    - action: FailJob
+      onExitCodes:
+        operator: In
+        values: [78]
+{{- end }}
 activeDeadlineSeconds: {{ $values.migrations.activeDeadlineSeconds | int }}
 template:
   metadata:
@@ -62,8 +74,8 @@ template:
         securityContext:
           {{- include "parley.containerSecurity" $component | nindent 10 }}
         env:
-          {{- include "parley.secretEnv" (dict "root" $ "env" "DATABASE_ADMIN_USERNAME" "key" $values.migrations.admin.usernameKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
-          {{- include "parley.secretEnv" (dict "root" $ "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "DATABASE_ADMIN_USERNAME" "key" $values.migrations.admin.usernameKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
           - name: DATABASE_URL
             value: {{ include "parley.databaseUrl" $database | quote }}
           {{- with include "parley.extraCaEnv" $migrations | trim }}
@@ -79,7 +91,9 @@ template:
             value: {{ . }}
           {{- end }}
           {{- if $values.migrations.createRoles }}
-          {{- include "parley.secretEnv" (dict "root" $ "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
+          - name: DATABASE_CREATE_ROLE
+            value: "on"
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
           {{- end }}
         resources:
           {{- toYaml $values.migrations.resources | nindent 10 }}

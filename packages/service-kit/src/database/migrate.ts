@@ -4,7 +4,14 @@ import pg from "pg";
 import manifest from "../../package.json" with { type: "json" };
 import { compareVersions } from "./compare-versions.ts";
 import { createScramVerifier } from "./scram-verifier.ts";
-import { grantAccess, prepareRole, type RoleTimeouts, withRemedy } from "./service-role.ts";
+import {
+  assertMayDefineRole,
+  grantAccess,
+  listRoleChecks,
+  prepareRole,
+  type RoleTimeouts,
+  withRemedy,
+} from "./service-role.ts";
 
 export type { Knex };
 
@@ -54,6 +61,7 @@ export type MigrateResult = {
 const MIGRATIONS_TABLE = "migrations";
 /** The audit log. Not every schema has this table. */
 const CHANGES_TABLE = "changes";
+const OLDEST_POSTGRES = 15;
 /** Short, because new traffic queues behind a migration that waits for a lock. */
 const LOCK_TIMEOUT = "2s";
 const LOCK_POLL_MS = 100;
@@ -66,15 +74,14 @@ const KEEPALIVE_DELAY_MS = 10_000;
  * not run on that schema.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { schema, role, rolePassword, installation, roleTimeouts, appendOnlyTables } = options;
+  const { schema, role, rolePassword, roleTimeouts, appendOnlyTables } = options;
   const scramVerifier = rolePassword === undefined ? undefined : createScramVerifier(rolePassword);
   return withLock(options, async (client, assertLocked) => {
-    const owner = installation === undefined ? undefined : { database: client.database ?? "", installation };
-    await prepareRole(client, role, scramVerifier, roleTimeouts, owner);
+    await prepareRole(client, role, scramVerifier, roleTimeouts, ownerOf(client, options));
     await prepareSchema(client, schema);
+    const newerMigration = await findNewerMigration(client, options);
+    if (newerMigration !== undefined) return { applied: [], newerMigration };
     return withKnex(options, async (migrator) => {
-      const newerMigration = await findNewerMigration(client, migrator, options);
-      if (newerMigration !== undefined) return { applied: [], newerMigration };
       const [, applied] = (await migrator.latest({ beforeEach: createMigrationHook(assertLocked, options, "up") })) as [
         number,
         string[],
@@ -83,6 +90,28 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
       return { applied };
     });
   });
+}
+
+/**
+ * Returns the checks that must pass before migrate() is called with the same options, on a connection from createClient. Each throws if
+ * it finds a problem. None changes anything.
+ */
+export function listMigrationChecks(client: pg.Client, options: MigrateOptions): (() => Promise<unknown>)[] {
+  const { schema, role, rolePassword, roleTimeouts } = options;
+  return [
+    () => assertServerIsUsable(client),
+    () => assertHasOwnSession(client, createClient(options)),
+    () => assertMayCreateSchema(client, schema),
+    ...listRoleChecks(client, role, rolePassword !== undefined, roleTimeouts, ownerOf(client, options)),
+    async () => {
+      if (rolePassword !== undefined) await assertMayDefineRole(client, role);
+    },
+    () => findNewerMigration(client, options),
+  ];
+}
+
+function ownerOf(client: pg.Client, { installation }: MigrateOptions) {
+  return installation === undefined ? undefined : { database: client.database ?? "", installation };
 }
 
 /** Reverts the newest `steps` migrations. Returns their names. */
@@ -115,6 +144,14 @@ function connectionConfig({ url, schema }: MigrateOptions) {
   };
 }
 
+/** `limits` are pg's timeouts. */
+export function createClient(
+  options: MigrateOptions,
+  limits: Pick<pg.ClientConfig, "connectionTimeoutMillis" | "query_timeout"> = {},
+): pg.Client {
+  return new pg.Client({ ...connectionConfig(options), ...limits });
+}
+
 /**
  * Runs `work` while holding the lock. `assertLocked` throws if the lock's connection was lost. `work` must call `assertLocked` before each
  * change on another connection.
@@ -123,8 +160,7 @@ async function withLock<T>(
   options: MigrateOptions,
   work: (client: pg.Client, assertLocked: () => void) => Promise<T>,
 ): Promise<T> {
-  const config = connectionConfig(options);
-  const client = new pg.Client(config);
+  const client = createClient(options);
   let connectionError: Error | undefined;
   const assertLocked = () => {
     if (connectionError !== undefined) throw connectionError;
@@ -135,7 +171,7 @@ async function withLock<T>(
   });
   await client.connect();
   try {
-    await assertHasOwnSession(client, new pg.Client(config));
+    await assertHasOwnSession(client, createClient(options));
     await acquireLock(client);
     return await work(client, assertLocked);
   } catch (error) {
@@ -193,12 +229,41 @@ async function acquireLock(client: pg.Client): Promise<void> {
   while (!(await client.query<{ locked: boolean }>(tryLock)).rows[0]?.locked) await sleep(LOCK_POLL_MS);
 }
 
+async function assertServerIsUsable(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; is_old: boolean; is_read_only: boolean }>(
+    `SELECT current_setting('server_version') AS version,
+            current_setting('server_version_num')::int < ${OLDEST_POSTGRES * 10_000} AS is_old,
+            current_setting('transaction_read_only')::boolean AS is_read_only`,
+  );
+  const [{ version, is_old, is_read_only } = { version: "", is_old: false, is_read_only: false }] = rows;
+  if (is_old) throw new Error(`PostgreSQL ${version} is too old: Parley needs PostgreSQL ${OLDEST_POSTGRES} or newer`);
+  if (is_read_only)
+    throw new Error(
+      `${client.host}:${client.port} is read-only: name the primary server (DATABASE_URL; chart: database.host, or migrations.database.host if it is set)`,
+    );
+}
+
+async function assertMayCreateSchema(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query<{ may_create: boolean }>(
+    "SELECT has_database_privilege(current_database(), 'CREATE') AS may_create",
+  );
+  if (rows[0]?.may_create || (await schemaExists(client, schema))) return;
+  throw new Error(`permission denied for database ${client.database}; run ${buildSchemaRemedy(client)}`);
+}
+
+async function schemaExists(client: pg.Client, schema: string): Promise<boolean> {
+  return (await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema])).rowCount !== 0;
+}
+
+function buildSchemaRemedy(client: pg.Client): string {
+  const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
+  return `as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`;
+}
+
 async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
-  const { rowCount } = await client.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
   // Checked first, because CREATE SCHEMA IF NOT EXISTS needs the privilege even if the schema exists.
-  if (rowCount === 0) {
-    const [database, admin] = [client.database, client.user].map((name) => pg.escapeIdentifier(name ?? ""));
-    await withRemedy(`as the database's owner: GRANT CREATE ON DATABASE ${database} TO ${admin};`, async () => {
+  if (!(await schemaExists(client, schema))) {
+    await withRemedy(buildSchemaRemedy(client), async () => {
       await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(schema)}`);
     });
   }
@@ -214,16 +279,13 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
  */
 async function findNewerMigration(
   client: pg.Client,
-  migrator: Knex.Migrator,
   { schema, migrations }: MigrateOptions,
 ): Promise<string | undefined> {
-  const [completed, missing] = (await migrator.list({ disableMigrationsListValidation: true })) as [
-    { name: string }[],
-    Migration[],
-  ];
+  const completed = await listCompletedMigrations(client, schema);
   const known = new Set(migrations.map(({ name }) => name));
-  const newest = completed.findLast(({ name }) => !known.has(name))?.name;
+  const newest = completed.findLast((name) => !known.has(name));
   if (newest === undefined) return undefined;
+  const missing = migrations.filter(({ name }) => !completed.includes(name));
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(", ");
     throw new Error(
@@ -237,6 +299,16 @@ async function findNewerMigration(
     );
   }
   return newest;
+}
+
+/** Returns the names in the order in which the migrations were applied. */
+async function listCompletedMigrations(client: pg.Client, schema: string): Promise<string[]> {
+  const table = `${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}`;
+  const { rows: tables } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
+    table,
+  ]);
+  if (!tables[0]?.exists) return [];
+  return (await client.query<{ name: string }>(`SELECT name FROM ${table} ORDER BY id`)).rows.map(({ name }) => name);
 }
 
 /**

@@ -1,5 +1,7 @@
 // A separate entry point, because the package's main export also loads gRPC. Loading gRPC takes three times as long as
 // running the migrations when none is pending.
+
+export { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 export { type Knex, type MigrateOptions, type Migration, migrate, revertMigrations } from "./migrate.ts";
 export { runMigrations } from "./run-migrations.ts";
 export { withoutLockTimeout } from "./without-lock-timeout.ts";

@@ -28,7 +28,7 @@ test("runs with the roles of DATABASE_ROLE_PREFIX, and refuses the roles of anot
   };
   expect(await run(first.url, prefix)).toMatchObject({ code: 0, stderr: "" });
   const refused = await run(second.url, prefix);
-  expect(refused.code).toBe(1);
+  expect(refused.code).toBe(78);
   expect(refused.stderr).toContain(`quota: cannot migrate: role ${prefix}quota belongs to database ${first.name}`);
   expect((await run(second.url, "Shop-")).stderr).toContain("DATABASE_ROLE_PREFIX must be");
 });

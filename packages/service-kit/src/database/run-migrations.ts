@@ -1,50 +1,78 @@
+import { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 import { ConfigError, Environment } from "../settings/environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
+import { findMigrationProblems } from "./preflight.ts";
 
 /**
  * The main function of a process that runs one service's migrations. Prints a line on stdout for each applied migration, or one line if there
- * is none to apply. On failure prints a line on stderr for each problem and sets the exit code to 1.
+ * is none to apply. On failure prints a line on stderr for each problem and sets the exit code: PREFLIGHT_EXIT_CODE if it has changed nothing and
+ * would fail again, otherwise 1.
  */
 export async function runMigrations(
   target: Omit<MigrateOptions, "url" | "role" | "rolePassword" | "installation">,
 ): Promise<void> {
   try {
     // biome-ignore lint/style/noProcessEnv: the only place that reads the environment of a migration
-    const { url, rolePassword, installation, rolePrefix, roleSuffix } = readConfig(process.env);
+    const { url, rolePassword, installation, rolePrefix, roleSuffix } = readConfig(process.env, target.schema);
     const role = `${rolePrefix}${target.schema}${roleSuffix}`;
-    const result = await migrate({
+    const options = {
       ...target,
       role,
       url,
       ...(rolePassword !== undefined && { rolePassword }),
       ...(installation !== undefined && { installation }),
-    });
+    };
+    const problems = await findMigrationProblems(options);
+    if (problems.length > 0) throw new ConfigError(problems);
+    const result = await migrate(options);
     for (const line of describeResult(result)) process.stdout.write(`${target.schema}: ${line}\n`);
   } catch (error) {
     const problems =
       error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : "failed"];
     for (const problem of problems) process.stderr.write(`${target.schema}: cannot migrate: ${problem}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof ConfigError ? PREFLIGHT_EXIT_CODE : 1;
   }
 }
 
 /** `rolePassword` is undefined if the service's role was created by hand. */
-function readConfig(values: NodeJS.ProcessEnv) {
+function readConfig(values: NodeJS.ProcessEnv, schema: string) {
   const environment = new Environment(values);
+  const roleSuffix = environment.text("DATABASE_ROLE_SUFFIX", "");
   const areRolesShared = environment.oneOf("DATABASE_ROLES_SHARED", ["on", "off"], "off") === "on";
   return environment.finish({
-    url: environment.requiredUrl(
-      "DATABASE_URL",
-      ["postgres", "postgresql"],
-      "the database, as a role that may create schemas",
-    ),
-    rolePassword: environment.optionalText("DATABASE_PASSWORD"),
+    url: readDatabaseUrl(environment),
+    rolePassword: readRolePassword(environment, `${schema.toUpperCase()}_DATABASE_PASSWORD${roleSuffix}`),
     installation: areRolesShared ? undefined : environment.text("PARLEY_INSTALLATION", ""),
     /** The roles of an installation are named after their schemas, such as `parley_quota`. */
     rolePrefix: readRolePrefix(environment),
     /** Selects the service's second role: the two roles take turns when passwords are rotated. */
-    roleSuffix: environment.text("DATABASE_ROLE_SUFFIX", ""),
+    roleSuffix,
   });
+}
+
+function readDatabaseUrl(environment: Environment): string {
+  const purpose = "the database, as a role that may create schemas";
+  const url = environment.requiredUrl("DATABASE_URL", ["postgres", "postgresql"], purpose);
+  if (!URL.canParse(url)) return url;
+  const { pathname, username } = new URL(url);
+  // pg would use the user's name.
+  if (pathname.length <= 1) environment.addProblem("DATABASE_URL names no database (chart: database.name)");
+  // Kubernetes leaves the reference in the URL if the Secret has no such key.
+  if (decodeURIComponent(username).startsWith("$("))
+    environment.addProblem(
+      "DATABASE_ADMIN_USERNAME is not set: the administrator's name (chart: the key migrations.admin.usernameKey of the Secret in migrations.admin.existingSecret, by default existingSecret)",
+    );
+  return url;
+}
+
+/** The chart sets DATABASE_CREATE_ROLE, because a Secret without the password would otherwise look like a role that was created by hand. */
+function readRolePassword(environment: Environment, key: string): string | undefined {
+  if (environment.oneOf("DATABASE_CREATE_ROLE", ["on", "off"], "off") === "off")
+    return environment.optionalText("DATABASE_PASSWORD");
+  return environment.requiredText(
+    "DATABASE_PASSWORD",
+    `the password of the service's role (chart: the key ${key} of the Secret in database.existingSecret, by default existingSecret)`,
+  );
 }
 
 /** At most 40 characters, because PostgreSQL truncates names after 63. */

@@ -26,10 +26,31 @@ export async function prepareRole(
   timeouts: RoleTimeouts = {},
   owner?: RoleOwner,
 ): Promise<void> {
-  await assertRoleIsRestricted(client, role);
-  if (owner !== undefined) await assertRoleIsOwn(client, role, owner, { mustBeUnused: scramVerifier !== undefined });
-  if (scramVerifier === undefined) await assertRoleIsComplete(client, role, timeouts);
-  else await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts, owner));
+  for (const check of listRoleChecks(client, role, scramVerifier !== undefined, timeouts, owner)) await check();
+  if (scramVerifier !== undefined)
+    await retryRoleConflicts(() => defineRole(client, role, scramVerifier, timeouts, owner));
+}
+
+/**
+ * Returns the checks that must pass before the role is prepared. Each throws if it finds a problem. `willDefine` is whether prepareRole gets a
+ * password for the role. See prepareRole for the other parameters.
+ */
+export function listRoleChecks(
+  client: pg.Client,
+  role: string,
+  willDefine: boolean,
+  timeouts: RoleTimeouts = {},
+  owner?: RoleOwner,
+): (() => Promise<void>)[] {
+  return [
+    () => assertRoleIsRestricted(client, role),
+    async () => {
+      if (owner !== undefined) await assertRoleIsOwn(client, role, owner, { mustBeUnused: willDefine });
+    },
+    async () => {
+      if (!willDefine) await assertRoleIsComplete(client, role, timeouts);
+    },
+  ];
 }
 
 async function defineRole(
@@ -69,6 +90,24 @@ async function buildRoleRemedy(client: pg.Client, role: string): Promise<string>
   return rows.length === 0
     ? `as a superuser: ALTER ROLE ${admin} CREATEROLE;`
     : `as a superuser, or as the role that created ${role}: GRANT ${pg.escapeIdentifier(role)} TO ${admin} WITH ADMIN OPTION;`;
+}
+
+/** Throws if PostgreSQL would refuse to create or alter the role. */
+export async function assertMayDefineRole(client: pg.Client, role: string): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean; may_create: boolean; may_alter: boolean }>(
+    `SELECT r.oid IS NOT NULL AS exists, a.rolsuper OR a.rolcreaterole AS may_create,
+            a.rolsuper OR a.rolcreaterole AND (
+              current_setting('server_version_num')::int < 160000 OR pg_has_role(a.oid, r.oid, 'MEMBER WITH ADMIN OPTION')
+            ) AS may_alter
+     FROM pg_roles AS a LEFT JOIN pg_roles AS r ON r.rolname = $1 WHERE a.rolname = current_user`,
+    [role],
+  );
+  const [{ exists, may_create, may_alter } = { exists: false, may_create: true, may_alter: true }] = rows;
+  if (exists ? may_alter : may_create) return;
+  throw new Error(
+    `permission denied to ${exists ? "alter" : "create"} role ${role} (chart: migrations.createRoles); ` +
+      `run ${await buildRoleRemedy(client, role)}`,
+  );
 }
 
 async function assertRoleIsComplete(client: pg.Client, role: string, timeouts: RoleTimeouts): Promise<void> {

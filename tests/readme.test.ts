@@ -103,7 +103,7 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
     `localhost:${instance.shopPort}/delivery`,
     "english",
     "Removed docs/api.md.",
-    "A reply would be based on the passages that are used.",
+    "The model would look for the answer in the passages that are used.",
   ])
     expect(output).toContain(text);
 }, 180_000);

@@ -1,13 +1,23 @@
 // Runs on `pnpm start`. Plain JavaScript, so that a Node version too old for TypeScript can run this file and print an error.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
+import { existsSync } from "node:fs";
+
 // Hides Node's warnings about experimental features.
 process.removeAllListeners("warning");
 process.on("warning", (warning) => {
   if (warning.name !== "ExperimentalWarning") process.stderr.write(`${warning.name}: ${warning.message}\n`);
 });
 
-if (major < 22 || (major === 22 && minor < 15)) {
+// pnpm writes this file at the end of a complete installation.
+const isInstalled = existsSync(new URL("../../node_modules/.modules.yaml", import.meta.url));
+
+if (!isInstalled) {
+  process.stderr.write(
+    "parley: Parley's packages are not installed: connect this machine to the network and run `npx --yes pnpm@12 install`, or copy node_modules with the folder\n",
+  );
+  process.exitCode = 1;
+} else if (major < 22 || (major === 22 && minor < 15)) {
   process.stderr.write(
     `parley: Node.js ${process.versions.node} is too old: install Node.js 22.15 or newer, preferably the latest LTS version\n`,
   );

@@ -46,6 +46,7 @@ describeWith("redis", "tracing", () => {
       "http.request.method": "POST",
       "http.route": "/api/chat/",
       "http.response.status_code": 200,
+      "parley.request_id": turnId,
       "parley.turn_id": turnId,
       "parley.workspace_id": cachedTenant.workspaceId,
     });

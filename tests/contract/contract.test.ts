@@ -12,6 +12,7 @@ import { limitsSuite } from "./suites/limits.ts";
 import { outagesSuite } from "./suites/outages.ts";
 import { quotaSuite } from "./suites/quota.ts";
 import { requestSuite } from "./suites/request.ts";
+import { requestIdSuite } from "./suites/request-id.ts";
 import { schemathesisSuite } from "./suites/schemathesis.ts";
 import { sessionsSuite } from "./suites/sessions.ts";
 import { streamSuite } from "./suites/stream.ts";
@@ -33,6 +34,7 @@ const shared = () => system;
 
 describe("requests", () => requestSuite(shared));
 describe("error fields", () => errorFieldSuite(shared));
+describe("request ids", () => requestIdSuite(shared));
 describe("key and origin", () => keyAndOriginSuite(shared));
 describe("CORS", () => corsSuite(shared));
 describe("streams", () => streamSuite(shared));

@@ -312,7 +312,7 @@ const decisions: Section[] = [
     id: "D11",
     title: "CORS",
     sentences: {
-      1: "Chat, config and rating allow every Origin, with `Vary: Origin`, and the rate-limit headers and `Parley-Error-Field` exposed.",
+      1: "Chat, config and rating allow every Origin, with `Vary: Origin`, and the rate-limit headers, `Parley-Error-Field` and `Parley-Request-Id` exposed.",
       2: "Errors have the same headers.",
       3: "Credentials are never allowed, and neither is a missing or `null` Origin.",
       4: "A preflight gets 204.",
@@ -596,6 +596,14 @@ const decisions: Section[] = [
       1: "Each 400 of chat, stop, rating, config, doctor and playground names the field at fault, or `body`, in this header.",
       2: "The body of the response is the contract's.",
       3: "The header has no other text of the request: a name that is not 1 to 64 letters, digits, `_` or `-` is reported as `body`.",
+    },
+  },
+  {
+    id: "D45",
+    title: "`Parley-Request-Id`",
+    sentences: {
+      1: "Every response of the API has this header, a UUID. A client cannot choose it.",
+      2: "A response with the reply to an earlier request, which had the same idempotency key, has the id of that request.",
     },
   },
 ];

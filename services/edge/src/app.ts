@@ -1,5 +1,6 @@
 import type { Logger } from "@parley/service-kit";
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { v7 as uuidv7 } from "uuid";
 import { type ChatDeps, chatRoute } from "./chat/chat.route.ts";
 import { type PlaygroundDeps, playgroundRoute } from "./chat/playground.route.ts";
 import { playgroundStopRoute, stopRoute } from "./chat/stop.route.ts";
@@ -15,6 +16,7 @@ import { headerLimits } from "./http/plugins/header-limits.plugin.ts";
 import { type HttpMetrics, httpMetrics } from "./http/plugins/http-metrics.plugin.ts";
 import { supportAllMethods } from "./http/plugins/methods.plugin.ts";
 import { rawBody } from "./http/plugins/raw-body.plugin.ts";
+import { requestId } from "./http/plugins/request-id.plugin.ts";
 import { securityHeaders } from "./http/plugins/security-headers.plugin.ts";
 import { tracing } from "./http/plugins/tracing.plugin.ts";
 import { unreadBody } from "./http/plugins/unread-body.plugin.ts";
@@ -64,8 +66,9 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     loggerInstance: log as FastifyBaseLogger,
     // Each turn already logs one line.
     logController: new LogController({ disableRequestLogging: true }),
-    // Adds no request id: log lines have a turn id.
+    // Adds no request id: the lines that concern one request name its id, or the id of the turn that it opened, which is the same.
     childLoggerFactory: (logger) => logger,
+    genReqId: () => uuidv7(),
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -90,6 +93,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   });
   supportAllMethods(app);
   await app.register(forwardedFor, { unreadableAddresses: deps.httpMetrics.unreadableAddresses });
+  await app.register(requestId);
   await app.register(tracing);
   await app.register(httpMetrics, { durations: deps.httpMetrics.durations });
   await app.register(securityHeaders);

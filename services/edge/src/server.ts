@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { status } from "@parley/rpc";
 import { ConversationService } from "@parley/rpc/conversation";
-import { EdgeService } from "@parley/rpc/edge";
+import { EdgeService, RefusalAdminService } from "@parley/rpc/edge";
 import { LlmService } from "@parley/rpc/llm";
 import { QuotaService } from "@parley/rpc/quota";
 import {
@@ -21,7 +21,6 @@ import {
   startOpsServer,
   watchCertificates,
 } from "@parley/service-kit";
-import { v7 as uuidv7 } from "uuid";
 import { buildApp, WRITE_BUFFER_BYTES } from "./app.ts";
 import { createKeyResolver } from "./auth/public-keys.client.ts";
 import type { Config } from "./config.ts";
@@ -38,6 +37,9 @@ import { createMalformedRequestLimiter } from "./rate-limits/malformed-requests.
 import type { RateLimiter } from "./rate-limits/rate-limiter.ts";
 import { createRedisLimiter } from "./rate-limits/redis-limiter.client.ts";
 import { createUnpaidReplyLimiter } from "./rate-limits/unpaid-replies.ts";
+import { createRefusalRecorder, type RefusalRecord } from "./refusals/refusal-recorder.ts";
+import { createRefusalAdmin } from "./refusals/refusals.admin.ts";
+import { createRefusalStore, type RefusalStore } from "./refusals/refusals.client.ts";
 import { createStreamRegistry } from "./streams/stream-registry.ts";
 import { keepLease } from "./turns/lease.worker.ts";
 import { ReachabilityCheck } from "./turns/reachability-check.client.ts";
@@ -105,12 +107,16 @@ export async function start(
   const isStopping = () => lifecycle.isClosing;
   const isReady = () => lease.isConnected() && reachability.hasReachedAll && !isStopping();
 
-  const limiter = createLimiter(config.redis, metrics.limiter, secretOptions);
+  const { limiter, refusals } = openSharedState(config.redis, metrics.limiter, secretOptions);
+  const hashClient = createClientHash(internalTokens.authorization);
+  const { resolveKey, findWorkspaceId } = createKeyResolver(conversation);
+  const store = (record: RefusalRecord) => refusals?.add(record);
+  const recordRefusal = createRefusalRecorder({ findWorkspaceId, hashClient, store, log, monotonicMs });
   const turnStartLimiter = new TurnStartLimiter(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
-  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, edgeId, newTurnId: uuidv7 };
+  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, edgeId };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,
@@ -122,10 +128,10 @@ export async function start(
       edges,
       streams,
       limiter,
-      hashClient: createClientHash(internalTokens.authorization),
+      hashClient,
       unpaidReplies: createUnpaidReplyLimiter(limiter, monotonicMs),
       malformedRequests: createMalformedRequestLimiter(limiter, monotonicMs),
-      resolveKey: createKeyResolver(conversation),
+      resolveKey,
       verifyToken: createTokenVerifier(config.jwt, jwks),
       turnDeps,
       detachedReplyMs: config.detachedReplyMs,
@@ -134,14 +140,31 @@ export async function start(
       monotonicMs,
       isReady,
       isStopping,
-      onRefusal: (code, route) => metrics.http.refusals.inc({ route, code }),
+      onRefusal: (refusal, request) => {
+        metrics.http.refusals.inc({ route: refusal.route, code: refusal.code });
+        if (request !== undefined) recordRefusal(refusal, request);
+      },
+      recordRefusal,
       httpMetrics: metrics.http,
     },
     { trustedProxies: config.trustedProxies, widgetDir: config.widgetDir },
     log,
   );
   await startOpsServer(
-    { host: config.host, port: config.opsPort, tlsDir: config.opsTlsDir, registry, isReady },
+    {
+      host: config.host,
+      port: config.opsPort,
+      tlsDir: config.opsTlsDir,
+      registry,
+      isReady,
+      ...(config.adminTokens && {
+        admin: {
+          tokens: openTokens(config.adminTokens, secretOptions),
+          jwt: undefined,
+          register: (router) => void router.service(RefusalAdminService, createRefusalAdmin(refusals)),
+        },
+      }),
+    },
     log,
     lifecycle,
   );
@@ -180,13 +203,14 @@ export async function start(
   );
 }
 
-function createLimiter(
+/** Opens what all edges share through Redis. Without Redis, this edge limits requests alone, and stores no refusals. */
+function openSharedState(
   redis: Config["redis"],
   metrics: Metrics["limiter"],
   options: SecretOptions & { log: Logger; lifecycle: Lifecycle },
-): RateLimiter {
+): { limiter: RateLimiter; refusals?: RefusalStore } {
   const local = createLocalLimiter(() => performance.now());
-  if (redis === undefined) return local;
+  if (redis === undefined) return { limiter: local };
   const urls = openSecret(redis.urls, options);
   const sentinelPassword = redis.sentinelPassword && openSecret(redis.sentinelPassword, options);
   const settings = () => ({ ...redis, urls: urls.current(), sentinelPassword: sentinelPassword?.current() });
@@ -194,5 +218,8 @@ function createLimiter(
   for (const secret of [urls, sentinelPassword])
     secret?.onChange(() => shared.reconnect(settings(), secret.reportRefusal));
   options.lifecycle.onClose("redis", () => shared.close());
-  return createFallbackLimiter(shared, local, metrics);
+  return {
+    limiter: createFallbackLimiter(shared, local, metrics),
+    refusals: createRefusalStore(() => shared.connection()),
+  };
 }

@@ -17,7 +17,7 @@ export function corsSuite(shared: () => ContractSystem): void {
     tenant = await createTenant(system.admin);
   });
 
-  const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy, Parley-Error-Field";
+  const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy, Parley-Error-Field, Parley-Request-Id";
 
   function expectCors(headers: Headers, origin: string): void {
     expect(headers.get("access-control-allow-origin")).toBe(origin);

@@ -11,7 +11,9 @@ export type AuthDeps = { verifyToken: TokenVerifier; malformedRequests: Malforme
  */
 export async function authenticate(deps: AuthDeps, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
   try {
-    return await deps.verifyToken(request.headers.authorization);
+    const caller = await deps.verifyToken(request.headers.authorization);
+    request.workspaceId = caller.workspaceId;
+    return caller;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const isBadToken = error.code === "authentication_required";

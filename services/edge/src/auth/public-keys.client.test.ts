@@ -19,7 +19,7 @@ function createResolver() {
     if (!publicKey.includes("valid")) throw new RpcError(status.NOT_FOUND, "invalid_api_key", "no such key");
     return FOUND;
   };
-  const resolve = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
+  const { resolveKey: resolve } = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
   const statusOf = (publicKey: string, client = "client") =>
     resolve(publicKey, client).then(
       () => 200,
@@ -90,7 +90,7 @@ test("a NOT_FOUND that the conversation service did not send is no unknown key, 
     if (failure !== undefined) throw failure;
     return FOUND;
   };
-  const resolve = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
+  const { resolveKey: resolve } = createKeyResolver({ resolveKey } as unknown as RpcClient<typeof ConversationService>);
   await expect(resolve("svc_pk_valid", "client")).rejects.toMatchObject({ status: 503, code: "unavailable" });
   await expect(resolve("svc_pk_valid", "client")).resolves.toMatchObject({ workspaceId: FOUND.workspaceId });
 });

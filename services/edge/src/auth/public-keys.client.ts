@@ -11,6 +11,12 @@ export type ResolvedKey = { workspaceId: string; botId: string; allowsOrigin: Or
 /** Resolves a public key. `clientBucket` identifies the client whose lookups are limited. */
 export type KeyResolver = (publicKey: string, clientBucket: string) => Promise<ResolvedKey>;
 
+export type KeyResolution = {
+  resolveKey: KeyResolver;
+  /** Returns the workspace of a key that was valid when this process last looked it up. Makes no call. */
+  findWorkspaceId: (publicKey: string) => string | undefined;
+};
+
 const CACHE_TTL_MS = 4_000;
 const MAX_KEYS = 10_000;
 const RESOLVE_TIMEOUT_MS = 2_000;
@@ -27,8 +33,9 @@ const KEY_PATTERN = /^\w{8,128}$/;
  * - 429 rate_limited if the key is not cached and the client has reached this limit,
  * - 503 unavailable if the call to the conversation service fails.
  */
-export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolver {
-  const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS });
+export function createKeyResolver(conversation: RpcClient<typeof ConversationService>): KeyResolution {
+  // Keeps expired entries, so that a refusal of a revoked key can be attributed to its workspace.
+  const validKeys = new LRUCache<string, ResolvedKey>({ max: MAX_KEYS, noDeleteOnStaleGet: true });
   const unknownKeys = new LRUCache<string, true>({ max: MAX_KEYS });
   const pendingLookups = new Map<string, Promise<ResolvedKey>>();
   /**
@@ -50,7 +57,8 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     const buckets = countedBuckets(clientBucket);
     const isFull = ({ bucket, factor }: CountedBucket) =>
       (lookupWindows.get(bucket)?.count ?? 0) >= MAX_UNKNOWN_KEYS * factor;
-    if (buckets.some(isFull)) throw new HttpError(429, "rate_limited", { "retry-after": "1" });
+    if (buckets.some(isFull))
+      throw new HttpError(429, "rate_limited", { "retry-after": "1" }, { reason: "unknown-keys" });
     return buckets.map(({ bucket }) => {
       const window = currentWindow(bucket);
       window.count++;
@@ -90,7 +98,7 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     }
   }
 
-  return async (publicKey, clientBucket) => {
+  const resolveKey: KeyResolver = async (publicKey, clientBucket) => {
     const cached = validKeys.get(publicKey);
     if (cached !== undefined) return cached;
     if (!KEY_PATTERN.test(publicKey) || unknownKeys.has(publicKey)) throw new HttpError(401, "invalid_api_key");
@@ -101,4 +109,5 @@ export function createKeyResolver(conversation: RpcClient<typeof ConversationSer
     }
     return lookup;
   };
+  return { resolveKey, findWorkspaceId: (publicKey) => validKeys.peek(publicKey, { allowStale: true })?.workspaceId };
 }

@@ -26,6 +26,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     handler: async (request, reply) => {
       const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
       const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);
+      request.publicKey = publicKey;
       const resumeHeaders = readResumeHeaders(request.headers);
       const clientBucket = addressBucket(request.ip);
       const policy = resumeHeaders.lastEventId === undefined ? POLICIES.chat : POLICIES.resume;
@@ -38,6 +39,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       const turnRequest = {
         ...fields,
+        turnId: request.id,
         workspaceId,
         botId,
         source: "widget" as const,

@@ -45,6 +45,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       const { referer = "", "user-agent": userAgent = "" } = request.headers;
       const turnRequest = {
         ...fields,
+        turnId: request.id,
         workspaceId,
         botId,
         source: "playground" as const,

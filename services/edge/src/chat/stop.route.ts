@@ -17,6 +17,7 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, sessionId, target } = parseStopRequest(request.body as Buffer | undefined);
+      request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);

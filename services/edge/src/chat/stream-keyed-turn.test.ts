@@ -29,7 +29,7 @@ test("a request that waits for a turn of a lost edge ends immediately when the e
     edges: { attach: () => Promise.reject(new RpcError(status.UNAVAILABLE, "unavailable", "the edge is gone")) },
   } as unknown as KeyedStreamDeps;
   const turn = { workspaceId: "ws", sessionId: "s", keyHash: new Uint8Array(32) } as unknown as KeyedRequest;
-  const reply = { raw, hijack: () => undefined, getHeaders: () => ({}) };
+  const reply = { raw, hijack: () => undefined, header: () => undefined, getHeaders: () => ({}) };
   const context = { clientBucket: "", reply, stopwatch: new Stopwatch(() => 0, "open") } as never;
   const streaming = streamKeyedTurn(deps, turn, { messageId: 7, offset: 0 }, context);
   // The first lookup finds the turn. The second one begins the wait, which lasts 1 s unless it is interrupted.

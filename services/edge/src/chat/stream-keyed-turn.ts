@@ -1,9 +1,9 @@
 import { RpcError, status } from "@parley/rpc";
 import type { StoredTurn } from "@parley/rpc/conversation";
-import { pause } from "@parley/service-kit";
+import { currentTracer, pause } from "@parley/service-kit";
 import type { FastifyReply } from "fastify";
 import type { EdgeClients } from "../edges/index.ts";
-import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
+import { HttpError, overloadedError, REQUEST_ID_HEADER, unavailableError } from "../http/index.ts";
 import { type StreamHandle, startReplyResponse } from "../streams/index.ts";
 import {
   closeAbandonedTurn,
@@ -19,7 +19,7 @@ import {
   type TurnRequest,
   textPieceAt,
 } from "../turns/index.ts";
-import { HEARTBEAT_MS, type HttpContext, type StreamDeps, translateTurnError } from "./stream-turn.ts";
+import { HEARTBEAT_MS, type HttpContext, reportTurn, type StreamDeps, translateTurnError } from "./stream-turn.ts";
 import { invalidEventId, type ReplyPosition } from "./turn-key.ts";
 
 export type KeyedStreamDeps = StreamDeps & {
@@ -82,18 +82,17 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: IdempotencyHashes
 
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
 async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
-  const { deps, turn, stream, client } = exchange;
-  const { log } = exchange.response.request;
+  const { deps, turn, stream, client, response } = exchange;
+  const { log } = response.request;
   const { detachedReplyMs, attachMetrics } = deps;
-  const reply = new KeyedReply(turn.requestHash, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
+  const reply = new KeyedReply(turn, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
   if (!deps.turnDeps.runningTurns.addReply(turn, reply))
     return streamWithoutNewTurn(exchange, (cause) => refuseAtLimit(deps, cause));
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
       async (report) => {
         if (report === undefined) return;
-        deps.streams.reportTurn(report, stopwatch, log);
-        if (report.isUnpaid) await deps.unpaidReplies.count(client);
+        await reportTurn(deps, report, client, { reply: response, stopwatch });
       },
       (error: unknown) => {
         // If OpenTurn failed, messageId is 0 and each reader's response reports the error.
@@ -140,7 +139,7 @@ async function waitForOpening({ deps, stream }: Exchange, reply: KeyedReply): Re
 /** Returns the 503, and counts it, for a session with too many running replies or a reply with too many readers. */
 function refuseAtLimit({ attachMetrics }: KeyedStreamDeps, cause?: unknown): HttpError {
   attachMetrics.refused.inc({ reason: "client" });
-  return overloadedError(cause);
+  return overloadedError("client", cause);
 }
 
 /** Attaches the response to a reply that this process runs. Resolves when the connection closes. */
@@ -150,7 +149,7 @@ async function follow(exchange: Exchange, reply: KeyedReply, isOpener: boolean):
   const { raw } = exchange.response;
   if (raw.destroyed) return;
   if (!isOpener) exchange.deps.attachMetrics.attaches.inc({ where: "local" });
-  const reader = openReader(exchange, reply.messageId, offset);
+  const reader = openReader(exchange, reply, offset);
   await new Promise<void>((resolve) => {
     raw.once("close", () => {
       reply.detach(reader);
@@ -185,7 +184,7 @@ async function replay(exchange: Exchange, existing: StoredTurn, { text, ending }
   const offset = requireOffset(exchange, messageId, text);
   if (exchange.response.raw.destroyed) return;
   exchange.deps.attachMetrics.attaches.inc({ where: "stored" });
-  const reader = openReader(exchange, messageId, offset);
+  const reader = openReader(exchange, { ...existing, messageId }, offset);
   await sendText(reader, text, offset);
   reader.end(ending);
 }
@@ -222,7 +221,7 @@ async function streamRemote(exchange: Exchange, existing: StoredTurn): Promise<v
   }
   // A drain resets this connection immediately, because the client can resume the reply on another edge.
   stream.markForwarded();
-  const reader = openReader(exchange, messageId, offset);
+  const reader = openReader(exchange, { ...existing, messageId }, offset);
   if (parts !== undefined) {
     deps.attachMetrics.attaches.inc({ where: "remote" });
     try {
@@ -284,7 +283,14 @@ function isOffset(text: string, offset: number): boolean {
   return offset <= text.length && !splitsSurrogatePair(text, offset);
 }
 
-function openReader({ response, stream, turn }: Exchange, messageId: number, offset: number): ReplyReader {
+/** Starts the response. Its request id is the id of the turn, which an earlier request may have opened. */
+function openReader(
+  { response, stream, turn }: Exchange,
+  { turnId, messageId }: { turnId: string; messageId: number },
+  offset: number,
+): ReplyReader {
+  currentTracer()?.annotateActiveSpan({ "parley.turn_id": turnId });
+  response.header(REQUEST_ID_HEADER, turnId);
   const meta = { session_id: turn.sessionId, message_id: messageId };
   return startReplyResponse(response.raw, meta, offset, {
     open: () => {

@@ -1,17 +1,22 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
-import { HttpError, overloadedError, unavailableError } from "../http/index.ts";
-import type { HashClient, UnpaidReplyLimiter } from "../rate-limits/index.ts";
+import { HttpError, overloadedError, routeOf, unavailableError } from "../http/index.ts";
+import type { HashClient, UnpaidClient, UnpaidReplyLimiter } from "../rate-limits/index.ts";
+import type { RecordRefusal } from "../refusals/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
-import { runTurn, type Stopwatch, type TurnDeps, type TurnRequest } from "../turns/index.ts";
+import { runTurn, type Stopwatch, type TurnDeps, type TurnReport, type TurnRequest } from "../turns/index.ts";
 
 export const HEARTBEAT_MS = 15_000;
+
+/** The ends of a stream that refuse the message. The other failures have a cause that `parley explain` shows. */
+const REFUSALS_IN_STREAM: ReadonlySet<string> = new Set(["quota_exceeded", "busy", "blocked"]);
 
 export type StreamDeps = {
   turnDeps: TurnDeps;
   streams: StreamRegistry;
   hashClient: HashClient;
   unpaidReplies: UnpaidReplyLimiter;
+  recordRefusal: RecordRefusal;
 };
 
 export type HttpContext = {
@@ -47,13 +52,30 @@ export async function streamTurn(
     // only endSignal is aborted, and the turn ends with an error.
     const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
-    deps.streams.reportTurn(report, stopwatch, reply.request.log);
-    if (report.isUnpaid) await deps.unpaidReplies.count(client);
+    await reportTurn(deps, report, client, { reply, stopwatch });
   } catch (error) {
     throw translateTurnError(error);
   } finally {
     stream.release();
   }
+}
+
+/** Logs, measures and counts a finished turn, and records it if its message was refused. */
+export async function reportTurn(
+  { streams, unpaidReplies, recordRefusal }: StreamDeps,
+  report: TurnReport,
+  client: UnpaidClient,
+  { reply: { request }, stopwatch }: Pick<HttpContext, "reply" | "stopwatch">,
+): Promise<void> {
+  streams.reportTurn(report, stopwatch, request.log);
+  const { errorCode, done } = report;
+  const code = done.finish_reason === "blocked" ? "blocked" : errorCode;
+  if (REFUSALS_IN_STREAM.has(code)) {
+    // The workspace of a widget's request is that of its key.
+    request.workspaceId = report.workspaceId;
+    recordRefusal({ code, status: 200, reason: "", route: routeOf(request) }, request);
+  }
+  if (report.isUnpaid) await unpaidReplies.count(client);
 }
 
 /** Translates an RpcError of OpenTurn or FindTurn. Returns any other error unchanged. */
@@ -62,6 +84,6 @@ export function translateTurnError(error: unknown): Error {
   if (!error.isFromParley) return unavailableError(error);
   if (error.status === status.NOT_FOUND) return new HttpError(404, error.code, {}, { cause: error });
   if (error.status === status.FAILED_PRECONDITION) return new HttpError(409, error.code, {}, { cause: error });
-  if (error.status === status.RESOURCE_EXHAUSTED) return overloadedError(error);
+  if (error.status === status.RESOURCE_EXHAUSTED) return overloadedError(error.code, error);
   return unavailableError(error);
 }

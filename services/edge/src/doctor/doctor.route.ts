@@ -34,11 +34,12 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
+      request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, policy, bucket, reply);
       const { allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      if (counts.findFullLimit(bucket) !== undefined) throw overloadedError();
+      if (counts.findFullLimit(bucket) !== undefined) throw overloadedError("client");
       const stream = deps.streams.open(reply.raw, bucket);
       counts.add(bucket);
       reply.hijack();

@@ -13,7 +13,7 @@ const MAX_READERS = 8;
 /** An edge that runs TURN. `closeCalls` lists the workspace of each CloseTurn call. */
 function createEdge() {
   const runningTurns = new RunningTurns();
-  const reply = new KeyedReply(new Uint8Array(), 1_000, () => undefined);
+  const reply = new KeyedReply({ turnId: "t", requestHash: new Uint8Array() }, 1_000, () => undefined);
   runningTurns.add(TURN, () => reply.cancel(), reply);
   reply.token("secret");
   const closeCalls: string[] = [];

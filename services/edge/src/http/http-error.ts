@@ -5,13 +5,21 @@ export class HttpError extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Distinguishes the causes of one code for operators, such as the limit that was reached. Empty if the code has one cause. */
+  readonly reason: string;
 
-  constructor(status: number, code: string, headers: Readonly<Record<string, string>> = {}, options?: ErrorOptions) {
+  constructor(
+    status: number,
+    code: string,
+    headers: Readonly<Record<string, string>> = {},
+    { reason = "", ...options }: ErrorOptions & { reason?: string } = {},
+  ) {
     super(code, options);
     this.name = "HttpError";
     this.status = status;
     this.code = code;
     this.headers = headers;
+    this.reason = reason;
   }
 }
 
@@ -43,6 +51,6 @@ export function unavailableError(cause: unknown): HttpError {
 }
 
 /** Returns the 503 for a reached limit on concurrent streams or turns. The client may retry after 5 s. */
-export function overloadedError(cause?: unknown): HttpError {
-  return new HttpError(503, "overloaded", { "retry-after": "5" }, { cause });
+export function overloadedError(reason: string, cause?: unknown): HttpError {
+  return new HttpError(503, "overloaded", { "retry-after": "5" }, { cause, reason });
 }

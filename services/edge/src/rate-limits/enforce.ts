@@ -11,7 +11,7 @@ export async function enforceRateLimit(
 ): Promise<void> {
   const decision = await limiter.take(policy, subject);
   setRateLimitHeaders(reply, policy, decision);
-  if (decision.refusedBucket !== undefined) throw rateLimited(decision);
+  if (decision.refusedBucket !== undefined) throw rateLimited(policy, decision);
 }
 
 type Reset = Pick<Decision, "resetMs">;
@@ -25,8 +25,9 @@ export function setRateLimitHeaders(
   reply.header("ratelimit", `"${policy.name}";r=${decision.remaining};t=${resetSeconds(decision)}`);
 }
 
-export function rateLimited(decision: Reset): HttpError {
-  return new HttpError(429, "rate_limited", { "retry-after": String(resetSeconds(decision)) });
+export function rateLimited(policy: Policy, decision: Reset): HttpError {
+  const headers = { "retry-after": String(resetSeconds(decision)) };
+  return new HttpError(429, "rate_limited", headers, { reason: policy.name });
 }
 
 function resetSeconds({ resetMs }: Reset): number {

@@ -29,7 +29,7 @@ export function createMalformedRequestLimiter(limiter: RateLimiter, now: () => n
 
   function refusal(reply: FastifyReply, resetMs: number): HttpError {
     setRateLimitHeaders(reply, policy, { remaining: 0, resetMs });
-    return rateLimited({ resetMs });
+    return rateLimited(policy, { resetMs });
   }
 
   return {

@@ -32,6 +32,8 @@ export type RedisLimiter = RateLimiter & {
    * connect, and calls `onFailure` for the first failure.
    */
   reconnect(settings: RedisSettings, onFailure: (error: Error) => void): void;
+  /** Returns the current connection, for other data. Its commands share the connection with `take`, so they must be few and fast. */
+  connection(): Redis | Cluster;
   close(): void;
 };
 
@@ -61,6 +63,7 @@ export function createRedisLimiter(settings: RedisSettings, log: Logger): RedisL
         log.info("redis connection replaced");
       });
     },
+    connection: () => current.redis,
     close() {
       next?.redis.disconnect();
       current.redis.disconnect();

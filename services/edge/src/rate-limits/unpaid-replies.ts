@@ -43,7 +43,7 @@ export function createUnpaidReplyLimiter(limiter: RateLimiter, now: () => number
       const resetMs = (found?.untilMs ?? 0) - now();
       if (found === undefined || resetMs <= 0) return undefined;
       setRateLimitHeaders(reply, found.policy, { remaining: 0, resetMs });
-      return rateLimited({ resetMs });
+      return rateLimited(found.policy, { resetMs });
     },
   };
 }

@@ -25,6 +25,7 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     onRequest: deps.malformedRequests.refuseOverLimit,
     handler: async (request, reply) => {
       const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
+      request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.rating, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);

@@ -23,7 +23,7 @@ beforeAll(async () => {
     streams: {
       open(_raw: unknown, bucket: string) {
         buckets.push(bucket);
-        throw overloadedError();
+        throw overloadedError("client");
       },
     },
   } as unknown as PlaygroundDeps & ExportDeps;

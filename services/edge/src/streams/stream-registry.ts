@@ -67,8 +67,9 @@ export function createStreamRegistry(limits: StreamLimits, metrics: StreamMetric
     const reason = isEnding ? "draining" : counts.findFullLimit(clientBucket);
     if (reason === undefined) return;
     metrics.refused.inc({ reason });
-    if (reason === "draining") throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" });
-    throw overloadedError();
+    if (reason === "draining")
+      throw new HttpError(503, "unavailable", { "retry-after": "1", connection: "close" }, { reason });
+    throw overloadedError(reason);
   }
 
   // A socket timeout does not detect a stalled client: incoming bytes restart it, and a client can send without reading.

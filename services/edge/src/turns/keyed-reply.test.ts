@@ -41,7 +41,9 @@ function createRecordingReader() {
 
 function createReply(detachedMs = 1_000) {
   const results: string[] = [];
-  const reply = new KeyedReply(new Uint8Array(), detachedMs, (result) => results.push(result));
+  const reply = new KeyedReply({ turnId: "t", requestHash: new Uint8Array() }, detachedMs, (result) =>
+    results.push(result),
+  );
   return { reply, results };
 }
 

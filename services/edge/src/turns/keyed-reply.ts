@@ -25,6 +25,7 @@ const MAX_PIECE_LENGTH = 16 * 1024;
  * does not delay others. Without readers, the reply continues for `detachedMs` and is then cancelled.
  */
 export class KeyedReply implements TurnSink {
+  readonly turnId: string;
   readonly requestHash: Uint8Array;
   /** OpenTurn's result or error. */
   readonly opening: Promise<Opening>;
@@ -47,10 +48,11 @@ export class KeyedReply implements TurnSink {
 
   /** @param onDetachResult called when a reply without readers is resumed, completes or is cancelled. */
   constructor(
-    requestHash: Uint8Array,
+    { turnId, requestHash }: { turnId: string; requestHash: Uint8Array },
     detachedMs: number,
     onDetachResult: (result: "resumed" | "completed" | "cancelled") => void,
   ) {
+    this.turnId = turnId;
     this.requestHash = requestHash;
     this.#detachedMs = detachedMs;
     this.#onDetachResult = onDetachResult;

@@ -12,6 +12,7 @@ const OVERLOADED = new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too ma
 const MALFORMED = new RpcError(status.INVALID_ARGUMENT, "invalid_argument", "visitor_metadata must be a JSON object");
 
 const request = {
+  turnId: TURN_ID,
   workspaceId: "ws",
   botId: "bot",
   source: "widget" as const,
@@ -46,9 +47,8 @@ test.each([
     turnCloser: { closeIfOpened },
     runningTurns: new RunningTurns(),
     turnStartLimiter: { begin: () => Promise.resolve(() => undefined) },
-    newTurnId: () => TURN_ID,
   } as unknown as TurnDeps;
-  const reply = new KeyedReply(request.requestHash, 1_000, () => undefined);
+  const reply = new KeyedReply(request, 1_000, () => undefined);
   const opening = reply.waitForOpening(new AbortController().signal);
   const running = runKeyedTurn(deps, request, reply, new Stopwatch(() => 0, "open"));
   await expect(running).rejects.toBe(failures.at(-1));

@@ -25,10 +25,11 @@ export type TurnDeps = {
   runningTurns: RunningTurns;
   turnStartLimiter: TurnStartLimiter;
   edgeId: string;
-  newTurnId: () => string;
 };
 
 export type TurnRequest = {
+  /** The id of the HTTP request, which is also the id of the turn that the request opens. */
+  turnId: string;
   workspaceId: string;
   botId: string;
   source: "widget" | "playground";
@@ -68,16 +69,15 @@ export type TurnReport = {
 };
 
 export type IdentifiedTurn = TurnRequest & {
-  turnId: string;
   edgeId: string;
   keyHash?: Uint8Array;
   requestHash?: Uint8Array;
 };
 
 export function identifyTurn(deps: TurnDeps, request: TurnRequest): IdentifiedTurn {
-  const turnId = deps.newTurnId();
-  currentTracer()?.annotateActiveSpan({ "parley.turn_id": turnId, "parley.workspace_id": request.workspaceId });
-  return { ...request, turnId, edgeId: deps.edgeId };
+  const { turnId, workspaceId } = request;
+  currentTracer()?.annotateActiveSpan({ "parley.turn_id": turnId, "parley.workspace_id": workspaceId });
+  return { ...request, edgeId: deps.edgeId };
 }
 
 /**

@@ -11,6 +11,7 @@ export function widgetConfigRoute(app: FastifyInstance, deps: { resolveKey: KeyR
     handler: async (request, reply) => {
       const publicKey = (request.query as { public_key?: unknown }).public_key;
       if (typeof publicKey !== "string" || isBlank(publicKey)) throw invalidMessage("public_key");
+      request.publicKey = publicKey;
       const key = await deps.resolveKey(publicKey, addressBucket(request.ip));
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       return reply

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { NO_ROUTE } from "../request.ts";
 import type { OnRefusal } from "./errors.plugin.ts";
-import { NO_ROUTE } from "./http-metrics.plugin.ts";
 import { SECURITY_HEADERS } from "./security-headers.plugin.ts";
 
 /** Returns a handler for requests that Node rejects before Fastify sees them. The handler responds in the format of all other refusals. */
@@ -13,7 +13,7 @@ export function createClientErrorHandler(onRefusal: OnRefusal) {
     const hasBegunResponse = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
       ?.headersSent;
     if (socket.writable && !hasBegunResponse) {
-      onRefusal(code, NO_ROUTE);
+      onRefusal({ code, status, reason: "", route: NO_ROUTE });
       socket.write(rawResponse(status, code));
     }
     socket.destroySoon();

@@ -10,7 +10,7 @@ test("an OPTIONS request that is no preflight gets 405 and counts as refused", a
   onTestFinished(() => app.close());
   await app.register(cors);
   await app.register(errors, {
-    onRefusal: (code, route) => refused.push(`${code} ${route}`),
+    onRefusal: ({ code, route }) => refused.push(`${code} ${route}`),
     countMalformed: async () => undefined,
   });
   endpoint(app, { method: "POST", url: "/a", config: { cors: true }, handler: async () => ({}) });

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import { ERROR_FIELD_HEADER, HttpError } from "../http-error.ts";
+import { REQUEST_ID_HEADER } from "../request.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -9,7 +10,7 @@ declare module "fastify" {
   }
 }
 
-const EXPOSED_HEADERS = `Retry-After, RateLimit, RateLimit-Policy, ${ERROR_FIELD_HEADER}`;
+const EXPOSED_HEADERS = `Retry-After, RateLimit, RateLimit-Policy, ${ERROR_FIELD_HEADER}, ${REQUEST_ID_HEADER}`;
 const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 

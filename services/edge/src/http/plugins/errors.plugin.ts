@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import { badRequest, HttpError } from "../http-error.ts";
-import { routeOf } from "./http-metrics.plugin.ts";
+import { routeOf } from "../request.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -10,8 +10,21 @@ declare module "fastify" {
   }
 }
 
-/** Called for every error response, including a 500. `route` is the route's pattern. */
-export type OnRefusal = (code: string, route: string) => void;
+/** An error response, or a stream that ended without a reply. */
+export type Refusal = {
+  code: string;
+  /** The HTTP status; 200 if the stream was open. */
+  status: number;
+  /** See HttpError.reason. */
+  reason: string;
+  /** The route's pattern. */
+  route: string;
+  /** The cause of a failure, for the log. */
+  error?: unknown;
+};
+
+/** Called for every refusal. `request` is undefined if Node refused the request before Fastify had it. */
+export type OnRefusal = (refusal: Refusal, request?: FastifyRequest) => void;
 
 /** Counts a malformed request. If its client has sent too many, returns the 429 to send instead of the original error. */
 export type CountMalformed = (request: FastifyRequest, reply: FastifyReply) => Promise<HttpError | undefined>;
@@ -31,10 +44,8 @@ export const errors = plugin<ErrorsOptions>(
       const failure = isCancelled ? new HttpError(499, "client_gone", {}, { cause: error }) : mapped;
       const isMalformed = failure.status === 400 || failure.status === 413;
       const refusal = (isMalformed && (await countMalformed(request, reply))) || failure;
-      // Does not log `overloaded`: an overloaded edge refuses thousands of requests a second.
-      if (refusal.status >= 500 && refusal.code !== "overloaded")
-        request.log.warn({ error, code: refusal.code }, "request failed");
-      onRefusal(refusal.code, routeOf(request));
+      const { code, status, reason } = refusal;
+      onRefusal({ code, status, reason, route: routeOf(request), error }, request);
       const key = request.routeOptions.config.errorKey ?? "error";
       // Keep the connection open. If Fastify closed it, a client that is still sending would see a reset instead of the response.
       // The unread-body plugin discards the rest of the body until the request timeout.

@@ -1,7 +1,7 @@
 import { Counter, DURATION_BUCKETS, Histogram, type Registry, startAtZero } from "@parley/service-kit";
-import type { FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
 import { listDocumentedErrors } from "../openapi.ts";
+import { routeOf } from "../request.ts";
 
 export type HttpMetrics = ReturnType<typeof createHttpMetrics>;
 
@@ -34,14 +34,6 @@ export function createHttpMetrics(registry: Registry) {
 const CLIENT_GONE = 499;
 /** All other methods share one label value, so that clients cannot create series. */
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "POST"]);
-
-/** The route label of requests without a route and of data that is not an HTTP request. */
-export const NO_ROUTE = "none";
-
-/** Returns the pattern of a request's route. The path is not usable as a label because it contains session ids. */
-export function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? NO_ROUTE;
-}
 
 export const httpMetrics = plugin<Pick<HttpMetrics, "durations">>(
   async (app, { durations }) => {

@@ -1,6 +1,7 @@
 import { currentTracer, type Span } from "@parley/service-kit";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
+import { isApiRoute, routeOf } from "../request.ts";
 
 /** Starts a trace for each API request. Ignores incoming trace headers, because visitors' browsers are not trusted. */
 export const tracing = plugin(
@@ -10,9 +11,13 @@ export const tracing = plugin(
     const spans = new WeakMap<FastifyRequest, Span>();
 
     app.addHook("onRequest", (request, reply, next) => {
-      const { url: route } = request.routeOptions;
-      if (route?.startsWith("/api/")) {
-        const attributes = { "http.request.method": request.method, "http.route": route };
+      const route = routeOf(request);
+      if (isApiRoute(route)) {
+        const attributes = {
+          "http.request.method": request.method,
+          "http.route": route,
+          "parley.request_id": request.id,
+        };
         const span = current.openRoot(`${request.method} ${route}`, { kind: "server", attributes });
         spans.set(request, span);
         reply.raw.once("close", () => {

@@ -1,0 +1,1 @@
+export type { RecordRefusal, RefusalRecord } from "./refusal-recorder.ts";

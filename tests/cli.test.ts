@@ -515,6 +515,39 @@ describe("parley usage adjust", () => {
   });
 });
 
+describe("parley changes", () => {
+  it("lists with --all the changes of all workspaces and services with names, and migrations with their release", async () => {
+    const { id } = await json<{ id: string }>("workspace", "create", "--name", "Changing", "--plan", "free");
+    await json("bot", "create", "--workspace", id, "--slug", "b");
+    await json("workspace", "set-plan", id, "pro");
+    const changes = await json<Record<string, unknown>[]>("changes", "--all", "--since", "1h", "--limit", "10000");
+    const ofWorkspace = changes.filter((each) => each.workspace_id === id);
+    expect(ofWorkspace.map(({ service, workspace_name, method }) => [service, workspace_name, method])).toEqual([
+      ["quota", "Changing", "WorkspaceAdminService/SetPlan"],
+      ["conversation", "Changing", "BotAdminService/CreateBot"],
+      ["quota", "Changing", "WorkspaceAdminService/CreateWorkspace"],
+    ]);
+    const migrations = changes.filter(({ method }) => method === "Schema/Migrate");
+    expect(new Set(migrations.map(({ service }) => service))).toEqual(new Set(["conversation", "quota", "llm-proxy"]));
+    const times = changes.map(({ changed_at }) => Date.parse(String(changed_at)));
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+
+    const { stdout } = await run("changes", "--all", "--limit", "10000");
+    expect(stdout).toMatch(/^WHEN +SERVICE +WORKSPACE +NAME +WHAT +TARGET +FIELDS +BY\n/);
+    expect(stdout).toMatch(
+      new RegExp(` quota +${id} +Changing +WorkspaceAdminService/SetPlan +.*plan=pro.* operator\n`),
+    );
+    expect(stdout).toMatch(/ llm-proxy +– +– +Schema\/Migrate +.* release \d+\.\d+\.\d+/);
+    expect((await run("changes", "--all", "--limit", "1")).stdout).toContain("Only the newest 1 changes are listed.");
+  });
+
+  it("requires --workspace or --all", async () => {
+    const { code, stderr } = await run("changes");
+    expect([code, stderr]).toEqual([2, "parley: give --workspace W, or --all; run parley changes --help\n"]);
+    expect((await run("changes", "--all", "--since", "soon")).stderr).toContain("Write it like 90m, 24h, 7d");
+  });
+});
+
 describe("parley usage --all", () => {
   type Billing = { month: string; workspaces: Record<string, unknown>[]; totals: Record<string, unknown> };
 

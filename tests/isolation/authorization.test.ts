@@ -62,6 +62,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.TurnAdminService/ListUsageByBot": "viewer",
   "parley.conversation.v1.TurnAdminService/CompareWeeks": "operator",
   "parley.conversation.v1.ChangeAdminService/ListChanges": "owner",
+  "parley.conversation.v1.ChangeAdminService/ListAllChanges": "operator",
   "parley.conversation.v1.WorkspaceDeletionAdminService/RestoreWorkspace": "operator",
   "parley.conversation.v1.WorkspaceDeletionAdminService/DeleteWorkspace": "operator",
   "parley.conversation.v1.AuditAdminService/Audit": "operator",
@@ -80,12 +81,14 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.quota.v1.WorkspaceAdminService/ListAdjustments": "operator",
   "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": "operator",
   "parley.quota.v1.ChangeAdminService/ListChanges": "owner",
+  "parley.quota.v1.ChangeAdminService/ListAllChanges": "operator",
   "parley.quota.v1.BooksAdminService/GetTurnEntry": "viewer",
   "parley.llm.v1.ProviderAdminService/ListProviders": "operator",
   "parley.llm.v1.ProviderAdminService/CheckProvider": "operator",
   "parley.llm.v1.CallLedgerAdminService/ListCalls": "operator",
   "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": "operator",
   "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
+  "parley.llm.v1.ChangeAdminService/ListAllChanges": "operator",
 };
 
 /**

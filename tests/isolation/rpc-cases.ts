@@ -184,6 +184,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
   },
   "parley.conversation.v1.ChangeAdminService/ListChanges": workspaceOnly(),
+  "parley.conversation.v1.ChangeAdminService/ListAllChanges": notCalled("operators see every tenant"),
   "parley.conversation.v1.AuditAdminService/Audit": workspaceOnly({ month }),
   "parley.conversation.v1.AuditAdminService/Repair": {
     requests: ({ workspaceId }, { turnId }) => [
@@ -245,6 +246,8 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.quota.v1.WorkspaceAdminService/ResetUnpaid": workspaceOnly(),
   "parley.quota.v1.WorkspaceAdminService/ListUsageMonths": notCalled("operators see every tenant"),
   "parley.quota.v1.ChangeAdminService/ListChanges": workspaceOnly(),
+  "parley.quota.v1.ChangeAdminService/ListAllChanges": notCalled("operators see every tenant"),
+  "parley.llm.v1.ChangeAdminService/ListAllChanges": notCalled("reloads and migrations concern no tenant"),
   "parley.quota.v1.BooksAdminService/GetTurnEntry": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },

@@ -83,6 +83,7 @@ export {
 export {
   openSecret,
   parseSecretText,
+  type Reload,
   readSecret,
   type Secret,
   type SecretOptions,

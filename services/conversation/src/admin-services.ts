@@ -77,7 +77,7 @@ export function registerAdminServices(router: ConnectRouter, deps: AdminServices
       eraseVisitor: (workspaceId, visitorId) => eraseVisitor(database, deps.visitorEraser, { workspaceId, visitorId }),
     }),
   );
-  router.service(ChangeAdminService, { listChanges: deps.changes.listChanges });
+  router.service(ChangeAdminService, deps.changes);
   router.service(TurnAdminService, createTurnAdmin(ownerReadPool));
   router.service(WorkspaceDeletionAdminService, createDeletionAdmin({ database, quota }));
   router.service(AuditAdminService, createAuditAdmin({ ...repairDeps, quota, ...config.reconciliation }));

@@ -71,10 +71,12 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const { host, grpcTlsDir, opsTlsDir } = config;
-  watchCertificates({ grpcTlsDir, opsTlsDir, registry, reloadRefusals }, log, lifecycle);
-  const secretOptions = { log, lifecycle, reloadRefusals };
-  const internalTokens = openTokens(config.internalTokens, secretOptions);
   const { database, calls, taskDatabase, ownerReadPool } = openPools(config, registry, log, lifecycle);
+  const changes = openChangeLog(database, "conversation", log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  watchCertificates({ grpcTlsDir, opsTlsDir, registry, ...reloadOptions }, log, lifecycle);
+  const secretOptions = { log, lifecycle, ...reloadOptions };
+  const internalTokens = openTokens(config.internalTokens, secretOptions);
   const { quota, llm } = connectPeers(config, internalTokens, registry, lifecycle);
 
   const embeddings = new EmbeddingWorker(database, llm, log);
@@ -106,7 +108,6 @@ export async function start(
   registerAuditGauge(registry, database, log);
   registerReconciliationGauges(registry, database, log);
 
-  const changes = openChangeLog(database, "conversation", log, lifecycle);
   const registerAdmin = (router: ConnectRouter) =>
     registerAdminServices(router, {
       database,

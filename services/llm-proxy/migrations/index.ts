@@ -5,6 +5,7 @@ import * as callsByMonth from "./0003_calls_by_month.ts";
 import * as callMonth from "./0004_call_month.ts";
 import * as callsByTurnMonth from "./0005_calls_by_turn_month.ts";
 import * as finishDetails from "./0006_finish_details.ts";
+import * as changes from "./0007_changes.ts";
 
 /** Oldest first. */
 export const migrations: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   callMonth,
   callsByTurnMonth,
   finishDetails,
+  changes,
 ];

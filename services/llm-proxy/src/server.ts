@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { CallLedgerAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
+import { CallLedgerAdminService, ChangeAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   createCallGuard,
   createGrpcServer,
@@ -9,6 +9,7 @@ import {
   type Lifecycle,
   type Logger,
   logMissingRoleTimeouts,
+  openChangeLog,
   openDatabase,
   openTokens,
   runPeriodically,
@@ -48,17 +49,6 @@ export async function start(
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
   const now = () => performance.now();
-  watchCertificates(
-    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, reloadRefusals },
-    log,
-    lifecycle,
-  );
-  const secretOptions = { log, lifecycle, reloadRefusals };
-  const secrets = openSecrets(config.findSecretSource, secretOptions);
-  const settingsOptions = { ...config, readSecret: secrets.read };
-  const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
-  lifecycle.onClose("providers", () => catalog.close());
-
   const database = openDatabase(
     {
       url: config.databaseUrl,
@@ -73,12 +63,25 @@ export async function start(
   createPoolMetrics(registry)("main", database);
   void logMissingRoleTimeouts(database, log);
 
+  const changes = openChangeLog(database, "llm", log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  watchCertificates(
+    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
+    log,
+    lifecycle,
+  );
+  const secretOptions = { log, lifecycle, ...reloadOptions };
+  const secrets = openSecrets(config.findSecretSource, secretOptions);
+  const settingsOptions = { ...config, readSecret: secrets.read };
+  const catalog = new ProviderCatalog(loadSettings(settingsOptions), now, config.providerProxy);
+  lifecycle.onClose("providers", () => catalog.close());
+
   const metrics = createMetrics(registry, () => catalog.providers);
   registerCostGauge(registry, database, log);
   watchSettings(
     settingsOptions,
     catalog,
-    { reloads: metrics.configReloads, reloadRefusals },
+    { reloads: metrics.configReloads, ...reloadOptions },
     { secrets, log, lifecycle },
   );
   const callLog = new CallLog(database, metrics, log, lifecycle);
@@ -116,6 +119,7 @@ export async function start(
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generationRunner }));
           router.service(CallLedgerAdminService, createCallLogAdmin(database, Date.now));
+          router.service(ChangeAdminService, changes);
         },
       },
     },

@@ -6,6 +6,7 @@ import {
   findSequentialScans,
   type PlanNode,
   recordStatements,
+  selectAllChanges,
   selectChanges,
 } from "@parley/service-kit/testing";
 import { fillHistory, quickOrFull } from "@parley/test-support";
@@ -32,7 +33,9 @@ beforeAll(async () => {
   console.info(`${history.turns} turns created in ${Math.round(history.seconds)} s`);
   await quota.admin.query(`
     INSERT INTO quota.changes (workspace_id, method, target, changed_fields)
-    SELECT 'gen_' || n, 'SetPlan', '{}', '{}' FROM generate_series(1, ${WORKSPACES}) n`);
+    SELECT 'gen_' || n, 'SetPlan', '{}', '{}' FROM generate_series(1, ${WORKSPACES}) n;
+    INSERT INTO quota.changes (workspace_id, method, target, changed_fields, changed_at)
+    SELECT 'gen_' || n % 100, 'SetPlan', '{}', '{}', now() - make_interval(hours => n) FROM generate_series(1, 5000) n`);
   await quota.admin.query("ANALYZE quota.changes");
   workspaces = history.workspaceIds;
   month = await currentMonth(quota.database);
@@ -107,6 +110,15 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "reading the audit log",
     (database) => selectChanges(database, "quota", { workspaceId: "gen_1", before: "1000000", limit: 50 }),
+  ],
+  [
+    "reading the audit log of all workspaces",
+    (database) =>
+      selectAllChanges(database, "quota", {
+        since: new Date(Date.now() - 86_400_000).toISOString(),
+        before: { changedAt: new Date(Date.now() - 60_000).toISOString(), changeId: "1000000" },
+        limit: 50,
+      }),
   ],
   ["listing a month's turns", (database) => listTurns(database, workspaces[0] ?? "", month)],
 ])("%s scans no large table sequentially", async (_, run) => {

@@ -55,12 +55,6 @@ export async function start(
   lifecycle: Lifecycle,
   { registry, reloadRefusals }: ServiceMetrics,
 ): Promise<void> {
-  watchCertificates(
-    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, reloadRefusals },
-    log,
-    lifecycle,
-  );
-  const secretOptions = { log, lifecycle, reloadRefusals };
   const database = openDatabase(
     {
       url: config.databaseUrl,
@@ -72,6 +66,14 @@ export async function start(
     log,
   );
   lifecycle.onClose("database", () => database.end());
+  const changes = openChangeLog(database, "quota", log, lifecycle);
+  const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
+  watchCertificates(
+    { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },
+    log,
+    lifecycle,
+  );
+  const secretOptions = { log, lifecycle, ...reloadOptions };
   const calls = new CallPool(database);
   createPoolMetrics(registry)("main", database, calls);
   void logMissingRoleTimeouts(database, log, ROLE_TIMEOUTS);
@@ -82,7 +84,6 @@ export async function start(
   registerHoldGauges(registry, database, log);
   registerMonthGauge(registry, database, log);
 
-  const changes = openChangeLog(database, "quota", log, lifecycle);
   let isServing = false;
   const isDatabaseReady = createReadinessProbe(database, { schema: "quota", migrations }, log);
   await startOpsServer(
@@ -102,7 +103,7 @@ export async function start(
             WorkspaceAdminService,
             createWorkspaceAdmin(database, () => `ws_${randomUUID()}`),
           );
-          router.service(ChangeAdminService, { listChanges: changes.listChanges });
+          router.service(ChangeAdminService, changes);
           router.service(BooksAdminService, createTurnEntryAdmin(database));
         },
       },

@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { RepairResponseSchema, RepairSchema } from "@parley/rpc/conversation";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { AdminError } from "../admin/call.ts";
 import type { Context } from "../context.ts";
-import { parseTime, repairUsage } from "./audit.ts";
+import { repairUsage } from "./audit.ts";
 
 const REPAIR = create(RepairSchema, { workspaceId: "w", turnId: "t", kind: "reply_not_counted", action: "settle" });
 
@@ -42,22 +42,3 @@ it("repairUsage rejects if the first call fails", async () => {
   await expect(repairUsage(context, "", "")).rejects.toThrow("try later");
   expect(printedErrors).toEqual([]);
 });
-
-it("parseTime reads a date or a time as UTC unless the time has an offset, and refuses any other text", () => {
-  const { TZ } = process.env;
-  process.env.TZ = "America/New_York";
-  onTestFinished(() => {
-    if (TZ === undefined) delete process.env.TZ;
-    else process.env.TZ = TZ;
-  });
-  expect(parseTime("2026-11-22")).toBe("2026-11-22T00:00:00.000Z");
-  expect(parseTime("2026-11-22T18:50:00")).toBe("2026-11-22T18:50:00.000Z");
-  expect(parseTime("2026-11-22T18:50:00Z")).toBe("2026-11-22T18:50:00.000Z");
-  expect(parseTime("2026-11-22T18:50:00-05:00")).toBe("2026-11-22T23:50:00.000Z");
-  expect(() => parseTime("yesterday")).toThrow("Write it like");
-});
-
-it.each(["2026-02-30", "2026-11-31T10:00:00Z", "2026-13-01", "2026-11-22T25:00:00Z"])(
-  "parseTime refuses the impossible time %s",
-  (text) => expect(() => parseTime(text)).toThrow("Write it like"),
-);

@@ -1,4 +1,4 @@
-import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import {
   AuditAdminService,
   type Repair,
@@ -11,7 +11,7 @@ import { CliError } from "../errors.ts";
 import { messageToJson } from "../output/json.ts";
 import type { Result } from "../output/result.ts";
 import { formatCount, formatTable } from "../output/table.ts";
-import { monthOption, refuseEmpty } from "./options.ts";
+import { monthOption, parseTime, refuseEmpty } from "./options.ts";
 
 export function addAuditCommand(program: CommandUnknownOpts, context: Context): void {
   const { callAdmin, report } = context;
@@ -72,21 +72,6 @@ export async function repairUsage(
       `${formatCount(repairs.length, "difference")} repaired among ${formatCount(checked, "turn or hold", "turns and holds")}.\n`,
     exitCode,
   };
-}
-
-/** Parses a date or a time, in UTC unless the time has an offset. */
-export function parseTime(text: string): string {
-  const [dateTime] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
-  // Date reads a time without an offset as local time.
-  const time = Date.parse(
-    /T.*(Z|[+-]\d\d:?\d\d)$/i.test(dateTime) || !dateTime.includes("T") ? dateTime : `${dateTime}Z`,
-  );
-  // Date reads 30 February as 2 March.
-  const day = dateTime.slice(0, 10);
-  const isDay = new Date(day).toJSON() === `${day}T00:00:00.000Z`;
-  if (!isDay || Number.isNaN(time))
-    throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
-  return new Date(time).toISOString();
 }
 
 function describe(isBalanced: boolean, workspaces: readonly WorkspaceAudit[], month: string): string {

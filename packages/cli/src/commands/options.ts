@@ -31,3 +31,36 @@ export function wholeNumberParser(min: number, max: number): (text: string) => n
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 }
+
+/** Parses a date or a time, in UTC unless the time has an offset. */
+export function parseTime(text: string): string {
+  const [dateTime] = /^\d{4}-\d\d-\d\d(T.+)?$/.exec(text) ?? [""];
+  // Date reads a time without an offset as local time.
+  const time = Date.parse(
+    /T.*(Z|[+-]\d\d:?\d\d)$/i.test(dateTime) || !dateTime.includes("T") ? dateTime : `${dateTime}Z`,
+  );
+  // Date reads 30 February as 2 March.
+  const day = dateTime.slice(0, 10);
+  const isDay = new Date(day).toJSON() === `${day}T00:00:00.000Z`;
+  if (!isDay || Number.isNaN(time))
+    throw new InvalidArgumentError('Write it like "2026-11-22" or "2026-11-22T18:50:00Z".');
+  return new Date(time).toISOString();
+}
+
+const SECONDS_BY_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Parses a duration such as 90s, 30m, 1h or 7d. Returns seconds, or NaN for any other text. */
+export function parseSeconds(text: string): number {
+  const [, amount, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  return Number(amount) * (SECONDS_BY_UNIT[unit] ?? Number.NaN);
+}
+
+/** Parses a duration before now, or a date or a time as parseTime does. Returns the time, RFC 3339 in UTC. */
+export function parseSince(text: string): string {
+  const seconds = parseSeconds(text);
+  const time = new Date(Date.now() - seconds * 1_000);
+  // A year below 1 has another format.
+  if (time.getTime() > 0) return time.toISOString();
+  if (/^\d{4}-/.test(text)) return parseTime(text);
+  throw new InvalidArgumentError('Write it like 90m, 24h, 7d or "2026-11-22T18:50:00Z".');
+}

@@ -4,10 +4,10 @@ import type { Context } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { ROLES, signToken, type TokenRequest } from "../local/issuer.ts";
 import type { Result } from "../output/result.ts";
-import { workspaceOption } from "./options.ts";
+import { parseSeconds, workspaceOption } from "./options.ts";
 
-const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
-const MAX_TTL_SECONDS = 365 * SECONDS.d;
+const DEFAULT_TTL_SECONDS = 3_600;
+const MAX_TTL_SECONDS = 365 * 86_400;
 const NO_DEVELOPMENT_TOKENS = "this installation accepts no development tokens: get a token from its identity provider";
 
 export function addTokenCommand(program: CommandUnknownOpts, context: Context): void {
@@ -17,7 +17,7 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
     .requiredOption(...workspaceOption)
     .option("--user <id>", "Set the user ID in the token.", "developer")
     .addOption(new Option("--role <role>", "Choose the workspace role (default: none).").choices(ROLES))
-    .option("--ttl <time>", "Set the lifetime: 90s, 30m, 1h or 7d.", parseTtl, SECONDS.h)
+    .option("--ttl <time>", "Set the lifetime: 90s, 30m, 1h or 7d.", parseTtl, DEFAULT_TTL_SECONDS)
     .action(({ workspace, user, role, ttl }) =>
       context.report(createToken(context, { workspaceId: workspace, userId: user, role, ttlSeconds: ttl })),
     );
@@ -33,8 +33,7 @@ async function createToken({ config }: Context, request: Omit<TokenRequest, "now
 }
 
 function parseTtl(text: string): number {
-  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const seconds = Number(amount) * SECONDS[unit as keyof typeof SECONDS];
+  const seconds = parseSeconds(text);
   if (seconds > 0 && seconds <= MAX_TTL_SECONDS) return seconds;
   throw new InvalidArgumentError("Write it like 90s, 30m, 1h or 7d; the maximum is 365d.");
 }

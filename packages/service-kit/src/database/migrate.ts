@@ -87,6 +87,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
         string[],
       ];
       await grantAccess(client, schema, role, [...(appendOnlyTables ?? []), CHANGES_TABLE]);
+      await recordMigrations(client, schema, applied);
       return { applied };
     });
   });
@@ -271,6 +272,20 @@ async function prepareSchema(client: pg.Client, schema: string): Promise<void> {
   const { rows } = await client.query("SELECT to_regclass($1) AS lock", [`${schema}.${MIGRATIONS_TABLE}_lock`]);
   if (rows[0]?.lock)
     await client.query(`UPDATE ${pg.escapeIdentifier(schema)}.${MIGRATIONS_TABLE}_lock SET is_locked = 0`);
+}
+
+/** Adds a line to the audit log with the names of the applied migrations and the release that applied them. */
+async function recordMigrations(client: pg.Client, schema: string, applied: readonly string[]): Promise<void> {
+  const [oldest, newest] = [applied[0], applied.at(-1)];
+  if (oldest === undefined) return;
+  const { rows } = await client.query("SELECT to_regclass($1) AS log", [`${schema}.${CHANGES_TABLE}`]);
+  if (rows[0]?.log === null) return;
+  const target = { release: manifest.version, from: oldest, to: newest, migrations: String(applied.length) };
+  await client.query(
+    `INSERT INTO ${pg.escapeIdentifier(schema)}.${CHANGES_TABLE} (workspace_id, method, target, changed_fields)
+     VALUES ('', 'Schema/Migrate', $1, '{}')`,
+    [target],
+  );
 }
 
 /**

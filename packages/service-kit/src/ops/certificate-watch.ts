@@ -4,6 +4,7 @@ import { readGrpcCertificates } from "../grpc/certificate-files.ts";
 import type { Lifecycle } from "../process/lifecycle.ts";
 import type { Logger } from "../process/logger.ts";
 import { runPeriodically } from "../process/periodic.ts";
+import type { Reload } from "../settings/secrets.ts";
 import { CERTIFICATE_REFRESH_MS, readCertificateAndKey } from "./ops-tls.ts";
 
 export type CertificateWatchOptions = {
@@ -14,6 +15,8 @@ export type CertificateWatchOptions = {
   registry: Registry;
   /** Counts each read of unusable files. */
   reloadRefusals: Counter<"file">;
+  /** Called when the files of a directory have changed: accepted, or refused. */
+  onReload?: (reload: Reload) => void;
   refreshIntervalMs?: number;
 };
 
@@ -24,6 +27,7 @@ export function watchCertificates(
     opsTlsDir,
     registry,
     reloadRefusals,
+    onReload,
     refreshIntervalMs = CERTIFICATE_REFRESH_MS,
   }: CertificateWatchOptions,
   log: Pick<Logger, "warn">,
@@ -48,13 +52,23 @@ export function watchCertificates(
   if (readers.size === 0) return;
   // PromQL's increase() misses the first increment of a series that does not exist yet.
   reloadRefusals.inc({ file: "tls.crt" }, 0);
+  /** For each directory, the fingerprint of the certificate or the message of the error that the last read had. */
+  const lastStates = new Map<string, string>();
+  const report = (directory: string, state: string, result: Reload["result"]) => {
+    const last = lastStates.get(directory);
+    lastStates.set(directory, state);
+    if (last !== undefined && last !== state) onReload?.({ file: "tls.crt", result });
+  };
   const read = async () => {
     for (const [directory, readCertificate] of readers) {
       try {
-        expirySeconds.set(directory, Date.parse(new X509Certificate(readCertificate()).validTo) / 1_000);
+        const certificate = new X509Certificate(readCertificate());
+        expirySeconds.set(directory, Date.parse(certificate.validTo) / 1_000);
+        report(directory, certificate.fingerprint256, "accepted");
       } catch (error) {
         reloadRefusals.inc({ file: "tls.crt" });
         log.warn({ error }, "renewed certificate refused, previous one kept");
+        report(directory, String(error), "refused");
       }
     }
   };

@@ -9,6 +9,7 @@ import type { GenerateResult } from "selfsigned";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
+import type { Reload } from "../settings/secrets.ts";
 import { createAuthority, createCertificates } from "../testing/certificates.ts";
 import { watchCertificates } from "./certificate-watch.ts";
 import { createRegistry, createReloadRefusalCounter } from "./metrics.ts";
@@ -81,12 +82,14 @@ test("the ops server does not start without tls.crt", async () => {
   await expect(startOpsServer(options, log, lifecycle)).rejects.toThrow("tls.crt");
 });
 
-test("the metrics have the certificate's expiry, and count an unusable tls.key", async () => {
+test("the metrics have the certificate's expiry, and count an unusable tls.key; each reload is reported once", async () => {
   const tlsDir = await createCertificates(folder, authority, HOST);
   const registry = createRegistry("test");
   const reloadRefusals = createReloadRefusalCounter(registry);
+  const reloads: string[] = [];
+  const onReload = ({ file, result }: Reload) => reloads.push(`${file} ${result}`);
   watchCertificates(
-    { grpcTlsDir: undefined, opsTlsDir: tlsDir, registry, reloadRefusals, refreshIntervalMs: 20 },
+    { grpcTlsDir: undefined, opsTlsDir: tlsDir, registry, reloadRefusals, onReload, refreshIntervalMs: 20 },
     log,
     lifecycle,
   );
@@ -95,9 +98,12 @@ test("the metrics have the certificate's expiry, and count an unusable tls.key",
   const expiry = Date.parse(validTo) / 1_000;
   await expect.poll(() => read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
   expect(await read("parley_reloads_refused_total")).toBe(0);
+  const key = await readFile(join(tlsDir, "tls.key"));
   await writeFile(join(tlsDir, "tls.key"), "");
-  await expect.poll(() => read("parley_reloads_refused_total")).toBeGreaterThan(0);
+  await expect.poll(() => read("parley_reloads_refused_total")).toBeGreaterThan(2);
   expect(await read("parley_certificate_expiry_timestamp_seconds")).toBe(expiry);
+  await writeFile(join(tlsDir, "tls.key"), key);
+  await expect.poll(() => reloads).toEqual(["tls.crt refused", "tls.crt accepted"]);
 });
 
 test("the metrics count an unusable ca.crt of mutual TLS between services", async () => {

@@ -7,7 +7,7 @@ import { createServiceMetrics } from "../ops/metrics.ts";
 import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
 import { Environment } from "./environment.ts";
-import { openSecret, parseSecretText, readSecret, type SecretSource } from "./secrets.ts";
+import { openSecret, parseSecretText, type Reload, readSecret, type SecretSource } from "./secrets.ts";
 
 const SERIES = 'parley_reloads_refused_total{file="API_KEY",service="test"}';
 
@@ -40,17 +40,30 @@ const source = (): SecretSource<string> => ({ name: "API_KEY", parse: parseKey, 
 function open() {
   const { registry, reloadRefusals } = createServiceMetrics("test");
   const log = createLogger("test", "info", { write: (line) => void lines.push(line) });
-  const secret = openSecret(source(), { log, lifecycle, reloadRefusals, refreshIntervalMs: 10 });
+  const reloads: string[] = [];
+  const onReload = ({ file, result }: Reload) => reloads.push(`${file} ${result}`);
+  const secret = openSecret(source(), { log, lifecycle, reloadRefusals, onReload, refreshIntervalMs: 10 });
   const changes: string[] = [];
   secret.onChange(() => changes.push(secret.current()));
   const countRefusals = async () => {
     const line = (await registry.metrics()).split("\n").find((each) => each.startsWith(SERIES));
     return Number(line?.slice(SERIES.length));
   };
-  return { secret, changes, countRefusals };
+  return { secret, changes, reloads, countRefusals };
 }
 
 describe("a secret in a file", () => {
+  it("reports each reload once: accepted, or refused for a new reason", async () => {
+    await write("sk-old");
+    const { secret, reloads, countRefusals } = open();
+    await write("");
+    await expect.poll(countRefusals).toBeGreaterThan(3);
+    await write("sk-new");
+    await expect.poll(secret.current).toBe("sk-new");
+    await write("");
+    await expect.poll(() => reloads).toEqual(["API_KEY refused", "API_KEY accepted", "API_KEY refused"]);
+  });
+
   it("is read again when the file changes, and the listeners are called once", async () => {
     await write("sk-old\n");
     const { secret, changes, countRefusals } = open();

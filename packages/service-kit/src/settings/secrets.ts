@@ -30,11 +30,16 @@ export type Secret<T> = {
   reportRefusal(error: unknown): void;
 };
 
+/** A changed file with settings, a secret or a certificate: accepted, or refused so that the previous content stays in use. */
+export type Reload = { file: string; result: "accepted" | "refused" };
+
 export type SecretOptions = {
   log: Pick<Logger, "info" | "warn">;
   lifecycle: Pick<Lifecycle, "onClose" | "closingSignal">;
   /** Counts failed reloads of a file, and calls of reportRefusal. */
   reloadRefusals?: Counter<"file">;
+  /** Called for each reload: accepted, or refused for a reason that differs from the last one. */
+  onReload?: (reload: Reload) => void;
   refreshIntervalMs?: number;
 };
 
@@ -58,15 +63,20 @@ export function readSecret<T>(source: SecretSource<T>): T {
  */
 export function openSecret<T>(
   source: SecretSource<T>,
-  { log, lifecycle, reloadRefusals, refreshIntervalMs = REFRESH_INTERVAL_MS }: SecretOptions,
+  { log, lifecycle, reloadRefusals, onReload, refreshIntervalMs = REFRESH_INTERVAL_MS }: SecretOptions,
 ): Secret<T> {
   let text = readText(source);
   let value = parseSecret(source, text);
   const listeners: (() => void)[] = [];
   const file = "file" in source ? basename(source.file) : source.name;
+  // An unusable file is refused at every refresh.
+  let lastRefusal: string | undefined;
   const reportRefusal = (error: unknown) => {
     reloadRefusals?.inc({ file });
     log.warn({ file, error }, "secret refused, previous one kept");
+    const refusal = String(error);
+    if (refusal !== lastRefusal) onReload?.({ file, result: "refused" });
+    lastRefusal = refusal;
   };
   const refresh = async () => {
     try {
@@ -76,6 +86,8 @@ export function openSecret<T>(
       text = nextText;
       // If the secret is a list, for example of tokens, `accepted` is the number of its entries.
       log.info({ file, ...(Array.isArray(value) && { accepted: value.length }) }, "secret reloaded");
+      lastRefusal = undefined;
+      onReload?.({ file, result: "accepted" });
     } catch (error) {
       reportRefusal(error);
       return;

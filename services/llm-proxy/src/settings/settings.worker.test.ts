@@ -38,17 +38,18 @@ function watch() {
     readSecret: secrets.read,
   };
   const applySettings = vi.fn();
-  watchSettings(options, { applySettings }, { reloads, reloadRefusals }, { secrets, log, lifecycle });
+  const onReload = vi.fn();
+  watchSettings(options, { applySettings }, { reloads, reloadRefusals, onReload }, { secrets, log, lifecycle });
   const countReloads = async () => {
     const { values } = await reloads.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
   };
-  return { applySettings, countReloads, lifecycle };
+  return { applySettings, countReloads, onReload, lifecycle };
 }
 
 test("a refused LLM_CONFIG file is applied when the key that it names becomes usable, and each change is counted once", async () => {
   write("llm.yaml", "{}");
-  const { applySettings, countReloads, lifecycle } = watch();
+  const { applySettings, countReloads, onReload, lifecycle } = watch();
   write("NEW_KEY", "");
   const config = 'providers: { new: { base_url: "http://127.0.0.1:1/v1", api_key_env: NEW_KEY } }';
   write("llm.yaml", config);
@@ -61,6 +62,9 @@ test("a refused LLM_CONFIG file is applied when the key that it names becomes us
   write("NEW_KEY", "sk-new");
   vi.advanceTimersByTime(5 * POLL_MS);
   expect(await countReloads()).toEqual({ refused: 2, applied: 1 });
+  expect(onReload.mock.calls.map(([{ file, result }]) => `${file} ${result}`)).toEqual([
+    ...["LLM_CONFIG refused", "LLM_CONFIG refused", "LLM_CONFIG accepted"],
+  ]);
   expect(applySettings).toHaveBeenCalledTimes(2);
   expect(applySettings.mock.lastCall?.[0].providers[0]).toMatchObject({ name: "new", apiKey: "sk-new" });
   await lifecycle.close();

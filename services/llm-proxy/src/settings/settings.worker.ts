@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Counter, Lifecycle, Logger } from "@parley/service-kit";
+import type { Counter, Lifecycle, Logger, Reload } from "@parley/service-kit";
 import type { Metrics } from "../metrics.ts";
 import type { ProviderCatalog } from "../providers/index.ts";
 import { type ModelEnvironment, settingsFromEnvironment } from "./environment.ts";
@@ -37,23 +37,29 @@ const POLL_INTERVAL_MS = 1_000;
 export function watchSettings(
   options: LoadOptions,
   catalog: Pick<ProviderCatalog, "applySettings">,
-  { reloads, reloadRefusals }: { reloads: Metrics["configReloads"]; reloadRefusals: Counter<"file"> },
+  {
+    reloads,
+    reloadRefusals,
+    onReload,
+  }: { reloads: Metrics["configReloads"]; reloadRefusals: Counter<"file">; onReload: (reload: Reload) => void },
   { secrets, log, lifecycle }: { secrets: Pick<Secrets, "onChange">; log: Logger; lifecycle: Lifecycle },
 ): void {
   let isRefused = false;
-  const apply = ({ isFirst = false, isRetry = false } = {}) => {
+  const apply = ({ isFromFile = false, isFirst = false, isRetry = false } = {}) => {
     try {
       catalog.applySettings(loadSettings(options));
       isRefused = false;
       if (isFirst) return;
       reloads.inc({ result: "applied" });
       log.info("provider settings reloaded");
+      if (isFromFile) onReload({ file: "LLM_CONFIG", result: "accepted" });
     } catch (error) {
       if (!(error instanceof SettingsError)) throw error;
       isRefused = true;
       if (isRetry) return;
       reloads.inc({ result: "refused" });
       reloadRefusals.inc({ file: "LLM_CONFIG" });
+      onReload({ file: "LLM_CONFIG", result: "refused" });
       log.error({ problems: error.problems }, "LLM_CONFIG refused, previous settings kept");
     }
   };
@@ -69,7 +75,7 @@ export function watchSettings(
     if (isRetry && !isRefused) return;
     const isFirst = lastText === undefined;
     lastText = text;
-    apply({ isFirst, isRetry });
+    apply({ isFromFile: true, isFirst, isRetry });
   };
   // The file may have changed since the service loaded it.
   poll();

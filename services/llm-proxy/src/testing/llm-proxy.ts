@@ -8,6 +8,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import {
   CallLedgerAdminService,
+  ChangeAdminService,
   type EmbedResponse,
   type GenerateEnd,
   type GenerateResponse,
@@ -163,6 +164,7 @@ function adminClients(baseUrl: string) {
   return {
     providers: createAdminClient(ProviderAdminService, transport),
     calls: createAdminClient(CallLedgerAdminService, transport),
+    changes: createAdminClient(ChangeAdminService, transport),
   };
 }
 

@@ -183,6 +183,67 @@ export declare type ListChangesResponse = Message<"parley.conversation.v1.ListCh
 export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
 
 /**
+ * ListAllChangesRequest selects a time and a page.
+ *
+ * @generated from message parley.conversation.v1.ListAllChangesRequest
+ */
+export declare type ListAllChangesRequest = Message<"parley.conversation.v1.ListAllChangesRequest"> & {
+  /**
+   * The earliest time, RFC 3339 in UTC; empty for 24 hours ago by the database's clock.
+   *
+   * @generated from field: string since = 1;
+   */
+  since: string;
+
+  /**
+   * Changes per page, at most 500; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListAllChangesRequest.
+ * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ */
+export declare const ListAllChangesRequestSchema: GenMessage<ListAllChangesRequest>;
+
+/**
+ * ListAllChangesResponse is a page of changes.
+ *
+ * @generated from message parley.conversation.v1.ListAllChangesResponse
+ */
+export declare type ListAllChangesResponse = Message<"parley.conversation.v1.ListAllChangesResponse"> & {
+  /**
+   * The changes, newest first.
+   *
+   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   */
+  changes: Change[];
+
+  /**
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.ListAllChangesResponse.
+ * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ */
+export declare const ListAllChangesResponseSchema: GenMessage<ListAllChangesResponse>;
+
+/**
  * ListModelsRequest names a workspace.
  *
  * @generated from message parley.conversation.v1.ListModelsRequest
@@ -4686,6 +4747,20 @@ export declare const ChangeAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListChangesRequestSchema;
     output: typeof ListChangesResponseSchema;
+  },
+  /**
+   * ListAllChanges lists the changes of the whole installation since a time, newest first, with keyset pagination: those of every
+   * workspace and those that concern none. The latter include reloads of configuration files, secrets and certificates
+   * (method Configuration/Reload) and migrations of the schema (Schema/Migrate).
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid since, page_size or page_token.
+   *
+   * @generated from rpc parley.conversation.v1.ChangeAdminService.ListAllChanges
+   */
+  listAllChanges: {
+    methodKind: "unary";
+    input: typeof ListAllChangesRequestSchema;
+    output: typeof ListAllChangesResponseSchema;
   },
 }>;
 

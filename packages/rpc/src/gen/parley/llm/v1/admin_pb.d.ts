@@ -4,11 +4,73 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Change } from "../../rpc/v1/change_pb.js";
 
 /**
  * Describes the file parley/llm/v1/admin.proto.
  */
 export declare const file_parley_llm_v1_admin: GenFile;
+
+/**
+ * ListAllChangesRequest selects a time and a page.
+ *
+ * @generated from message parley.llm.v1.ListAllChangesRequest
+ */
+export declare type ListAllChangesRequest = Message<"parley.llm.v1.ListAllChangesRequest"> & {
+  /**
+   * The earliest time, RFC 3339 in UTC; empty for 24 hours ago by the database's clock.
+   *
+   * @generated from field: string since = 1;
+   */
+  since: string;
+
+  /**
+   * Changes per page, at most 500; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ListAllChangesRequest.
+ * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ */
+export declare const ListAllChangesRequestSchema: GenMessage<ListAllChangesRequest>;
+
+/**
+ * ListAllChangesResponse is a page of changes.
+ *
+ * @generated from message parley.llm.v1.ListAllChangesResponse
+ */
+export declare type ListAllChangesResponse = Message<"parley.llm.v1.ListAllChangesResponse"> & {
+  /**
+   * The changes, newest first.
+   *
+   * @generated from field: repeated parley.rpc.v1.Change changes = 1;
+   */
+  changes: Change[];
+
+  /**
+   * The page_token of the next page; empty if this page is not full. After a full page, the next one may have no changes.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.llm.v1.ListAllChangesResponse.
+ * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ */
+export declare const ListAllChangesResponseSchema: GenMessage<ListAllChangesResponse>;
 
 /**
  * Provider is a configured provider.
@@ -736,6 +798,30 @@ export declare const CallLedgerAdminService: GenService<{
     methodKind: "unary";
     input: typeof SumCallsRequestSchema;
     output: typeof SumCallsResponseSchema;
+  },
+}>;
+
+/**
+ * ChangeAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
+ * Lines are deleted after 400 days.
+ *
+ * Served as ProviderAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ *
+ * @generated from service parley.llm.v1.ChangeAdminService
+ */
+export declare const ChangeAdminService: GenService<{
+  /**
+   * ListAllChanges lists the changes since a time, newest first, with keyset pagination: reloads of configuration files, secrets and
+   * certificates (method Configuration/Reload) and migrations of the schema (Schema/Migrate).
+   *
+   * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid since, page_size or page_token.
+   *
+   * @generated from rpc parley.llm.v1.ChangeAdminService.ListAllChanges
+   */
+  listAllChanges: {
+    methodKind: "unary";
+    input: typeof ListAllChangesRequestSchema;
+    output: typeof ListAllChangesResponseSchema;
   },
 }>;
 

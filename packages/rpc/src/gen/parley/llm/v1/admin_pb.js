@@ -4,110 +4,125 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_parley_rpc_v1_access } from "../../rpc/v1/access_pb.js";
+import { file_parley_rpc_v1_change } from "../../rpc/v1/change_pb.js";
 
 /**
  * Describes the file parley/llm/v1/admin.proto.
  */
 export const file_parley_llm_v1_admin = /*@__PURE__*/
-  fileDesc("ChlwYXJsZXkvbGxtL3YxL2FkbWluLnByb3RvEg1wYXJsZXkubGxtLnYxIlMKCFByb3ZpZGVyEgwKBG5hbWUYASABKAkSEAoIYmFzZV91cmwYAiABKAkSEwoLY2hlY2tfbW9kZWwYAyABKAkSEgoKaXNfZGVmYXVsdBgEIAEoCCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJaChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USKgoJcHJvdmlkZXJzGAEgAygLMhcucGFybGV5LmxsbS52MS5Qcm92aWRlchIVCg1kZWZhdWx0X21vZGVsGAIgASgJIiUKFENoZWNrUHJvdmlkZXJSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJImUKFUNoZWNrUHJvdmlkZXJSZXNwb25zZRIOCgZyZXN1bHQYASABKAkSFgoOZmlyc3RfdG9rZW5fbXMYAiABKAUSEAoIdG90YWxfbXMYAyABKAUSEgoKdG9rZW5zX291dBgEIAEoBSI5ChBMaXN0Q2FsbHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJIp4DCgRDYWxsEhIKCnN0YXJ0ZWRfYXQYASABKAkSDQoFbW9kZWwYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIQCghhdHRlbXB0cxgEIAEoBRIRCgl0b2tlbnNfaW4YBSABKAUSEgoKdG9rZW5zX291dBgGIAEoBRIYChB0b2tlbnNfZXN0aW1hdGVkGAcgASgIEhYKDmZpcnN0X3Rva2VuX21zGAggASgFEhIKCmxhdGVuY3lfbXMYCSABKAUSEAoIcHJvdmlkZXIYCiABKAkSDQoFYXNrZWQYCyABKAkSEQoJZmFpbG92ZXJzGAwgASgFEhAKCHF1ZXVlX21zGA0gASgFEgwKBGNvc3QYDiABKAkSDgoGcmVhc29uGA8gASgJEiEKBXRyaWVzGBAgAygLMhIucGFybGV5LmxsbS52MS5UcnkSDgoGcm91bmRzGBEgASgFEhIKCnRvb2xfY2FsbHMYEiABKAUSEAoIdG9vbHNfbXMYEyABKAUSDwoHdHVybl9pZBgUIAEoCRIVCg1maW5pc2hfZGV0YWlsGBUgASgJIu0BCgNUcnkSDQoFbW9kZWwYASABKAkSDgoGcmVhc29uGAIgASgJEgwKBG5leHQYAyABKAkSEgoKbGF0ZW5jeV9tcxgEIAEoBRIPCgdvdXRjb21lGAUgASgJEhIKCnN0YXJ0ZWRfbXMYBiABKAUSEAoIcXVldWVfbXMYByABKAUSDAoEc2VudBgIIAEoCBIWCg5maXJzdF90b2tlbl9tcxgJIAEoBRIXCg9wcm92aWRlcl9zdGF0dXMYCiABKAUSFQoNcHJvdmlkZXJfY29kZRgLIAEoCRIYChBwcm92aWRlcl9tZXNzYWdlGAwgASgJIjcKEUxpc3RDYWxsc1Jlc3BvbnNlEiIKBWNhbGxzGAEgAygLMhMucGFybGV5LmxsbS52MS5DYWxsImUKF0xpc3RDYWxsc09mTW9udGhSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJXChhMaXN0Q2FsbHNPZk1vbnRoUmVzcG9uc2USIgoFY2FsbHMYASADKAsyEy5wYXJsZXkubGxtLnYxLkNhbGwSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk0KD1N1bUNhbGxzUmVxdWVzdBINCgVtb250aBgBIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSFQoNd29ya3NwYWNlX2lkcxgDIAMoCSJHChBTdW1DYWxsc1Jlc3BvbnNlEiQKBHN1bXMYASADKAsyFi5wYXJsZXkubGxtLnYxLkNhbGxTdW0SDQoFbW9udGgYAiABKAkilAEKB0NhbGxTdW0SFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBWNhbGxzGAIgASgDEhEKCXRva2Vuc19pbhgDIAEoAxISCgp0b2tlbnNfb3V0GAQgASgDEgwKBGNvc3QYBSABKAkSFgoOdW5wcmljZWRfY2FsbHMYBiABKAMSFwoPZXN0aW1hdGVkX2NhbGxzGAcgASgDMt4BChRQcm92aWRlckFkbWluU2VydmljZRJiCg1MaXN0UHJvdmlkZXJzEiMucGFybGV5LmxsbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBokLnBhcmxleS5sbG0udjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlIgaSwhgCCAESYgoNQ2hlY2tQcm92aWRlchIjLnBhcmxleS5sbG0udjEuQ2hlY2tQcm92aWRlclJlcXVlc3QaJC5wYXJsZXkubGxtLnYxLkNoZWNrUHJvdmlkZXJSZXNwb25zZSIGksIYAggBMrICChZDYWxsTGVkZ2VyQWRtaW5TZXJ2aWNlElYKCUxpc3RDYWxscxIfLnBhcmxleS5sbG0udjEuTGlzdENhbGxzUmVxdWVzdBogLnBhcmxleS5sbG0udjEuTGlzdENhbGxzUmVzcG9uc2UiBpLCGAIIARJrChBMaXN0Q2FsbHNPZk1vbnRoEiYucGFybGV5LmxsbS52MS5MaXN0Q2FsbHNPZk1vbnRoUmVxdWVzdBonLnBhcmxleS5sbG0udjEuTGlzdENhbGxzT2ZNb250aFJlc3BvbnNlIgaSwhgCCAESUwoIU3VtQ2FsbHMSHi5wYXJsZXkubGxtLnYxLlN1bUNhbGxzUmVxdWVzdBofLnBhcmxleS5sbG0udjEuU3VtQ2FsbHNSZXNwb25zZSIGksIYAggBYgZwcm90bzM", [file_parley_rpc_v1_access]);
+  fileDesc("ChlwYXJsZXkvbGxtL3YxL2FkbWluLnByb3RvEg1wYXJsZXkubGxtLnYxIk0KFUxpc3RBbGxDaGFuZ2VzUmVxdWVzdBINCgVzaW5jZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJZChZMaXN0QWxsQ2hhbmdlc1Jlc3BvbnNlEiYKB2NoYW5nZXMYASADKAsyFS5wYXJsZXkucnBjLnYxLkNoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUwoIUHJvdmlkZXISDAoEbmFtZRgBIAEoCRIQCghiYXNlX3VybBgCIAEoCRITCgtjaGVja19tb2RlbBgDIAEoCRISCgppc19kZWZhdWx0GAQgASgIIhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IloKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIqCglwcm92aWRlcnMYASADKAsyFy5wYXJsZXkubGxtLnYxLlByb3ZpZGVyEhUKDWRlZmF1bHRfbW9kZWwYAiABKAkiJQoUQ2hlY2tQcm92aWRlclJlcXVlc3QSDQoFbW9kZWwYASABKAkiZQoVQ2hlY2tQcm92aWRlclJlc3BvbnNlEg4KBnJlc3VsdBgBIAEoCRIWCg5maXJzdF90b2tlbl9tcxgCIAEoBRIQCgh0b3RhbF9tcxgDIAEoBRISCgp0b2tlbnNfb3V0GAQgASgFIjkKEExpc3RDYWxsc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkingMKBENhbGwSEgoKc3RhcnRlZF9hdBgBIAEoCRINCgVtb2RlbBgCIAEoCRIPCgdvdXRjb21lGAMgASgJEhAKCGF0dGVtcHRzGAQgASgFEhEKCXRva2Vuc19pbhgFIAEoBRISCgp0b2tlbnNfb3V0GAYgASgFEhgKEHRva2Vuc19lc3RpbWF0ZWQYByABKAgSFgoOZmlyc3RfdG9rZW5fbXMYCCABKAUSEgoKbGF0ZW5jeV9tcxgJIAEoBRIQCghwcm92aWRlchgKIAEoCRINCgVhc2tlZBgLIAEoCRIRCglmYWlsb3ZlcnMYDCABKAUSEAoIcXVldWVfbXMYDSABKAUSDAoEY29zdBgOIAEoCRIOCgZyZWFzb24YDyABKAkSIQoFdHJpZXMYECADKAsyEi5wYXJsZXkubGxtLnYxLlRyeRIOCgZyb3VuZHMYESABKAUSEgoKdG9vbF9jYWxscxgSIAEoBRIQCgh0b29sc19tcxgTIAEoBRIPCgd0dXJuX2lkGBQgASgJEhUKDWZpbmlzaF9kZXRhaWwYFSABKAki7QEKA1RyeRINCgVtb2RlbBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDAoEbmV4dBgDIAEoCRISCgpsYXRlbmN5X21zGAQgASgFEg8KB291dGNvbWUYBSABKAkSEgoKc3RhcnRlZF9tcxgGIAEoBRIQCghxdWV1ZV9tcxgHIAEoBRIMCgRzZW50GAggASgIEhYKDmZpcnN0X3Rva2VuX21zGAkgASgFEhcKD3Byb3ZpZGVyX3N0YXR1cxgKIAEoBRIVCg1wcm92aWRlcl9jb2RlGAsgASgJEhgKEHByb3ZpZGVyX21lc3NhZ2UYDCABKAkiNwoRTGlzdENhbGxzUmVzcG9uc2USIgoFY2FsbHMYASADKAsyEy5wYXJsZXkubGxtLnYxLkNhbGwiZQoXTGlzdENhbGxzT2ZNb250aFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlcKGExpc3RDYWxsc09mTW9udGhSZXNwb25zZRIiCgVjYWxscxgBIAMoCzITLnBhcmxleS5sbG0udjEuQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiTQoPU3VtQ2FsbHNSZXF1ZXN0Eg0KBW1vbnRoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIVCg13b3Jrc3BhY2VfaWRzGAMgAygJIkcKEFN1bUNhbGxzUmVzcG9uc2USJAoEc3VtcxgBIAMoCzIWLnBhcmxleS5sbG0udjEuQ2FsbFN1bRINCgVtb250aBgCIAEoCSKUAQoHQ2FsbFN1bRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFY2FsbHMYAiABKAMSEQoJdG9rZW5zX2luGAMgASgDEhIKCnRva2Vuc19vdXQYBCABKAMSDAoEY29zdBgFIAEoCRIWCg51bnByaWNlZF9jYWxscxgGIAEoAxIXCg9lc3RpbWF0ZWRfY2FsbHMYByABKAMy3gEKFFByb3ZpZGVyQWRtaW5TZXJ2aWNlEmIKDUxpc3RQcm92aWRlcnMSIy5wYXJsZXkubGxtLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0GiQucGFybGV5LmxsbS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2UiBpLCGAIIARJiCg1DaGVja1Byb3ZpZGVyEiMucGFybGV5LmxsbS52MS5DaGVja1Byb3ZpZGVyUmVxdWVzdBokLnBhcmxleS5sbG0udjEuQ2hlY2tQcm92aWRlclJlc3BvbnNlIgaSwhgCCAEysgIKFkNhbGxMZWRnZXJBZG1pblNlcnZpY2USVgoJTGlzdENhbGxzEh8ucGFybGV5LmxsbS52MS5MaXN0Q2FsbHNSZXF1ZXN0GiAucGFybGV5LmxsbS52MS5MaXN0Q2FsbHNSZXNwb25zZSIGksIYAggBEmsKEExpc3RDYWxsc09mTW9udGgSJi5wYXJsZXkubGxtLnYxLkxpc3RDYWxsc09mTW9udGhSZXF1ZXN0GicucGFybGV5LmxsbS52MS5MaXN0Q2FsbHNPZk1vbnRoUmVzcG9uc2UiBpLCGAIIARJTCghTdW1DYWxscxIeLnBhcmxleS5sbG0udjEuU3VtQ2FsbHNSZXF1ZXN0Gh8ucGFybGV5LmxsbS52MS5TdW1DYWxsc1Jlc3BvbnNlIgaSwhgCCAEyewoSQ2hhbmdlQWRtaW5TZXJ2aWNlEmUKDkxpc3RBbGxDaGFuZ2VzEiQucGFybGV5LmxsbS52MS5MaXN0QWxsQ2hhbmdlc1JlcXVlc3QaJS5wYXJsZXkubGxtLnYxLkxpc3RBbGxDaGFuZ2VzUmVzcG9uc2UiBpLCGAIIAWIGcHJvdG8z", [file_parley_rpc_v1_access, file_parley_rpc_v1_change]);
+
+/**
+ * Describes the message parley.llm.v1.ListAllChangesRequest.
+ * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ */
+export const ListAllChangesRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_admin, 0);
+
+/**
+ * Describes the message parley.llm.v1.ListAllChangesResponse.
+ * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ */
+export const ListAllChangesResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_llm_v1_admin, 1);
 
 /**
  * Describes the message parley.llm.v1.Provider.
  * Use `create(ProviderSchema)` to create a new message.
  */
 export const ProviderSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 0);
+  messageDesc(file_parley_llm_v1_admin, 2);
 
 /**
  * Describes the message parley.llm.v1.ListProvidersRequest.
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 1);
+  messageDesc(file_parley_llm_v1_admin, 3);
 
 /**
  * Describes the message parley.llm.v1.ListProvidersResponse.
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 2);
+  messageDesc(file_parley_llm_v1_admin, 4);
 
 /**
  * Describes the message parley.llm.v1.CheckProviderRequest.
  * Use `create(CheckProviderRequestSchema)` to create a new message.
  */
 export const CheckProviderRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 3);
+  messageDesc(file_parley_llm_v1_admin, 5);
 
 /**
  * Describes the message parley.llm.v1.CheckProviderResponse.
  * Use `create(CheckProviderResponseSchema)` to create a new message.
  */
 export const CheckProviderResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 4);
+  messageDesc(file_parley_llm_v1_admin, 6);
 
 /**
  * Describes the message parley.llm.v1.ListCallsRequest.
  * Use `create(ListCallsRequestSchema)` to create a new message.
  */
 export const ListCallsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 5);
+  messageDesc(file_parley_llm_v1_admin, 7);
 
 /**
  * Describes the message parley.llm.v1.Call.
  * Use `create(CallSchema)` to create a new message.
  */
 export const CallSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 6);
+  messageDesc(file_parley_llm_v1_admin, 8);
 
 /**
  * Describes the message parley.llm.v1.Try.
  * Use `create(TrySchema)` to create a new message.
  */
 export const TrySchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 7);
+  messageDesc(file_parley_llm_v1_admin, 9);
 
 /**
  * Describes the message parley.llm.v1.ListCallsResponse.
  * Use `create(ListCallsResponseSchema)` to create a new message.
  */
 export const ListCallsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 8);
+  messageDesc(file_parley_llm_v1_admin, 10);
 
 /**
  * Describes the message parley.llm.v1.ListCallsOfMonthRequest.
  * Use `create(ListCallsOfMonthRequestSchema)` to create a new message.
  */
 export const ListCallsOfMonthRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 9);
+  messageDesc(file_parley_llm_v1_admin, 11);
 
 /**
  * Describes the message parley.llm.v1.ListCallsOfMonthResponse.
  * Use `create(ListCallsOfMonthResponseSchema)` to create a new message.
  */
 export const ListCallsOfMonthResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 10);
+  messageDesc(file_parley_llm_v1_admin, 12);
 
 /**
  * Describes the message parley.llm.v1.SumCallsRequest.
  * Use `create(SumCallsRequestSchema)` to create a new message.
  */
 export const SumCallsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 11);
+  messageDesc(file_parley_llm_v1_admin, 13);
 
 /**
  * Describes the message parley.llm.v1.SumCallsResponse.
  * Use `create(SumCallsResponseSchema)` to create a new message.
  */
 export const SumCallsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 12);
+  messageDesc(file_parley_llm_v1_admin, 14);
 
 /**
  * Describes the message parley.llm.v1.CallSum.
  * Use `create(CallSumSchema)` to create a new message.
  */
 export const CallSumSchema = /*@__PURE__*/
-  messageDesc(file_parley_llm_v1_admin, 13);
+  messageDesc(file_parley_llm_v1_admin, 15);
 
 /**
  * ProviderAdminService lists and checks the configured providers.
@@ -140,4 +155,15 @@ export const ProviderAdminService = /*@__PURE__*/
  */
 export const CallLedgerAdminService = /*@__PURE__*/
   serviceDesc(file_parley_llm_v1_admin, 1);
+
+/**
+ * ChangeAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
+ * Lines are deleted after 400 days.
+ *
+ * Served as ProviderAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ *
+ * @generated from service parley.llm.v1.ChangeAdminService
+ */
+export const ChangeAdminService = /*@__PURE__*/
+  serviceDesc(file_parley_llm_v1_admin, 2);
 

@@ -11,7 +11,7 @@ import { file_parley_rpc_v1_change } from "../../rpc/v1/change_pb.js";
  * Describes the file parley/quota/v1/admin.proto.
  */
 export const file_parley_quota_v1_admin = /*@__PURE__*/
-  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvYWRtaW4ucHJvdG8SD3BhcmxleS5xdW90YS52MSJRChJMaXN0Q2hhbmdlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlYKE0xpc3RDaGFuZ2VzUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnBhcmxleS5ycGMudjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJAChZDcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcGxhbhgCIAEoCRIKCgJpZBgDIAEoCSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIhcKFUxpc3RXb3Jrc3BhY2VzUmVxdWVzdCJIChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIjQKDlNldFBsYW5SZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIMCgRwbGFuGAIgASgJIkAKD1NldFBsYW5SZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIlwKBFBsYW4SDAoEbmFtZRgBIAEoCRILCgNjYXAYAiABKAUSGwoTa25vd2xlZGdlX2RvY3VtZW50cxgDIAEoBRIcChRrbm93bGVkZ2VfY2hhcmFjdGVycxgEIAEoBSISChBMaXN0UGxhbnNSZXF1ZXN0IjkKEUxpc3RQbGFuc1Jlc3BvbnNlEiQKBXBsYW5zGAEgAygLMhUucGFybGV5LnF1b3RhLnYxLlBsYW4inwEKGVNldEtub3dsZWRnZUxpbWl0c1JlcXVlc3QSDAoEcGxhbhgBIAEoCRIgChNrbm93bGVkZ2VfZG9jdW1lbnRzGAIgASgFSACIAQESIQoUa25vd2xlZGdlX2NoYXJhY3RlcnMYAyABKAVIAYgBAUIWChRfa25vd2xlZGdlX2RvY3VtZW50c0IXChVfa25vd2xlZGdlX2NoYXJhY3RlcnMiQQoaU2V0S25vd2xlZGdlTGltaXRzUmVzcG9uc2USIwoEcGxhbhgBIAEoCzIVLnBhcmxleS5xdW90YS52MS5QbGFuIkMKE1NldFJldGVudGlvblJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhYKDnJldGVudGlvbl9kYXlzGAIgASgFIkUKFFNldFJldGVudGlvblJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiNwoQU2hvd1VzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkiRQoRU2hvd1VzYWdlUmVzcG9uc2USMAoFdXNhZ2UYASABKAsyIS5wYXJsZXkucXVvdGEudjEuR2V0VXNhZ2VSZXNwb25zZSJ9Cg5Xb3Jrc3BhY2VVc2FnZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRwbGFuGAMgASgJEgsKA2NhcBgEIAEoBRIMCgR1c2VkGAUgASgFEgwKBGhlbGQYBiABKAUSEAoIYWRqdXN0ZWQYByABKAUiSAoQTGlzdFVzYWdlUmVxdWVzdBINCgVtb250aBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJwChFMaXN0VXNhZ2VSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlEg0KBW1vbnRoGAIgASgJEhcKD25leHRfcGFnZV90b2tlbhgDIAEoCSImChVMaXN0TmVhcmVzdENhcFJlcXVlc3QSDQoFbGltaXQYASABKAUiTQoWTGlzdE5lYXJlc3RDYXBSZXNwb25zZRIzCgp3b3Jrc3BhY2VzGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZVVzYWdlIn8KEkFkanVzdFVzYWdlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDQoFbW9udGgYAiABKAkSDgoGYW1vdW50GAMgASgFEg4KBnJlYXNvbhgEIAEoCRIQCghvcGVyYXRvchgFIAEoCRISCgpyZXF1ZXN0X2lkGAYgASgJIlkKE0FkanVzdFVzYWdlUmVzcG9uc2USNAoKYWRqdXN0bWVudBgBIAEoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQSDAoEdXNlZBgCIAEoBSJMChZMaXN0QWRqdXN0bWVudHNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCRINCgVsaW1pdBgDIAEoBSJQChdMaXN0QWRqdXN0bWVudHNSZXNwb25zZRI1CgthZGp1c3RtZW50cxgBIAMoCzIgLnBhcmxleS5xdW90YS52MS5Vc2FnZUFkanVzdG1lbnQicwoPVXNhZ2VBZGp1c3RtZW50EgoKAmlkGAEgASgJEg0KBW1vbnRoGAIgASgJEg4KBmFtb3VudBgDIAEoBRIOCgZyZWFzb24YBCABKAkSEAoIb3BlcmF0b3IYBSABKAkSEwoLYWRqdXN0ZWRfYXQYBiABKAkiKgoSUmVzZXRVbnBhaWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJHChNSZXNldFVucGFpZFJlc3BvbnNlEjAKBXVzYWdlGAEgASgLMiEucGFybGV5LnF1b3RhLnYxLkdldFVzYWdlUmVzcG9uc2UiGAoWTGlzdFVzYWdlTW9udGhzUmVxdWVzdCJBChdMaXN0VXNhZ2VNb250aHNSZXNwb25zZRImCgZtb250aHMYASADKAsyFi5wYXJsZXkucXVvdGEudjEuTW9udGgiPAoTR2V0VHVybkVudHJ5UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCSJBChRHZXRUdXJuRW50cnlSZXNwb25zZRIpCgVlbnRyeRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5UdXJuRW50cnkiYgoJVHVybkVudHJ5Eg0KBXN0YXRlGAEgASgJEg0KBW1vbnRoGAIgASgJEg8KB2hlbGRfYXQYAyABKAkSEgoKc2V0dGxlZF9hdBgEIAEoCRISCgpjb3VudGVkX2F0GAUgASgJMs8KChVXb3Jrc3BhY2VBZG1pblNlcnZpY2USbgoPQ3JlYXRlV29ya3NwYWNlEicucGFybGV5LnF1b3RhLnYxLkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuQ3JlYXRlV29ya3NwYWNlUmVzcG9uc2UiCJLCGAQIARgBEmkKDkxpc3RXb3Jrc3BhY2VzEiYucGFybGV5LnF1b3RhLnYxLkxpc3RXb3Jrc3BhY2VzUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0V29ya3NwYWNlc1Jlc3BvbnNlIgaSwhgCCAESVgoHU2V0UGxhbhIfLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVxdWVzdBogLnBhcmxleS5xdW90YS52MS5TZXRQbGFuUmVzcG9uc2UiCJLCGAQIARgBEloKCUxpc3RQbGFucxIhLnBhcmxleS5xdW90YS52MS5MaXN0UGxhbnNSZXF1ZXN0GiIucGFybGV5LnF1b3RhLnYxLkxpc3RQbGFuc1Jlc3BvbnNlIgaSwhgCCAESdwoSU2V0S25vd2xlZGdlTGltaXRzEioucGFybGV5LnF1b3RhLnYxLlNldEtub3dsZWRnZUxpbWl0c1JlcXVlc3QaKy5wYXJsZXkucXVvdGEudjEuU2V0S25vd2xlZGdlTGltaXRzUmVzcG9uc2UiCJLCGAQIARgBEmUKDFNldFJldGVudGlvbhIkLnBhcmxleS5xdW90YS52MS5TZXRSZXRlbnRpb25SZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLlNldFJldGVudGlvblJlc3BvbnNlIgiSwhgECAEYARJcCglTaG93VXNhZ2USIS5wYXJsZXkucXVvdGEudjEuU2hvd1VzYWdlUmVxdWVzdBoiLnBhcmxleS5xdW90YS52MS5TaG93VXNhZ2VSZXNwb25zZSIIksIYBAgCEAESWgoJTGlzdFVzYWdlEiEucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZVJlcXVlc3QaIi5wYXJsZXkucXVvdGEudjEuTGlzdFVzYWdlUmVzcG9uc2UiBpLCGAIIARJpCg5MaXN0TmVhcmVzdENhcBImLnBhcmxleS5xdW90YS52MS5MaXN0TmVhcmVzdENhcFJlcXVlc3QaJy5wYXJsZXkucXVvdGEudjEuTGlzdE5lYXJlc3RDYXBSZXNwb25zZSIGksIYAggBEmIKC0FkanVzdFVzYWdlEiMucGFybGV5LnF1b3RhLnYxLkFkanVzdFVzYWdlUmVxdWVzdBokLnBhcmxleS5xdW90YS52MS5BZGp1c3RVc2FnZVJlc3BvbnNlIgiSwhgECAEYARJsCg9MaXN0QWRqdXN0bWVudHMSJy5wYXJsZXkucXVvdGEudjEuTGlzdEFkanVzdG1lbnRzUmVxdWVzdBooLnBhcmxleS5xdW90YS52MS5MaXN0QWRqdXN0bWVudHNSZXNwb25zZSIGksIYAggBEmIKC1Jlc2V0VW5wYWlkEiMucGFybGV5LnF1b3RhLnYxLlJlc2V0VW5wYWlkUmVxdWVzdBokLnBhcmxleS5xdW90YS52MS5SZXNldFVucGFpZFJlc3BvbnNlIgiSwhgECAEYARJsCg9MaXN0VXNhZ2VNb250aHMSJy5wYXJsZXkucXVvdGEudjEuTGlzdFVzYWdlTW9udGhzUmVxdWVzdBooLnBhcmxleS5xdW90YS52MS5MaXN0VXNhZ2VNb250aHNSZXNwb25zZSIGksIYAggBMnoKEUJvb2tzQWRtaW5TZXJ2aWNlEmUKDEdldFR1cm5FbnRyeRIkLnBhcmxleS5xdW90YS52MS5HZXRUdXJuRW50cnlSZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLkdldFR1cm5FbnRyeVJlc3BvbnNlIgiSwhgECAIQATJ4ChJDaGFuZ2VBZG1pblNlcnZpY2USYgoLTGlzdENoYW5nZXMSIy5wYXJsZXkucXVvdGEudjEuTGlzdENoYW5nZXNSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkxpc3RDaGFuZ2VzUmVzcG9uc2UiCJLCGAQIAhACYgZwcm90bzM", [file_parley_quota_v1_quota, file_parley_rpc_v1_access, file_parley_rpc_v1_change]);
+  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvYWRtaW4ucHJvdG8SD3BhcmxleS5xdW90YS52MSJRChJMaXN0Q2hhbmdlc1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlYKE0xpc3RDaGFuZ2VzUmVzcG9uc2USJgoHY2hhbmdlcxgBIAMoCzIVLnBhcmxleS5ycGMudjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJNChVMaXN0QWxsQ2hhbmdlc1JlcXVlc3QSDQoFc2luY2UYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWQoWTGlzdEFsbENoYW5nZXNSZXNwb25zZRImCgdjaGFuZ2VzGAEgAygLMhUucGFybGV5LnJwYy52MS5DaGFuZ2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkAKFkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRwbGFuGAIgASgJEgoKAmlkGAMgASgJIkgKF0NyZWF0ZVdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiFwoVTGlzdFdvcmtzcGFjZXNSZXF1ZXN0IkgKFkxpc3RXb3Jrc3BhY2VzUmVzcG9uc2USLgoKd29ya3NwYWNlcxgBIAMoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiNAoOU2V0UGxhblJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEgwKBHBsYW4YAiABKAkiQAoPU2V0UGxhblJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2UiXAoEUGxhbhIMCgRuYW1lGAEgASgJEgsKA2NhcBgCIAEoBRIbChNrbm93bGVkZ2VfZG9jdW1lbnRzGAMgASgFEhwKFGtub3dsZWRnZV9jaGFyYWN0ZXJzGAQgASgFIhIKEExpc3RQbGFuc1JlcXVlc3QiOQoRTGlzdFBsYW5zUmVzcG9uc2USJAoFcGxhbnMYASADKAsyFS5wYXJsZXkucXVvdGEudjEuUGxhbiKfAQoZU2V0S25vd2xlZGdlTGltaXRzUmVxdWVzdBIMCgRwbGFuGAEgASgJEiAKE2tub3dsZWRnZV9kb2N1bWVudHMYAiABKAVIAIgBARIhChRrbm93bGVkZ2VfY2hhcmFjdGVycxgDIAEoBUgBiAEBQhYKFF9rbm93bGVkZ2VfZG9jdW1lbnRzQhcKFV9rbm93bGVkZ2VfY2hhcmFjdGVycyJBChpTZXRLbm93bGVkZ2VMaW1pdHNSZXNwb25zZRIjCgRwbGFuGAEgASgLMhUucGFybGV5LnF1b3RhLnYxLlBsYW4iQwoTU2V0UmV0ZW50aW9uUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSFgoOcmV0ZW50aW9uX2RheXMYAiABKAUiRQoUU2V0UmV0ZW50aW9uUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhoucGFybGV5LnF1b3RhLnYxLldvcmtzcGFjZSI3ChBTaG93VXNhZ2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCSJFChFTaG93VXNhZ2VSZXNwb25zZRIwCgV1c2FnZRgBIAEoCzIhLnBhcmxleS5xdW90YS52MS5HZXRVc2FnZVJlc3BvbnNlIn0KDldvcmtzcGFjZVVzYWdlEhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEgwKBHBsYW4YAyABKAkSCwoDY2FwGAQgASgFEgwKBHVzZWQYBSABKAUSDAoEaGVsZBgGIAEoBRIQCghhZGp1c3RlZBgHIAEoBSJIChBMaXN0VXNhZ2VSZXF1ZXN0Eg0KBW1vbnRoGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJInAKEUxpc3RVc2FnZVJlc3BvbnNlEjMKCndvcmtzcGFjZXMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlVXNhZ2USDQoFbW9udGgYAiABKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJIiYKFUxpc3ROZWFyZXN0Q2FwUmVxdWVzdBINCgVsaW1pdBgBIAEoBSJNChZMaXN0TmVhcmVzdENhcFJlc3BvbnNlEjMKCndvcmtzcGFjZXMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlVXNhZ2UifwoSQWRqdXN0VXNhZ2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCRIOCgZhbW91bnQYAyABKAUSDgoGcmVhc29uGAQgASgJEhAKCG9wZXJhdG9yGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAkiWQoTQWRqdXN0VXNhZ2VSZXNwb25zZRI0CgphZGp1c3RtZW50GAEgASgLMiAucGFybGV5LnF1b3RhLnYxLlVzYWdlQWRqdXN0bWVudBIMCgR1c2VkGAIgASgFIkwKFkxpc3RBZGp1c3RtZW50c1JlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJEg0KBWxpbWl0GAMgASgFIlAKF0xpc3RBZGp1c3RtZW50c1Jlc3BvbnNlEjUKC2FkanVzdG1lbnRzGAEgAygLMiAucGFybGV5LnF1b3RhLnYxLlVzYWdlQWRqdXN0bWVudCJzCg9Vc2FnZUFkanVzdG1lbnQSCgoCaWQYASABKAkSDQoFbW9udGgYAiABKAkSDgoGYW1vdW50GAMgASgFEg4KBnJlYXNvbhgEIAEoCRIQCghvcGVyYXRvchgFIAEoCRITCgthZGp1c3RlZF9hdBgGIAEoCSIqChJSZXNldFVucGFpZFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJIkcKE1Jlc2V0VW5wYWlkUmVzcG9uc2USMAoFdXNhZ2UYASABKAsyIS5wYXJsZXkucXVvdGEudjEuR2V0VXNhZ2VSZXNwb25zZSIYChZMaXN0VXNhZ2VNb250aHNSZXF1ZXN0IkEKF0xpc3RVc2FnZU1vbnRoc1Jlc3BvbnNlEiYKBm1vbnRocxgBIAMoCzIWLnBhcmxleS5xdW90YS52MS5Nb250aCI8ChNHZXRUdXJuRW50cnlSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJIkEKFEdldFR1cm5FbnRyeVJlc3BvbnNlEikKBWVudHJ5GAEgASgLMhoucGFybGV5LnF1b3RhLnYxLlR1cm5FbnRyeSJiCglUdXJuRW50cnkSDQoFc3RhdGUYASABKAkSDQoFbW9udGgYAiABKAkSDwoHaGVsZF9hdBgDIAEoCRISCgpzZXR0bGVkX2F0GAQgASgJEhIKCmNvdW50ZWRfYXQYBSABKAkyzwoKFVdvcmtzcGFjZUFkbWluU2VydmljZRJuCg9DcmVhdGVXb3Jrc3BhY2USJy5wYXJsZXkucXVvdGEudjEuQ3JlYXRlV29ya3NwYWNlUmVxdWVzdBooLnBhcmxleS5xdW90YS52MS5DcmVhdGVXb3Jrc3BhY2VSZXNwb25zZSIIksIYBAgBGAESaQoOTGlzdFdvcmtzcGFjZXMSJi5wYXJsZXkucXVvdGEudjEuTGlzdFdvcmtzcGFjZXNSZXF1ZXN0GicucGFybGV5LnF1b3RhLnYxLkxpc3RXb3Jrc3BhY2VzUmVzcG9uc2UiBpLCGAIIARJWCgdTZXRQbGFuEh8ucGFybGV5LnF1b3RhLnYxLlNldFBsYW5SZXF1ZXN0GiAucGFybGV5LnF1b3RhLnYxLlNldFBsYW5SZXNwb25zZSIIksIYBAgBGAESWgoJTGlzdFBsYW5zEiEucGFybGV5LnF1b3RhLnYxLkxpc3RQbGFuc1JlcXVlc3QaIi5wYXJsZXkucXVvdGEudjEuTGlzdFBsYW5zUmVzcG9uc2UiBpLCGAIIARJ3ChJTZXRLbm93bGVkZ2VMaW1pdHMSKi5wYXJsZXkucXVvdGEudjEuU2V0S25vd2xlZGdlTGltaXRzUmVxdWVzdBorLnBhcmxleS5xdW90YS52MS5TZXRLbm93bGVkZ2VMaW1pdHNSZXNwb25zZSIIksIYBAgBGAESZQoMU2V0UmV0ZW50aW9uEiQucGFybGV5LnF1b3RhLnYxLlNldFJldGVudGlvblJlcXVlc3QaJS5wYXJsZXkucXVvdGEudjEuU2V0UmV0ZW50aW9uUmVzcG9uc2UiCJLCGAQIARgBElwKCVNob3dVc2FnZRIhLnBhcmxleS5xdW90YS52MS5TaG93VXNhZ2VSZXF1ZXN0GiIucGFybGV5LnF1b3RhLnYxLlNob3dVc2FnZVJlc3BvbnNlIgiSwhgECAIQARJaCglMaXN0VXNhZ2USIS5wYXJsZXkucXVvdGEudjEuTGlzdFVzYWdlUmVxdWVzdBoiLnBhcmxleS5xdW90YS52MS5MaXN0VXNhZ2VSZXNwb25zZSIGksIYAggBEmkKDkxpc3ROZWFyZXN0Q2FwEiYucGFybGV5LnF1b3RhLnYxLkxpc3ROZWFyZXN0Q2FwUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0TmVhcmVzdENhcFJlc3BvbnNlIgaSwhgCCAESYgoLQWRqdXN0VXNhZ2USIy5wYXJsZXkucXVvdGEudjEuQWRqdXN0VXNhZ2VSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkFkanVzdFVzYWdlUmVzcG9uc2UiCJLCGAQIARgBEmwKD0xpc3RBZGp1c3RtZW50cxInLnBhcmxleS5xdW90YS52MS5MaXN0QWRqdXN0bWVudHNSZXF1ZXN0GigucGFybGV5LnF1b3RhLnYxLkxpc3RBZGp1c3RtZW50c1Jlc3BvbnNlIgaSwhgCCAESYgoLUmVzZXRVbnBhaWQSIy5wYXJsZXkucXVvdGEudjEuUmVzZXRVbnBhaWRSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLlJlc2V0VW5wYWlkUmVzcG9uc2UiCJLCGAQIARgBEmwKD0xpc3RVc2FnZU1vbnRocxInLnBhcmxleS5xdW90YS52MS5MaXN0VXNhZ2VNb250aHNSZXF1ZXN0GigucGFybGV5LnF1b3RhLnYxLkxpc3RVc2FnZU1vbnRoc1Jlc3BvbnNlIgaSwhgCCAEyegoRQm9va3NBZG1pblNlcnZpY2USZQoMR2V0VHVybkVudHJ5EiQucGFybGV5LnF1b3RhLnYxLkdldFR1cm5FbnRyeVJlcXVlc3QaJS5wYXJsZXkucXVvdGEudjEuR2V0VHVybkVudHJ5UmVzcG9uc2UiCJLCGAQIAhABMuMBChJDaGFuZ2VBZG1pblNlcnZpY2USYgoLTGlzdENoYW5nZXMSIy5wYXJsZXkucXVvdGEudjEuTGlzdENoYW5nZXNSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkxpc3RDaGFuZ2VzUmVzcG9uc2UiCJLCGAQIAhACEmkKDkxpc3RBbGxDaGFuZ2VzEiYucGFybGV5LnF1b3RhLnYxLkxpc3RBbGxDaGFuZ2VzUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0QWxsQ2hhbmdlc1Jlc3BvbnNlIgaSwhgCCAFiBnByb3RvMw", [file_parley_quota_v1_quota, file_parley_rpc_v1_access, file_parley_rpc_v1_change]);
 
 /**
  * Describes the message parley.quota.v1.ListChangesRequest.
@@ -28,228 +28,242 @@ export const ListChangesResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_admin, 1);
 
 /**
+ * Describes the message parley.quota.v1.ListAllChangesRequest.
+ * Use `create(ListAllChangesRequestSchema)` to create a new message.
+ */
+export const ListAllChangesRequestSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 2);
+
+/**
+ * Describes the message parley.quota.v1.ListAllChangesResponse.
+ * Use `create(ListAllChangesResponseSchema)` to create a new message.
+ */
+export const ListAllChangesResponseSchema = /*@__PURE__*/
+  messageDesc(file_parley_quota_v1_admin, 3);
+
+/**
  * Describes the message parley.quota.v1.CreateWorkspaceRequest.
  * Use `create(CreateWorkspaceRequestSchema)` to create a new message.
  */
 export const CreateWorkspaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 2);
+  messageDesc(file_parley_quota_v1_admin, 4);
 
 /**
  * Describes the message parley.quota.v1.CreateWorkspaceResponse.
  * Use `create(CreateWorkspaceResponseSchema)` to create a new message.
  */
 export const CreateWorkspaceResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 3);
+  messageDesc(file_parley_quota_v1_admin, 5);
 
 /**
  * Describes the message parley.quota.v1.ListWorkspacesRequest.
  * Use `create(ListWorkspacesRequestSchema)` to create a new message.
  */
 export const ListWorkspacesRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 4);
+  messageDesc(file_parley_quota_v1_admin, 6);
 
 /**
  * Describes the message parley.quota.v1.ListWorkspacesResponse.
  * Use `create(ListWorkspacesResponseSchema)` to create a new message.
  */
 export const ListWorkspacesResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 5);
+  messageDesc(file_parley_quota_v1_admin, 7);
 
 /**
  * Describes the message parley.quota.v1.SetPlanRequest.
  * Use `create(SetPlanRequestSchema)` to create a new message.
  */
 export const SetPlanRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 6);
+  messageDesc(file_parley_quota_v1_admin, 8);
 
 /**
  * Describes the message parley.quota.v1.SetPlanResponse.
  * Use `create(SetPlanResponseSchema)` to create a new message.
  */
 export const SetPlanResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 7);
+  messageDesc(file_parley_quota_v1_admin, 9);
 
 /**
  * Describes the message parley.quota.v1.Plan.
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 8);
+  messageDesc(file_parley_quota_v1_admin, 10);
 
 /**
  * Describes the message parley.quota.v1.ListPlansRequest.
  * Use `create(ListPlansRequestSchema)` to create a new message.
  */
 export const ListPlansRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 9);
+  messageDesc(file_parley_quota_v1_admin, 11);
 
 /**
  * Describes the message parley.quota.v1.ListPlansResponse.
  * Use `create(ListPlansResponseSchema)` to create a new message.
  */
 export const ListPlansResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 10);
+  messageDesc(file_parley_quota_v1_admin, 12);
 
 /**
  * Describes the message parley.quota.v1.SetKnowledgeLimitsRequest.
  * Use `create(SetKnowledgeLimitsRequestSchema)` to create a new message.
  */
 export const SetKnowledgeLimitsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 11);
+  messageDesc(file_parley_quota_v1_admin, 13);
 
 /**
  * Describes the message parley.quota.v1.SetKnowledgeLimitsResponse.
  * Use `create(SetKnowledgeLimitsResponseSchema)` to create a new message.
  */
 export const SetKnowledgeLimitsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 12);
+  messageDesc(file_parley_quota_v1_admin, 14);
 
 /**
  * Describes the message parley.quota.v1.SetRetentionRequest.
  * Use `create(SetRetentionRequestSchema)` to create a new message.
  */
 export const SetRetentionRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 13);
+  messageDesc(file_parley_quota_v1_admin, 15);
 
 /**
  * Describes the message parley.quota.v1.SetRetentionResponse.
  * Use `create(SetRetentionResponseSchema)` to create a new message.
  */
 export const SetRetentionResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 14);
+  messageDesc(file_parley_quota_v1_admin, 16);
 
 /**
  * Describes the message parley.quota.v1.ShowUsageRequest.
  * Use `create(ShowUsageRequestSchema)` to create a new message.
  */
 export const ShowUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 15);
+  messageDesc(file_parley_quota_v1_admin, 17);
 
 /**
  * Describes the message parley.quota.v1.ShowUsageResponse.
  * Use `create(ShowUsageResponseSchema)` to create a new message.
  */
 export const ShowUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 16);
+  messageDesc(file_parley_quota_v1_admin, 18);
 
 /**
  * Describes the message parley.quota.v1.WorkspaceUsage.
  * Use `create(WorkspaceUsageSchema)` to create a new message.
  */
 export const WorkspaceUsageSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 17);
+  messageDesc(file_parley_quota_v1_admin, 19);
 
 /**
  * Describes the message parley.quota.v1.ListUsageRequest.
  * Use `create(ListUsageRequestSchema)` to create a new message.
  */
 export const ListUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 18);
+  messageDesc(file_parley_quota_v1_admin, 20);
 
 /**
  * Describes the message parley.quota.v1.ListUsageResponse.
  * Use `create(ListUsageResponseSchema)` to create a new message.
  */
 export const ListUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 19);
+  messageDesc(file_parley_quota_v1_admin, 21);
 
 /**
  * Describes the message parley.quota.v1.ListNearestCapRequest.
  * Use `create(ListNearestCapRequestSchema)` to create a new message.
  */
 export const ListNearestCapRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 20);
+  messageDesc(file_parley_quota_v1_admin, 22);
 
 /**
  * Describes the message parley.quota.v1.ListNearestCapResponse.
  * Use `create(ListNearestCapResponseSchema)` to create a new message.
  */
 export const ListNearestCapResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 21);
+  messageDesc(file_parley_quota_v1_admin, 23);
 
 /**
  * Describes the message parley.quota.v1.AdjustUsageRequest.
  * Use `create(AdjustUsageRequestSchema)` to create a new message.
  */
 export const AdjustUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 22);
+  messageDesc(file_parley_quota_v1_admin, 24);
 
 /**
  * Describes the message parley.quota.v1.AdjustUsageResponse.
  * Use `create(AdjustUsageResponseSchema)` to create a new message.
  */
 export const AdjustUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 23);
+  messageDesc(file_parley_quota_v1_admin, 25);
 
 /**
  * Describes the message parley.quota.v1.ListAdjustmentsRequest.
  * Use `create(ListAdjustmentsRequestSchema)` to create a new message.
  */
 export const ListAdjustmentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 24);
+  messageDesc(file_parley_quota_v1_admin, 26);
 
 /**
  * Describes the message parley.quota.v1.ListAdjustmentsResponse.
  * Use `create(ListAdjustmentsResponseSchema)` to create a new message.
  */
 export const ListAdjustmentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 25);
+  messageDesc(file_parley_quota_v1_admin, 27);
 
 /**
  * Describes the message parley.quota.v1.UsageAdjustment.
  * Use `create(UsageAdjustmentSchema)` to create a new message.
  */
 export const UsageAdjustmentSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 26);
+  messageDesc(file_parley_quota_v1_admin, 28);
 
 /**
  * Describes the message parley.quota.v1.ResetUnpaidRequest.
  * Use `create(ResetUnpaidRequestSchema)` to create a new message.
  */
 export const ResetUnpaidRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 27);
+  messageDesc(file_parley_quota_v1_admin, 29);
 
 /**
  * Describes the message parley.quota.v1.ResetUnpaidResponse.
  * Use `create(ResetUnpaidResponseSchema)` to create a new message.
  */
 export const ResetUnpaidResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 28);
+  messageDesc(file_parley_quota_v1_admin, 30);
 
 /**
  * Describes the message parley.quota.v1.ListUsageMonthsRequest.
  * Use `create(ListUsageMonthsRequestSchema)` to create a new message.
  */
 export const ListUsageMonthsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 29);
+  messageDesc(file_parley_quota_v1_admin, 31);
 
 /**
  * Describes the message parley.quota.v1.ListUsageMonthsResponse.
  * Use `create(ListUsageMonthsResponseSchema)` to create a new message.
  */
 export const ListUsageMonthsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 30);
+  messageDesc(file_parley_quota_v1_admin, 32);
 
 /**
  * Describes the message parley.quota.v1.GetTurnEntryRequest.
  * Use `create(GetTurnEntryRequestSchema)` to create a new message.
  */
 export const GetTurnEntryRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 31);
+  messageDesc(file_parley_quota_v1_admin, 33);
 
 /**
  * Describes the message parley.quota.v1.GetTurnEntryResponse.
  * Use `create(GetTurnEntryResponseSchema)` to create a new message.
  */
 export const GetTurnEntryResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 32);
+  messageDesc(file_parley_quota_v1_admin, 34);
 
 /**
  * Describes the message parley.quota.v1.TurnEntry.
  * Use `create(TurnEntrySchema)` to create a new message.
  */
 export const TurnEntrySchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_admin, 33);
+  messageDesc(file_parley_quota_v1_admin, 35);
 
 /**
  * WorkspaceAdminService manages workspaces, their plans and their usage.

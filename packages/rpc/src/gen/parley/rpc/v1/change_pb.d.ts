@@ -13,7 +13,8 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_rpc_v1_change: GenFile;
 
 /**
- * Change is a line of the audit log: a call of an admin method, or of the edge's API for owners, that changed something.
+ * Change is a line of the audit log: a call of an admin method, or of the edge's API for owners, that changed something; a
+ * reload of a configuration file; or a migration of the schema.
  *
  * @generated from message parley.rpc.v1.Change
  */
@@ -41,7 +42,8 @@ export declare type Change = Message<"parley.rpc.v1.Change"> & {
 
   /**
    * The method, such as "BotAdminService/UpdateBot". For the edge's API, the call that the edge made:
-   * "ConversationService/SoftDeleteSession" or "ConversationService/EraseVisitor".
+   * "ConversationService/SoftDeleteSession" or "ConversationService/EraseVisitor". "Configuration/Reload" for a reload and
+   * "Schema/Migrate" for a migration.
    *
    * @generated from field: string method = 4;
    */
@@ -49,7 +51,8 @@ export declare type Change = Message<"parley.rpc.v1.Change"> & {
 
   /**
    * The request's fields that may be logged, by name: the names and ids of the target, such as slug or session_id, and
-   * some of the values that were set, such as plan or amount. Never texts such as prompts or documents.
+   * some of the values that were set, such as plan or amount. Never texts such as prompts or documents. For a reload, the
+   * file and the result (accepted or refused); for a migration, the release, from and to (names) and migrations (number).
    *
    * @generated from field: map<string, string> target = 5;
    */

@@ -19,7 +19,7 @@ const SERVICES = ["conversation", "edge", "llm-proxy", "quota"];
 
 const MINIMAL: ChartSummary = {
   deployments: "cli 1, conversation 2, edge 2, llm-proxy 2, quota 2",
-  jobsAndPods: "Job parley-migrations pre-install,pre-upgrade",
+  jobsAndPods: "Job parley-migrations pre-install,pre-upgrade, Pod parley-preflight test",
   images: images(["cli", ...SERVICES]),
   pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
   probes: [
@@ -39,7 +39,8 @@ const MINIMAL: ChartSummary = {
     "parley-quota-clusterip ClusterIP grpc:8084 ops:8085",
   ].join(", "),
   hosts: "",
-  networkPolicies: "cli, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 5432, quota 5432",
+  networkPolicies:
+    "cli, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 443 5432, preflight 443, quota 5432",
   disruptionBudgets: "conversation, edge, llm-proxy, quota",
   databases: "postgres.example.com:5432/parley?sslmode=verify-full",
   otherObjects: "",
@@ -49,7 +50,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   minimal: MINIMAL,
   console: {
     deployments: "cli 1, console autoscaled, conversation 2, edge 2, llm-proxy 2, quota 2",
-    jobsAndPods: "Job parley-migrations pre-install,pre-upgrade",
+    jobsAndPods: "Job parley-migrations pre-install,pre-upgrade, Pod parley-preflight test",
     images: images(["cli", "console", ...SERVICES]),
     pods: "user 1000, user 1000 over topology.kubernetes.io/zone over kubernetes.io/hostname",
     probes:
@@ -58,7 +59,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
       "parley ClusterIP http:80, parley-console ClusterIP http:80, parley-conversation headless grpc:8082 ops:8083, parley-conversation-clusterip ClusterIP grpc:8082 ops:8083, parley-edge-ops headless ops:8081, parley-llm-proxy headless grpc:8086 ops:8087, parley-llm-proxy-clusterip ClusterIP grpc:8086 ops:8087, parley-quota headless grpc:8084 ops:8085, parley-quota-clusterip ClusterIP grpc:8084 ops:8085",
     hosts: "Ingress chat.example.com, Ingress console.example.com",
     networkPolicies:
-      "cli, console 443, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 5432, quota 443 5432",
+      "cli, console 443, conversation 443 5432, edge 443, llm-proxy 443 5432, migrations 443 5432, preflight 443, quota 443 5432",
     disruptionBudgets: "console, conversation, edge, llm-proxy, quota",
     databases: "postgres.databases.svc:5432/parley?sslmode=verify-full",
     otherObjects:
@@ -67,7 +68,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
   "everything-off": {
     ...MINIMAL,
     deployments: "conversation 1, edge 1, llm-proxy 1, quota 1",
-    jobsAndPods: "",
+    jobsAndPods: "Pod parley-preflight test",
     images: images(SERVICES),
     pods: "user of the platform",
     networkPolicies: "",
@@ -78,7 +79,7 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
     ...MINIMAL,
     hosts: "HTTPRoute chat.example.com",
     networkPolicies:
-      "cli, conversation 443 5432, edge 6379 8443, llm-proxy 443 5432 11434, migrations 5432, quota 5432",
+      "cli, conversation 443 5432, edge 6379 8443, llm-proxy 443 5432 11434, migrations 5432 6379 8443, preflight 6379 8443, quota 5432",
     databases: "parley-rw.databases.svc:5432/parley?sslmode=no-verify",
   },
   trial: {
@@ -100,16 +101,17 @@ const SUMMARIES: Readonly<Record<string, ChartSummary>> = {
     pods: MINIMAL.pods.replaceAll("user 1000", "user of the platform"),
     networkPolicies:
       "cli 5353, conversation 443 3307 5353 5432, edge 443 5353 6379, llm-proxy 443 3307 5353 5432 8443, " +
-      "migrations 443 3307 5353 5432, quota 443 3307 5353 5432",
+      "migrations 443 3307 5353 5432 6379, preflight 443 5353 6379, quota 443 3307 5353 5432",
     databases: "127.0.0.1:5432/parley",
     otherObjects: "ConfigMap parley-environment, ConfigMap parley-llm-proxy, PodMonitor parley",
   },
   "single-namespace-restricted": {
     ...MINIMAL,
-    jobsAndPods: "Job chat-migrations-HASH without hook",
+    jobsAndPods: "Job chat-migrations-HASH without hook, Pod chat-preflight test",
     images: images(["cli", ...SERVICES], "mirror.example.internal/parley/"),
     services: MINIMAL.services.replaceAll("parley", "chat").replace("ClusterIP", "LoadBalancer"),
-    networkPolicies: "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432 8000, migrations 5432, quota 5432",
+    networkPolicies:
+      "cli, conversation 443 5432, edge 443 6379, llm-proxy 443 5432 8000, migrations 5432, preflight 443 6379, quota 5432",
     databases: "postgres:5432/chat?sslmode=verify-full",
   },
 };

@@ -115,12 +115,13 @@ function listDatabases({ name, value = "" }: EnvEntry): string[] {
 
 /**
  * Returns the value of each environment variable, with the key `component NAME`. If the value, or the file that it names, comes from a
- * Secret, returns `secret/key` instead.
+ * Secret, returns `secret/key` instead. Leaves out the containers named "preflight", whose variables are some of the edge's.
  */
 export function variablesOf(manifests: readonly Manifest[]): Map<string, string> {
   const entries = workloads(manifests).flatMap(({ labels, pod }) => {
     const files = secretFilesOf(pod);
-    return pod.containers.flatMap(({ env = [] }) =>
+    const containers = pod.containers.filter(({ name }) => name !== "preflight");
+    return containers.flatMap(({ env = [] }) =>
       env.map(({ name, value = "", valueFrom }) => {
         const { name: secret, key } = valueFrom?.secretKeyRef ?? {};
         const text = secret === undefined ? (files.get(value) ?? value) : `${secret}/${key}`;

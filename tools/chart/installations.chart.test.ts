@@ -186,9 +186,9 @@ describe("the hooks", () => {
       );
   });
 
-  it("let helm print the log of a failed migration", async () => {
+  it("let helm print the log of the migrations, also of successful ones, because it contains the preflight's warnings", async () => {
     const [job] = ofKind((await renderChart("production")).manifests, "Job");
-    expect(job?.metadata.annotations?.["helm.sh/hook-output-log-policy"]).toBe("hook-failed");
+    expect(job?.metadata.annotations?.["helm.sh/hook-output-log-policy"]).toBe("hook-succeeded,hook-failed");
   });
 });
 
@@ -213,6 +213,17 @@ describe("the notes", () => {
     expect(await notes("gateway-api")).toContain("through the Gateway at chat.example.com\n");
     expect(await notes("gateway-api", "doctor.url=https://a.example")).toContain("the Gateway at https://a.example\n");
     expect(await notes("gateway-api", "httpRoute.hostnames=null")).toContain("through the Gateway\n");
+  });
+
+  it("name the test of Redis, the identity provider and the certificate, except in a trial, which has none of them", async () => {
+    const test = "helm --namespace chat test parley --logs";
+    const minimal = await notes("minimal");
+    expect(minimal).toContain("the identity provider (sso.jwksUrl), run this command");
+    expect(minimal).toContain(test);
+    expect(await notes("production")).toContain(
+      "Redis (redis) and the identity provider (sso.jwksUrl), and that its cert",
+    );
+    expect(await notes("trial")).not.toContain(test);
   });
 
   it("name the maximum number of edge replicas if Redis is off, because each replica then counts rate limits separately", async () => {

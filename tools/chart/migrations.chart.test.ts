@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { type Manifest, nameOf, ofKind, podTemplate } from "./manifest.ts";
 import { renderChart, runHelmTemplate } from "./render.ts";
 
+const byName = (a: string, b: string) => (a < b ? -1 : 1);
+
 it("makes the migrations a PreSync hook of Argo CD, and keeps a failed Job until the next sync", async () => {
   const { manifests } = await renderChart("minimal");
   const hooks = manifests.flatMap(({ kind, metadata: { annotations = {} } }) => {
@@ -29,6 +31,45 @@ it("fails the hook at once if its checks fail, and starts it even if a key of th
   const references = variables.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
   expect(references).toHaveLength(9);
   expect(references.filter((reference) => !("optional" in reference))).toEqual([]);
+});
+
+/** Returns the preflight's container in the migration Job and in the test, and the edge's variables. */
+async function renderPreflight(values: string, ...sets: string[]) {
+  const { manifests } = await renderChart(values, sets);
+  const find = (name: string) => {
+    const pod = podTemplate(manifests.find((manifest) => nameOf(manifest) === name) as Manifest)?.spec;
+    const container = pod?.containers.find((each) => ["preflight", "edge"].includes(each.name));
+    return { volumes: pod?.volumes ?? [], command: container?.command, env: container?.env ?? [] };
+  };
+  return {
+    job: find("Job parley-migrations"),
+    test: find("Pod parley-preflight"),
+    edge: find("Deployment parley-edge"),
+  };
+}
+
+it.each(["minimal", "gateway-api", "production", "openshift"])(
+  "runs the preflight in the Job and strictly in `helm test`, with the edge's variables, with %s values",
+  async (values) => {
+    const { job, test, edge } = await renderPreflight(values);
+    expect(job.command).toEqual(["node", "src/preflight.ts"]);
+    expect(test.command).toEqual(["node", "src/preflight.ts", "--strict"]);
+    for (const { env } of [job, test]) for (const variable of env) expect(edge.env).toContainEqual(variable);
+    const checked = /^(INTERNAL_TOKEN|JWT_|JWKS_|REDIS_|GRPC_TLS|EDGE_RPC_TLS)/;
+    const names = (env: typeof edge.env) => env.map(({ name }) => name).filter((name) => checked.test(name));
+    expect(names(test.env).toSorted(byName)).toEqual(names(edge.env).toSorted(byName));
+  },
+);
+
+it("checks the edge's certificate in the Job only if it exists before the installation", async () => {
+  const own = await renderPreflight("production", "mtls.certManager=false");
+  expect(own.job.volumes).toContainEqual(
+    expect.objectContaining({ secret: { secretName: "parley-edge-tls", defaultMode: 288, optional: true } }),
+  );
+  expect(own.job.env.map(({ name }) => name)).toContain("GRPC_TLS_DIR");
+  const { job } = await renderPreflight("production");
+  expect(job.volumes.map(({ name }) => name)).not.toContain("tls");
+  expect(job.env.map(({ name }) => name)).not.toContain("GRPC_TLS_DIR");
 });
 
 it("waits for the Secret and retries without a hook, because the Job may start before both the Secret and the database", async () => {
@@ -68,7 +109,8 @@ it("writes activeDeadlineSeconds as a whole number, which Kubernetes requires", 
 describe("the migration Job without a hook", () => {
   const renderJob = async (...sets: string[]) => {
     const { manifests } = await renderChart("single-namespace-restricted", sets);
-    expect(manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"]).map(nameOf)).toEqual([]);
+    const hooks = manifests.filter(({ metadata }) => (metadata.annotations?.["helm.sh/hook"] ?? "test") !== "test");
+    expect(hooks.map(nameOf)).toEqual([]);
     const [job] = ofKind(manifests, "Job") as [Manifest];
     return { name: job.metadata.name, spec: job.spec };
   };

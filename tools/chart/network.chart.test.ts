@@ -42,7 +42,8 @@ it("allows egress from each component only to the external ports that it needs",
   expect(externalEgressPorts(manifests, "quota")).toEqual(new Set([5432]));
   expect(externalEgressPorts(manifests, "llm-proxy")).toEqual(new Set([443, 5432, 11434]));
   expect(externalEgressPorts(manifests, "cli")).toEqual(new Set());
-  expect(externalEgressPorts(manifests, "migrations")).toEqual(new Set([5432]));
+  expect(externalEgressPorts(manifests, "migrations")).toEqual(new Set([5432, 6379, 8443]));
+  expect(externalEgressPorts(manifests, "preflight")).toEqual(new Set([6379, 8443]));
 });
 
 it("gives conversation, quota and llm-proxy JWT settings and egress to the identity provider only if `sso.roleClaim` is set", async () => {

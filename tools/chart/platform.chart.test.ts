@@ -72,7 +72,7 @@ describe("network policies", () => {
   it("open the ports of the configured DNS servers in every policy", async () => {
     const { manifests } = await renderChart("openshift");
     const policies = ofKind(manifests, "NetworkPolicy");
-    expect(policies).toHaveLength(6);
+    expect(policies).toHaveLength(7);
     for (const { spec } of policies)
       expect(spec.egress[0]).toEqual({
         to: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "openshift-dns" } } }],
@@ -83,14 +83,13 @@ describe("network policies", () => {
       });
   });
 
-  it("open the extraEgress of a component only for that component", async () => {
+  it("open the extraEgress of a component only for that component, and the edge's also for the preflight, which the migration Job runs", async () => {
     const components = ["edge", "conversation", "quota", "llmProxy", "cli", "migrations", "console"];
     const sets = components.map((name, index) => `networkPolicy.extraEgress.${name}[0].ports[0].port=${9_000 + index}`);
     const { manifests } = await renderChart("console", sets);
-    const opened = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations", "console"].map(
-      (name) => JSON.stringify(egressOf(manifests, name)).match(/"port":9\d{3}/g) ?? [],
-    );
-    expect(opened).toEqual(components.map((_, index) => [`"port":${9_000 + index}`]));
+    const names = ["edge", "conversation", "quota", "llm-proxy", "cli", "migrations", "console", "preflight"];
+    const opened = names.map((name) => JSON.stringify(egressOf(manifests, name)).match(/(?<="port":)9\d{3}/g));
+    expect(opened.map(String)).toEqual(["9000", "9001", "9002", "9003", "9004", "9000,9005", "9006", "9000"]);
   });
 
   const EGRESS_PROXY = "egressProxy=http://proxy.example.internal:3128";
@@ -249,7 +248,7 @@ describe("every container of the chart", () => {
       "quota.pod.extraVolumes[0].name=own,quota.pod.extraVolumeMounts[0].name=own,quota.pod.extraVolumeMounts[0].mountPath=/own",
     ]);
     const pods = podsOf(manifests);
-    expect(pods.size).toBe(7);
+    expect(pods.size).toBe(8);
     for (const [component, { containers, volumes, dnsConfig }] of pods) {
       const name = component === "quota" ? "own" : "common";
       expect(volumes, component).toContainEqual({ name });

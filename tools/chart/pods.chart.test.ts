@@ -11,7 +11,7 @@ import { CHART, renderChart } from "./render.ts";
 it("mounts a ConfigMap's trusted authorities in the same volume as cert-manager's certificates", async () => {
   const { manifests } = await renderChart("production", ["mtls.trustedAuthorities.existingConfigMap=authorities"]);
   const volumes = workloads(manifests).flatMap(({ pod }) => (pod.volumes ?? []).filter(({ name }) => name === "tls"));
-  expect(volumes).toHaveLength(4);
+  expect(volumes).toHaveLength(5);
   for (const volume of volumes) {
     const { sources } = volume.projected as { sources: { secret?: object; configMap?: object }[] };
     expect(sources[0]?.secret).toMatchObject({ name: expect.stringMatching(/^parley-.+-tls$/) });
@@ -102,10 +102,12 @@ it("HTTP probes, which replace gRPC probes if mTLS is enabled, have the timings 
 it("renders a Helm test that runs `parley doctor` with the public URL, if doctor.publicKey is set", async () => {
   const doctorOf = async (name: string, sets: string[] = []) => {
     const pods = ofKind((await renderChart(name, sets)).manifests, "Pod");
-    return pods.map(({ metadata, spec }) => ({
-      hook: metadata.annotations?.["helm.sh/hook"],
-      command: (spec as { containers: { command: string[] }[] }).containers[0]?.command.slice(0, 3),
-    }));
+    return pods
+      .filter((pod) => nameOf(pod).endsWith("-doctor"))
+      .map(({ metadata, spec }) => ({
+        hook: metadata.annotations?.["helm.sh/hook"],
+        command: (spec as { containers: { command: string[] }[] }).containers[0]?.command.slice(0, 3),
+      }));
   };
   const key = ["doctor.publicKey=svc_pk_x", "doctor.origin=https://www.example.com"];
   const test = (url: string) => [{ hook: "test", command: ["parley", "doctor", url] }];
@@ -118,8 +120,8 @@ it("renders a Helm test that runs `parley doctor` with the public URL, if doctor
 
 // For each test hook, `helm test --logs` prints the log of the pod with the hook's name, even if the hook is a ConfigMap. A second hook with the
 // pod's name would print the log twice.
-it("renders only one test hook, the doctor's pod", async () => {
+it("renders only pods as test hooks", async () => {
   const { manifests } = await renderChart("production");
   const hooks = manifests.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === "test");
-  expect(hooks.map(({ kind }) => kind)).toEqual(["Pod"]);
+  expect(hooks.map(nameOf)).toEqual(["Pod parley-doctor", "Pod parley-preflight"]);
 });

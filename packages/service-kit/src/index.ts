@@ -10,7 +10,7 @@ export {
   type TokenVerifier,
 } from "./auth/access-token.ts";
 export { type AdminCaller, adminAccessOf, adminCallerOf } from "./auth/admin-access.ts";
-export { createJwks } from "./auth/jwks.ts";
+export { createJwks, loadKeySet } from "./auth/jwks.ts";
 export { readJwtSettings, readOptionalJwtSettings } from "./auth/settings.ts";
 export { type ChangeLog, openChangeLog } from "./changes/changes.admin.ts";
 export { insertChange } from "./changes/changes.store.ts";
@@ -70,6 +70,9 @@ export {
 } from "./ops/metrics.ts";
 export { startOpsServer } from "./ops/ops-server.ts";
 export { formatPosition, isUtcTime, type PagePosition, parsePosition } from "./page-position.ts";
+export { assertCertificatesAreUsable } from "./preflight/certificates.ts";
+export { describeNetworkError } from "./preflight/network-error.ts";
+export { type PreflightCheck, runPreflight } from "./preflight/run-preflight.ts";
 export { Lifecycle } from "./process/lifecycle.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./process/logger.ts";
 export { type PeriodicTask, pause, runPeriodically } from "./process/periodic.ts";

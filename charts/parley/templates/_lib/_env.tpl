@@ -35,12 +35,13 @@ set without `caBundle`, _console.tpl sets the console's variable.
 
 {{/*
 The secrets that a component's pods read from files, as a JSON list of (dict "env" "REDIS_URL" "key" "REDIS_URL" "secret" ""). They are files
-rather than variables, because Kubernetes updates the files of running pods when a secret is rotated.
+rather than variables, because Kubernetes updates the files of running pods when a secret is rotated. A component with "preflight" has the edge's.
 */}}
 {{- define "parley.secretFiles" -}}
 {{- $values := .root.Values -}}
 {{- $files := list -}}
-{{- if has .name (list "conversation" "quota" "llm-proxy" "edge") -}}
+{{- $isEdge := or (eq .name "edge") .preflight -}}
+{{- if or $isEdge (has .name (list "conversation" "quota" "llm-proxy")) -}}
 {{- $files = append $files (dict "env" "INTERNAL_TOKEN") -}}
 {{- end -}}
 {{- if has .name (list "conversation" "quota" "llm-proxy" "cli") -}}
@@ -49,7 +50,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- if and $values.tracing.endpoint $values.tracing.existingSecret (has .name (list "conversation" "quota" "llm-proxy" "edge" "console")) -}}
 {{- $files = append $files (dict "env" "OTEL_EXPORTER_OTLP_HEADERS" "secret" $values.tracing.existingSecret) -}}
 {{- end -}}
-{{- if and (eq .name "edge") $values.redis.enabled -}}
+{{- if and $isEdge $values.redis.enabled -}}
 {{- $files = append $files (dict "env" "REDIS_URL" "secret" $values.redis.existingSecret) -}}
 {{- if and (eq $values.redis.mode "sentinel") $values.redis.sentinelPasswordKey -}}
 {{- $files = append $files (dict "env" "REDIS_SENTINEL_PASSWORD" "key" $values.redis.sentinelPasswordKey "secret" $values.redis.existingSecret) -}}
@@ -69,6 +70,13 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{ $files | toJson }}
 {{- end -}}
 
+{{- define "parley.secretFileEnv" -}}
+{{- range include "parley.secretFiles" . | fromJsonArray }}
+- name: {{ .env }}_FILE
+  value: /etc/parley/secrets/{{ .env }}
+{{- end }}
+{{- end -}}
+
 {{- define "parley.serviceEnv" -}}
 - name: HOST
   value: 0.0.0.0
@@ -77,10 +85,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 - name: DRAIN_MS
   value: {{ mul .values.drainSeconds 1000 | quote }}
 {{- include "parley.extraCaEnv" . }}
-{{- range include "parley.secretFiles" . | fromJsonArray }}
-- name: {{ .env }}_FILE
-  value: /etc/parley/secrets/{{ .env }}
-{{- end }}
+{{- include "parley.secretFileEnv" . }}
 {{- if .root.Values.mtls.enabled }}
 - name: GRPC_TLS_DIR
   value: /etc/parley/tls

@@ -41,6 +41,12 @@
 {{- end }}
 {{- end -}}
 
+{{/* A component with "preflight" uses the edge's certificate. */}}
+{{- define "parley.tlsSecretName" -}}
+{{ include "parley.name" (dict "root" .root "name" (ternary "edge" .name (eq true .preflight))) }}-tls
+{{- end -}}
+
+{{/* With "optionalSecrets", a component's pods start without a Secret or key that is missing, and can report it. */}}
 {{- define "parley.volumes" -}}
 {{- $root := .root -}}
 {{- with include "parley.secretFiles" . | fromJsonArray }}
@@ -50,6 +56,9 @@
       {{- range . }}
       - secret:
           name: {{ include "parley.secretNameFor" (merge (dict "root" $root) .) }}
+          {{- if $.optionalSecrets }}
+          optional: true
+          {{- end }}
           items:
             - key: {{ default .env .key }}
               path: {{ .env }}
@@ -64,7 +73,10 @@
     defaultMode: 288
     sources:
       - secret:
-          name: {{ include "parley.name" $ }}-tls
+          name: {{ include "parley.tlsSecretName" $ }}
+          {{- if $.optionalSecrets }}
+          optional: true
+          {{- end }}
           items:
             - key: tls.crt
               path: tls.crt
@@ -77,8 +89,11 @@
               path: ca.crt
   {{- else }}
   secret:
-    secretName: {{ include "parley.name" $ }}-tls
+    secretName: {{ include "parley.tlsSecretName" $ }}
     defaultMode: 288
+    {{- if $.optionalSecrets }}
+    optional: true
+    {{- end }}
   {{- end }}
   {{- end }}
 {{- end }}
@@ -87,6 +102,9 @@
 - name: database-ca
   secret:
     secretName: {{ .existingSecret }}
+    {{- if $.optionalSecrets }}
+    optional: true
+    {{- end }}
     items:
       - key: {{ .key }}
         path: ca.crt

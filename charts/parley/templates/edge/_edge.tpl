@@ -27,14 +27,20 @@
 - name: EDGE_RPC_TLS_NAME
   value: {{ include "parley.host" . }}
 {{- end }}
-{{- if $values.redis.enabled }}
-{{- if ne $values.redis.mode "standalone" }}
+{{- include "parley.edge.redisEnv" .root }}
+{{- end -}}
+
+{{- define "parley.edge.redisEnv" -}}
+{{- with .Values.redis }}
+{{- if .enabled }}
+{{- if ne .mode "standalone" }}
 - name: REDIS_MODE
-  value: {{ $values.redis.mode }}
+  value: {{ .mode }}
 {{- end }}
-{{- if eq $values.redis.mode "sentinel" }}
+{{- if eq .mode "sentinel" }}
 - name: REDIS_SENTINEL_MASTER
-  value: {{ $values.redis.sentinelMaster | required "redis.sentinelMaster is empty: name the master that the sentinels monitor" | quote }}
+  value: {{ .sentinelMaster | required "redis.sentinelMaster is empty: name the master that the sentinels monitor" | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -53,11 +59,16 @@
 {{- end -}}
 
 {{- define "parley.edge.to" -}}
-{{- $policy := .root.Values.networkPolicy -}}
 {{ include "parley.toCallee" (dict "root" .root "callee" "edge" "port" "rpc") }}
 {{- range list "conversation" "quota" "llm-proxy" }}
 {{ include "parley.toCallee" (dict "root" $.root "callee" . "port" "grpc") }}
 {{- end }}
+{{ include "parley.edge.toExternal" . | trim }}
+{{- end -}}
+
+{{/* Egress to Redis and to the identity provider. */}}
+{{- define "parley.edge.toExternal" -}}
+{{- $policy := .root.Values.networkPolicy -}}
 {{- if .root.Values.redis.enabled }}
 {{ include "parley.toPeers" (dict "peers" $policy.redis "port" $policy.redisPort) }}
 {{- if eq .root.Values.redis.mode "sentinel" }}

@@ -12,7 +12,7 @@ A failed Job remains, with its log and its pod's status, until the next upgrade 
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-helm.sh/hook-output-log-policy: hook-failed
+helm.sh/hook-output-log-policy: hook-succeeded,hook-failed
 argocd.argoproj.io/hook: PreSync
 argocd.argoproj.io/hook-delete-policy: BeforeHookCreation,HookSucceeded
 argocd.argoproj.io/sync-wave: {{ .weight | quote }}
@@ -29,12 +29,15 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{- else -}}
 {{ include "parley.toPeers" (dict "peers" $values.networkPolicy.database "port" (default $values.database.port $values.migrations.database.port)) }}
 {{- end -}}
+{{- if include "parley.migrations.isHook" .root }}
+{{ include "parley.preflight.to" . }}
+{{- end }}
 {{- end -}}
 
 {{/*
 The Job's spec. Each container migrates one schema. Before that, it checks everything that it needs, and exits 78 if another attempt would fail
 too (see packages/service-kit/src/database/run-migrations.ts). A hook then fails immediately, so that helm prints the cause. An ordinary Job retries,
-because it may start before its database. An advisory lock serializes the containers, even those of different Jobs. The spec has no
+because it may start before its database. A hook also runs the edge's preflight, whose warnings helm prints. An advisory lock serializes the containers, even those of different Jobs. The spec has no
 ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. The "schema" of the pod can
 have any value, because "parley.podSpec" only checks that it is set, to add the volume of the database's CA. "parley.migrations.jobName" hashes
 this template's output, so do not add YAML comments to it.
@@ -45,9 +48,11 @@ this template's output, so do not add YAML comments to it.
 {{- $host := default (include "parley.databaseHost" .) $values.migrations.database.host -}}
 {{- $port := default $values.database.port $values.migrations.database.port -}}
 {{- /* Without a hook, the containers wait until the Secret exists. */ -}}
-{{- $optional := include "parley.migrations.isHook" . -}}
+{{- $isHook := include "parley.migrations.isHook" . -}}
+{{- /* cert-manager creates the certificates only after the hook. */ -}}
+{{- $preflight := merge (dict "preflight" true "optionalSecrets" true "mtls" (not .Values.mtls.certManager)) $migrations -}}
 backoffLimit: 4
-{{- if include "parley.migrations.isHook" . }}
+{{- if $isHook }}
 podFailurePolicy:
   rules:
     - action: FailJob
@@ -60,7 +65,7 @@ template:
   metadata:
     {{- include "parley.podMeta" $migrations | nindent 4 }}
   spec:
-    {{- include "parley.podSpec" (merge (dict "schema" "all") $migrations) | nindent 4 }}
+    {{- include "parley.podSpec" (merge (dict "schema" "all") (ternary $preflight $migrations (not (empty $isHook)))) | nindent 4 }}
     restartPolicy: Never
     containers:
       {{- range list (dict "name" "conversation" "key" "conversation" "schema" "conversation" "values" $values.conversation) (dict "name" "quota" "key" "quota" "schema" "quota" "values" $values.quota) (dict "name" "llm-proxy" "key" "llmProxy" "schema" "llm" "values" $values.llmProxy) }}
@@ -74,8 +79,8 @@ template:
         securityContext:
           {{- include "parley.containerSecurity" $component | nindent 10 }}
         env:
-          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "DATABASE_ADMIN_USERNAME" "key" $values.migrations.admin.usernameKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
-          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $isHook "env" "DATABASE_ADMIN_USERNAME" "key" $values.migrations.admin.usernameKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $isHook "env" "PGPASSWORD" "key" $values.migrations.admin.passwordKey "secret" $values.migrations.admin.existingSecret) | nindent 10 }}
           - name: DATABASE_URL
             value: {{ include "parley.databaseUrl" $database | quote }}
           {{- with include "parley.extraCaEnv" $migrations | trim }}
@@ -93,13 +98,16 @@ template:
           {{- if $values.migrations.createRoles }}
           - name: DATABASE_CREATE_ROLE
             value: "on"
-          {{- include "parley.secretEnv" (dict "root" $ "optional" $optional "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
+          {{- include "parley.secretEnv" (dict "root" $ "optional" $isHook "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
           {{- end }}
         resources:
           {{- toYaml $values.migrations.resources | nindent 10 }}
         {{- with include "parley.containerExtras" (merge (dict "schema" .schema) $migrations) | trim }}
         {{- . | nindent 8 }}
         {{- end }}
+      {{- end }}
+      {{- if $isHook }}
+      {{- include "parley.preflight.container" (dict "component" $preflight) | nindent 6 }}
       {{- end }}
 {{- end -}}
 

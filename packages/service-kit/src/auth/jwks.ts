@@ -50,8 +50,7 @@ export function createJwks(options: JwksOptions, log: Logger): Jwks {
   async function load(): Promise<void> {
     recentLoadTimesMs.push(options.now());
     try {
-      const set = await fetchJwks(options.url);
-      keys = toPublishedKeys(set);
+      keys = toPublishedKeys(await fetchJwks(options.url));
       loadedAtMs = options.now();
       lastLoadFailed = false;
     } catch (error) {
@@ -142,6 +141,15 @@ function isSignedWith(key: CryptoKey, token: KeyRequest[1]): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Loads the keys at a URL once. Throws if that fails or if there is none. */
+export async function loadKeySet(url: string): Promise<void> {
+  const set = await fetchJwks(url).catch((cause: unknown) => {
+    throw cause instanceof SyntaxError ? new Error("the response is not a key set", { cause }) : cause;
+  });
+  const keys = toPublishedKeys(set);
+  if (keys.length === 0) throw new Error("the key set contains no key");
 }
 
 async function fetchJwks(url: string): Promise<JSONWebKeySet> {

@@ -2,10 +2,14 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addConversation } from "./console-bot.ts";
-import { openConsole } from "./console-page.ts";
-import { describeInBrowser } from "./fixture.ts";
+import { ConsolePage, openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
 
 describeInBrowser("edits and exports in the console", (fixture) => {
+  const readBot = async (slug: string) =>
+    (await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug })).bot?.display;
+  const nameOf = async (slug: string) => (await readBot(slug))?.name ?? "";
+
   it("changes the domains of a key, with the keyboard alone", async () => {
     const botSlug = await addBot(fixture.service);
     const [domain, added] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
@@ -36,6 +40,66 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     const { keys } = await fixture.service.admin.keys.listKeys(key);
     const stored = keys.find(({ publicKey }) => publicKey === created.key?.publicKey);
     expect(stored?.allowedDomains).toEqual([domain, added]);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("keeps what was typed when the session ends, and saves it after a sign-in in another window", async () => {
+    const slug = await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Welcome message").fill("Written before the session ended.");
+    await context.clearCookies();
+    await page.button("Save").click();
+    const dialog = page.tab.getByRole("alertdialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    const opened = context.waitForEvent("page");
+    await page.tabTo("Sign in");
+    await page.tab.keyboard.press("Enter");
+    const window = await opened;
+    if (!window.isClosed()) await window.waitForEvent("close");
+    await dialog.waitFor({ state: "hidden" });
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    expect((await readBot(slug))?.welcomeMessage).toBe("Written before the session ended.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("says that the browser is offline, and saves when the connection is back", async () => {
+    const slug = await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Welcome message").fill("Written offline.");
+    await context.setOffline(true);
+    await page.button("Save").click();
+    await page.tab.getByText(/^You are offline\. What you save is sent when the connection is back/).waitFor();
+    await context.setOffline(false);
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    await page.tab.getByText(/^You are offline/).waitFor({ state: "hidden" });
+    expect((await readBot(slug))?.welcomeMessage).toBe("Written offline.");
+  });
+
+  it("asks before a save replaces what another window has saved since", async () => {
+    const slug = await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Welcome message").fill("Mine.");
+    await page.field("Name").fill("Mine too");
+    const other = await ConsolePage.open(await context.newPage(), fixture.service.system.consoleUrl);
+    await other.goto(`/bots/${slug}`);
+    await other.field("Welcome message").fill("Theirs.");
+    await other.button("Save").click();
+    await eventually(() => other.announcement.innerText()).toContain("Saved");
+    await page.button("Save").click();
+    const dialog = page.tab.getByRole("alertdialog", { name: "Replace newer changes?" });
+    await dialog.getByText("has changed since you began: Welcome message.").waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.button("Cancel").click();
+    expect(await page.field("Welcome message").inputValue()).toBe("Mine.");
+    expect((await readBot(slug))?.welcomeMessage).toBe("Theirs.");
+    await page.button("Save").click();
+    await page.button("Replace").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    expect(await readBot(slug)).toMatchObject({ welcomeMessage: "Mine.", name: "Mine too" });
     expect(page.problems).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { CONSOLE_WORKSPACE } from "../system/console.ts";
 import { addBot, addConversation } from "./console-bot.ts";
-import { openConsole } from "./console-page.ts";
+import { ConsolePage, openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
 const UNAVAILABLE = { status: 503, code: "unavailable", body: { code: "unavailable" } };
@@ -24,11 +24,22 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.heading("Keys").waitFor();
   });
 
-  it("when the owner's sign-in session has ended, shows the sign-in page with the screen's path in return_to", async () => {
+  it("when another user has signed in instead, shows that user's console", async () => {
     const { page } = await openConsole(fixture);
-    await page.signIn();
-    for (const path of ["**/api/batch", "**/auth/refresh"])
-      await page.tab.route(path, (route) => route.fulfill({ status: 401, json: { error: "authentication_required" } }));
+    await page.signIn("/usage", "Usage");
+    await page.tab.context().clearCookies();
+    await page.tab.getByRole("link", { name: "Keys", exact: true }).focus();
+    await page.tab.keyboard.press("Enter");
+    await page.tab.getByRole("alertdialog", { name: "Your session has ended" }).waitFor();
+    const other = await ConsolePage.open(await page.tab.context().newPage(), fixture.service.system.consoleUrl);
+    const reloaded = page.tab.waitForEvent("load");
+    await other.signInAs("demo-viewer", "/signed-in");
+    await reloaded;
+    await page.tab.getByText("Viewer ·").first().waitFor();
+  });
+
+  it("without any session, shows the sign-in page with the screen's path in return_to", async () => {
+    const { page } = await openConsole(fixture);
     await page.goto("/usage");
     await page.heading("Sign in to Parley").waitFor();
     expect(new URL(page.tab.url()).searchParams.get("return_to")).toBe("/usage");

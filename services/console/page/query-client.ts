@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { QueryClient } from "@tanstack/react-query";
 import { isNoResponse, isSignedOut } from "./api/session-fetch.ts";
 
 const MAX_RETRIES = 2;
@@ -13,15 +13,7 @@ function canRetry(error: unknown): boolean {
   return [Code.Unavailable, Code.DeadlineExceeded].includes(error.code);
 }
 
-/** If the session has ended, opens the sign-in page, which returns to this screen. */
-function onError(error: unknown): void {
-  if (!isSignedOut(error) || location.pathname === "/sign-in") return;
-  location.assign(`/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);
-}
-
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: STALE_MS,

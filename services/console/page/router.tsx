@@ -24,6 +24,12 @@ const signInRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/sign-in.tsx"), "SignIn"),
 });
 
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/signed-in",
+  component: lazyRouteComponent(() => import("./screens/signed-in.tsx"), "SignedIn"),
+});
+
 const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "shell",
@@ -142,6 +148,7 @@ const auditLogRoute = createRoute({
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  signedInRoute,
   shellRoute.addChildren([
     homeRoute,
     overviewRoute,

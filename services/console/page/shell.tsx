@@ -8,7 +8,9 @@ import { useMayCall, useSession } from "./api/session.ts";
 import { signOut } from "./api/session-fetch.ts";
 import { useAnnounce } from "./components/announcements.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
+import { OfflineNote } from "./components/offline-note.tsx";
 import { PageHeader } from "./components/page-header.tsx";
+import { SignInAgain } from "./components/sign-in-again.tsx";
 import { Empty } from "./components/states.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
 
@@ -73,8 +75,10 @@ export function Shell() {
         <Brand />
       </header>
       <main id="main" className="main" tabIndex={-1} ref={main}>
+        <OfflineNote />
         {role === undefined ? <NoRole /> : <Outlet />}
       </main>
+      <SignInAgain />
     </div>
   );
 }

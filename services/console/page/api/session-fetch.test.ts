@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fetchWithSession, NoResponseError, readJson, refreshSession } from "./session-fetch.ts";
+import { fetchWithSession, NoResponseError, readJson, renewSession } from "./session-fetch.ts";
 
 // Some supported versions of Node have no navigator.locks.
 const locks = { request: (_name: string, callback: () => unknown) => callback() };
@@ -13,7 +13,7 @@ afterEach(() => {
 
 test.each([
   ["a request", () => fetchWithSession("/auth/session")],
-  ["a refresh of the session", refreshSession],
+  ["a renewal of the session", renewSession],
 ])("throws NoResponseError if no response to %s arrives", async (_, send) => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
   await expect(send()).rejects.toThrow(NoResponseError);

@@ -1,4 +1,5 @@
 import { toConnectError } from "./response-error.ts";
+import { waitForSignIn } from "./sign-in-again.ts";
 
 /** Thrown when the session has ended, so that the user must sign in again. */
 export class SignedOutError extends Error {
@@ -34,17 +35,27 @@ const HEADERS = { "X-Parley-Console": "1" };
 const LOCK = "parley-session";
 
 /**
- * Fetches with the session's cookie. After a 401, refreshes the session and sends the request once more. Throws SignedOutError if the session
- * has ended, ConnectError if the refresh is refused for another reason, and NoResponseError if no response arrives.
+ * Fetches with the session's cookie. After a 401, renews the session and sends the request once more. Throws SignedOutError if the session
+ * has ended and the page cannot ask the user to sign in again, ConnectError if the renewal is refused for another reason, and NoResponseError
+ * if no response arrives.
  */
 export async function fetchWithSession(path: string, init: RequestInit = {}): Promise<Response> {
   const send = () => fetchResponse(path, { ...init, headers: { ...toRecord(init.headers), ...HEADERS } });
   const response = await send();
   if (response.status !== 401) return response;
-  await refreshSession();
+  await renewSession();
   const retried = await send();
   if (retried.status === 401) throw new SignedOutError();
   return retried;
+}
+
+/** Refreshes the session. If it has ended, waits until the user has signed in again. Throws like fetchWithSession. */
+export async function renewSession(): Promise<void> {
+  try {
+    await refreshSession();
+  } catch (error) {
+    if (!isSignedOut(error) || !(await waitForSignIn())) throw error;
+  }
 }
 
 /**
@@ -52,7 +63,7 @@ export async function fetchWithSession(path: string, init: RequestInit = {}): Pr
  * Throws SignedOutError if the session has ended, ConnectError if the response reports another error, such as an identity provider that does
  * not respond, and NoResponseError if no response arrives.
  */
-export async function refreshSession(): Promise<void> {
+async function refreshSession(): Promise<void> {
   const response = await postInLock("/auth/refresh");
   if (response.status === 401) throw new SignedOutError();
   if (!response.ok) throw await toConnectError(response);

@@ -14,8 +14,16 @@ export const SESSION_QUERY = {
   staleTime: Number.POSITIVE_INFINITY,
 };
 
+/** Identifies the user of a session in messages between the console's windows. */
+export function sessionKey({ user, workspace_id }: Session): string {
+  return JSON.stringify([user, workspace_id]);
+}
+
+/** Tells the other windows of the console who has signed in. */
+export const SIGNED_IN_CHANNEL = "parley-signed-in";
+
 /** Returns undefined if the backend served the page without a valid session. The query then fetches the session. */
-function readSessionFromPage(): Session | undefined {
+export function readSessionFromPage(): Session | undefined {
   const meta = document.querySelector<HTMLMetaElement>("meta[name=parley-session]");
   return (JSON.parse(meta?.content ?? "null") as Session | null) ?? undefined;
 }

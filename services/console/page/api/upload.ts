@@ -6,7 +6,7 @@ import {
   type Source,
 } from "@parley/rpc/conversation";
 import { errorOf } from "./response-error.ts";
-import { NoResponseError, refreshSession } from "./session-fetch.ts";
+import { NoResponseError, renewSession } from "./session-fetch.ts";
 
 const { addSource } = KnowledgeAdminService.method;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
@@ -21,7 +21,7 @@ export async function uploadSource(
   onProgress?: (share: number) => void,
 ): Promise<Source | undefined> {
   // If the token expired during the upload, the upload would be wasted.
-  await refreshSession();
+  await renewSession();
   const body = toBinary(AddSourceRequestSchema, create(AddSourceRequestSchema, request));
   const xhr = new XMLHttpRequest();
   xhr.open("POST", URL_PATH);

@@ -1,5 +1,5 @@
 import { TextArea, TextField } from "../components/field.tsx";
-import type { SectionProps } from "./bot-settings.ts";
+import { LABELS, type SectionProps } from "./bot-settings.ts";
 
 /** `models` are the models that the workspace's plan permits owners to choose. "<provider>:*" stands for every model of the provider. */
 export function Answers({ draft, change, models }: SectionProps & { models: readonly string[] }) {
@@ -11,14 +11,14 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
     <section className="panel" aria-labelledby="answers">
       <h2 id="answers">How it answers</h2>
       <TextArea
-        label="Instructions"
+        label={LABELS.systemPrompt}
         hint="What the bot should do, how it should sound, and what it must not do."
         rows={6}
         maxLength={16_000}
         {...textProps("systemPrompt")}
       />
       <TextField
-        label="Model"
+        label={LABELS.model}
         hint={describeModels(models)}
         maxLength={200}
         spellCheck={false}
@@ -30,13 +30,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
           <option key={model} value={model} />
         ))}
       </datalist>
-      <TextArea
-        label="Text in place of a blocked answer"
-        rows={2}
-        required
-        maxLength={2_000}
-        {...textProps("fallback")}
-      />
+      <TextArea label={LABELS.fallback} rows={2} required maxLength={2_000} {...textProps("fallback")} />
     </section>
   );
 }

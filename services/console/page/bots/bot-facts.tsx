@@ -1,6 +1,6 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
-import type { BotSettings } from "./bot-settings.ts";
+import { type BotSettings, LABELS } from "./bot-settings.ts";
 import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 
 /** A bot's settings for members who may not change them. */
@@ -10,28 +10,28 @@ export function BotFacts({ settings }: { settings: BotSettings }) {
       <Section
         title="What visitors read"
         facts={[
-          ["Name", settings.name],
-          ["Welcome message", settings.welcomeMessage],
-          ["Suggested questions", settings.quickReplies.join("\n")],
+          [LABELS.name, settings.name],
+          [LABELS.welcomeMessage, settings.welcomeMessage],
+          [LABELS.quickReplies, settings.quickReplies.join("\n")],
         ]}
       />
       <Section
         title="Looks"
         facts={[
-          ["Colour", settings.primaryColor],
-          ["Theme", nameOf(settings.themeMode, WIDGET_THEMES)],
-          ["Corner of the page", nameOf(settings.position, WIDGET_POSITIONS)],
-          ["Rounding of corners, in pixels", String(settings.borderRadius)],
-          ["Font", settings.fontFamily],
-          ["Logo", settings.logoUrl],
+          [LABELS.primaryColor, settings.primaryColor],
+          [LABELS.themeMode, nameOf(settings.themeMode, WIDGET_THEMES)],
+          [LABELS.position, nameOf(settings.position, WIDGET_POSITIONS)],
+          [LABELS.borderRadius, String(settings.borderRadius)],
+          [LABELS.fontFamily, settings.fontFamily],
+          [LABELS.logoUrl, settings.logoUrl],
         ]}
       />
       <Section
         title="How it answers"
         facts={[
-          ["Instructions", settings.systemPrompt || "None"],
-          ["Model", settings.model || "Default model"],
-          ["Text in place of a blocked answer", settings.fallback],
+          [LABELS.systemPrompt, settings.systemPrompt || "None"],
+          [LABELS.model, settings.model || "Default model"],
+          [LABELS.fallback, settings.fallback],
         ]}
       />
     </div>

@@ -4,6 +4,22 @@ import type { Display } from "../components/preview.tsx";
 /** A bot's settings as the bot editor shows them. */
 export type BotSettings = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
 
+/** The labels of the settings. */
+export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
+  name: "Name",
+  welcomeMessage: "Welcome message",
+  quickReplies: "Suggested questions",
+  primaryColor: "Colour",
+  themeMode: "Theme",
+  position: "Corner of the page",
+  borderRadius: "Rounding of corners, in pixels",
+  fontFamily: "Font",
+  logoUrl: "Logo",
+  systemPrompt: "Instructions",
+  model: "Model",
+  fallback: "Text in place of a blocked answer",
+};
+
 export type SectionProps = {
   draft: BotSettings;
   change: <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => void;
@@ -24,6 +40,20 @@ export function toBotSettings({ model, systemPrompt, fallback, display }: Bot): 
     borderRadius: display?.borderRadius ?? 0,
     quickReplies: display?.quickReplies ?? [],
   };
+}
+
+/**
+ * Returns the names of the changed settings that someone else has changed too. `bases` are the values that the changes replace, and `latest`
+ * are the stored values.
+ */
+export function findConflicts(
+  changes: Partial<BotSettings>,
+  bases: Partial<BotSettings>,
+  latest: BotSettings,
+): (keyof BotSettings)[] {
+  const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
+  const names = Object.keys(changes) as (keyof BotSettings)[];
+  return names.filter((name) => differ(latest[name], bases[name]) && differ(latest[name], changes[name]));
 }
 
 export function withoutBlanks(values: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
-import type { SectionProps } from "./bot-settings.ts";
+import { LABELS, type SectionProps } from "./bot-settings.ts";
 
 /** The values of a bot's `themeMode`, with their labels. */
 export const WIDGET_THEMES = [
@@ -18,21 +18,25 @@ export function Looks({ draft, change }: SectionProps) {
     <section className="panel" aria-labelledby="looks">
       <h2 id="looks">Looks</h2>
       <div className="columns">
-        <ColorField label="Colour" value={draft.primaryColor} onChange={(value) => change("primaryColor", value)} />
+        <ColorField
+          label={LABELS.primaryColor}
+          value={draft.primaryColor}
+          onChange={(value) => change("primaryColor", value)}
+        />
         <SelectField
-          label="Theme"
+          label={LABELS.themeMode}
           options={WIDGET_THEMES}
           value={draft.themeMode}
           onChange={(value) => change("themeMode", value)}
         />
         <SelectField
-          label="Corner of the page"
+          label={LABELS.position}
           options={WIDGET_POSITIONS}
           value={draft.position}
           onChange={(value) => change("position", value)}
         />
         <TextField
-          label="Rounding of corners, in pixels"
+          label={LABELS.borderRadius}
           type="number"
           min={0}
           max={64}
@@ -41,7 +45,7 @@ export function Looks({ draft, change }: SectionProps) {
           onChange={({ target }) => change("borderRadius", Math.trunc(target.valueAsNumber || 0))}
         />
         <TextField
-          label="Font"
+          label={LABELS.fontFamily}
           hint="A CSS font family, such as system-ui."
           required
           maxLength={200}
@@ -50,7 +54,7 @@ export function Looks({ draft, change }: SectionProps) {
           onChange={({ target }) => change("fontFamily", target.value)}
         />
         <TextField
-          label="Logo"
+          label={LABELS.logoUrl}
           hint="The address of a square picture."
           type="url"
           maxLength={2_000}

@@ -1,4 +1,5 @@
 import { Icon } from "../components/icon.tsx";
+import { LABELS } from "./bot-settings.ts";
 
 const MAX_QUICK_REPLIES = 10;
 
@@ -9,7 +10,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
   const replace = (index: number, text: string) => onChange(values.map((each, at) => (at === index ? text : each)));
   return (
     <fieldset className="quick-replies">
-      <legend>Suggested questions</legend>
+      <legend>{LABELS.quickReplies}</legend>
       {values.map((value, index) => (
         // The texts are edited, so only their position identifies them.
         <div key={index} className="quick-reply">

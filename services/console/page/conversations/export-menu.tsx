@@ -3,7 +3,7 @@ import { type SyntheticEvent, useState } from "react";
 import { type ConversationFilters, exportUrl } from "../api/conversations.ts";
 import { errorText } from "../api/error-text.ts";
 import { errorOf } from "../api/response-error.ts";
-import { refreshSession } from "../api/session-fetch.ts";
+import { renewSession } from "../api/session-fetch.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
 
@@ -22,7 +22,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   const download = async (format: "csv" | "ndjson") => {
     try {
       // The download sends the session's token, which must not have expired.
-      await refreshSession();
+      await renewSession();
       setLatest((before) => ({ number: (before?.number ?? 0) + 1, url: exportUrl(filters, format) }));
     } catch (error) {
       announce(errorText(error), { isError: true });

@@ -9,10 +9,18 @@ import { useMayCall, useSession } from "../api/session.ts";
 import { Answers } from "../bots/answers.tsx";
 import { BotFacts } from "../bots/bot-facts.tsx";
 import { BotFrame } from "../bots/bot-frame.tsx";
-import { type BotSettings, toBotSettings, withoutBlanks, withoutSaved } from "../bots/bot-settings.ts";
+import {
+  type BotSettings,
+  findConflicts,
+  LABELS,
+  toBotSettings,
+  withoutBlanks,
+  withoutSaved,
+} from "../bots/bot-settings.ts";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Confirm } from "../components/dialogs.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import type { Display } from "../components/preview.tsx";
 import { Empty, Failure, ScreenLoading } from "../components/states.tsx";
@@ -83,23 +91,34 @@ function Editor({ bot, stored, models }: EditorProps) {
   const isChanged = JSON.stringify(draft) !== JSON.stringify(stored);
   const announce = useAnnounce();
   const queryClient = useQueryClient();
-  const change = <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) =>
+  /** The stored values when the user began to change them. */
+  const [bases, setBases] = useState<Partial<BotSettings>>({});
+  const [conflicts, setConflicts] = useState<readonly (keyof BotSettings)[]>([]);
+  const change = <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => {
+    if (changes[name] === undefined) setBases((before) => ({ ...before, [name]: stored[name] }));
     setChanges((before) => ({ ...before, [name]: value }));
+  };
   const textProps = (name: "name" | "welcomeMessage") => ({
     value: draft[name],
     onChange: ({ target }: { target: { value: string } }) => change(name, target.value),
   });
+  type Save = { changed: Partial<BotSettings>; mayReplace?: boolean };
   const saving = useMutation({
-    mutationFn: async ({ quickReplies, ...others }: Partial<BotSettings>) => {
+    mutationFn: async ({ changed, mayReplace = false }: Save) => {
+      const { bot: latest } = await botsClient.getBot({ workspaceId, slug: bot.slug });
+      const found = latest && !mayReplace ? findConflicts(changed, bases, toBotSettings(latest)) : [];
+      setConflicts(found);
+      if (found.length > 0) return undefined;
+      const { quickReplies, ...others } = changed;
       const sent = { ...others, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
       return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
     },
-    onSuccess: (saved, savedChanges) => {
+    onSuccess: (saved, { changed }) => {
       if (saved === undefined) return;
       queryClient.setQueryData(botsQuery(workspaceId).queryKey, (before) =>
         before?.map((each) => (each.id === saved.id ? saved : each)),
       );
-      setChanges((before) => withoutSaved(before, savedChanges));
+      setChanges((before) => withoutSaved(before, changed));
       announce("Saved. Visitors see the changes within a minute.");
     },
   });
@@ -109,7 +128,7 @@ function Editor({ bot, stored, models }: EditorProps) {
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    saving.mutate(changes);
+    saving.mutate({ changed: changes });
   };
   return (
     <BotFrame
@@ -120,9 +139,9 @@ function Editor({ bot, stored, models }: EditorProps) {
       <form className="form" onSubmit={submit}>
         <section className="panel" aria-labelledby="identity">
           <h2 id="identity">What visitors read</h2>
-          <TextField label="Name" required maxLength={200} {...textProps("name")} />
+          <TextField label={LABELS.name} required maxLength={200} {...textProps("name")} />
           <TextArea
-            label="Welcome message"
+            label={LABELS.welcomeMessage}
             hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
             rows={3}
             maxLength={2_000}
@@ -152,6 +171,14 @@ function Editor({ bot, stored, models }: EditorProps) {
           </button>
         </div>
       </form>
+      <Confirm
+        title="Replace newer changes?"
+        text={`Someone else, or you in another window, has changed since you began: ${conflicts.map((name) => LABELS[name]).join(", ")}. Your version would replace it.`}
+        action="Replace"
+        isOpen={conflicts.length > 0}
+        onOpenChange={() => setConflicts([])}
+        onConfirm={() => saving.mutate({ changed: changes, mayReplace: true })}
+      />
     </BotFrame>
   );
 }

@@ -18,6 +18,13 @@ describe("values schema", () => {
     ["a path in a host name of the HTTPRoute", "httpRoute.hostnames[0]=chat.example.com/x", "/httpRoute/hostnames/0"],
     ["a scheme in the database's host", "database.host=postgres://db.example.com", "/database/host"],
     ["a port in the database's host", "database.host=db.example.com:5432", "/database/host"],
+    ["an image's name in the tag", "image.tag=parley/edge:1.2.3", "/image/tag"],
+    ["a scheme in the registry", "image.registry=https://registry.example.com", "/image/registry"],
+    ["a slash at the end of the registry", "image.registry=registry.example.com/", "/image/registry"],
+    ["a name that no Secret can have", "existingSecret=Parley_Secret", "/existingSecret"],
+    ["a list that is a string", "edge.trustedProxies=10.0.0.0/8", "/edge/trustedProxies"],
+    ["a database without a name", "database.name=", "/database/name"],
+    ["a JWKS URL without a scheme", "sso.jwksUrl=sso.example.com/jwks.json", "/sso/jwksUrl"],
     ["an issuer that is not a URL", "sso.issuer=sso.example.com", "/sso/issuer"],
     ["a scrape interval above 30 s", "podMonitor.interval=1m", "/podMonitor/interval"],
   ])("refuses %s", async (_, set, reason) => {
@@ -25,6 +32,15 @@ describe("values schema", () => {
     expect(code).not.toBe(0);
     expect(output).toContain(reason);
   });
+
+  it.each(["registry.example.com", "registry:5000/team/parley", "mirror.example.com/ghcr.io"])(
+    "accepts the registry %s",
+    async (registry) => {
+      const { code, output } = await runHelmTemplate("minimal", [`image.registry=${registry}`]);
+      expect(code, output).toBe(0);
+      expect(output).toContain(`image: ${registry}/parley/quota:`);
+    },
+  );
 });
 
 // The templates check values that depend on each other, because the JSON schema cannot express such dependencies.
@@ -47,6 +63,7 @@ it.each([
   ["production", "llmProxy.existingConfigMap=own", "mutually exclusive"],
   ["minimal", "existingSecret=", "existingSecret is empty"],
   ["minimal", "database.host=", "database.host is empty"],
+  ["minimal", "redis.enabled=true,redis.mode=sentinel", "redis.sentinelMaster is empty"],
   ["minimal", "sso.issuer=", "sso.issuer is empty"],
   ["minimal", "sso.roleClaim=roles", "sso.ownerRoles and sso.viewerRoles are empty"],
   ["minimal", "sso.viewerRoles={a}", "sso.roleClaim is empty"],

@@ -92,7 +92,7 @@ export {
   type SecretOptions,
   type SecretSource,
 } from "./settings/secrets.ts";
-export { fixedTokens, openTokens, parseTokens, type Tokens } from "./settings/tokens.ts";
+export { fixedTokens, openInternalTokens, openTokens, parseTokens, type Tokens } from "./settings/tokens.ts";
 export { isLongerThan } from "./text.ts";
 export { readTracing, type TracingSettings } from "./tracing/settings.ts";
 export { currentTracer, exemplarLabels, openSpan, type Span, withSpan } from "./tracing/tracer.ts";

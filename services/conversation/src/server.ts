@@ -18,6 +18,7 @@ import {
   logMissingRoleTimeouts,
   openChangeLog,
   openDatabase,
+  openInternalTokens,
   openTokens,
   type Registry,
   runPeriodically,
@@ -76,7 +77,7 @@ export async function start(
   const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
   watchCertificates({ grpcTlsDir, opsTlsDir, registry, ...reloadOptions }, log, lifecycle);
   const secretOptions = { log, lifecycle, ...reloadOptions };
-  const internalTokens = openTokens(config.internalTokens, secretOptions);
+  const internalTokens = openInternalTokens(config.internalTokens, secretOptions);
   const { quota, llm } = connectPeers(config, internalTokens, registry, lifecycle);
 
   const embeddings = new EmbeddingWorker(database, llm, log);

@@ -14,6 +14,7 @@ import {
   fixedTokens,
   type Lifecycle,
   type Logger,
+  openInternalTokens,
   openSecret,
   openTokens,
   type SecretOptions,
@@ -73,7 +74,7 @@ export async function start(
   const monotonicMs = () => performance.now();
   const jwks = createJwks({ url: config.jwt.jwksUrl, now: monotonicMs }, log);
   const metrics = createMetrics(registry, { jwksAgeSeconds: () => jwks.ageMs() / 1_000 });
-  const internalTokens = openTokens(config.internalTokens, secretOptions);
+  const internalTokens = openInternalTokens(config.internalTokens, secretOptions);
   const peerOptions = (target: string) => ({
     target,
     internalTokens,

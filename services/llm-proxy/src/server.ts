@@ -11,6 +11,7 @@ import {
   logMissingRoleTimeouts,
   openChangeLog,
   openDatabase,
+  openInternalTokens,
   openTokens,
   runPeriodically,
   type ServiceMetrics,
@@ -157,7 +158,7 @@ export async function start(
       describeTools: (request, context) => handleDescribeTools(tools, request, context),
       fillCallLog: (request) => handleFillCallLog({ database, settings, metrics, retentionDays: days }, request),
     },
-    createCallGuard(openTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
+    createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
   isServing = true;

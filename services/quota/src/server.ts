@@ -12,6 +12,7 @@ import {
   logMissingRoleTimeouts,
   openChangeLog,
   openDatabase,
+  openInternalTokens,
   openTokens,
   runPeriodically,
   type ServiceMetrics,
@@ -152,7 +153,7 @@ export async function start(
       listMonths: (_request, { signal }) => handleListMonths(calls.databaseFor(signal)),
       closeMonth: (request, { signal }) => handleCloseMonth({ database: calls.databaseFor(signal), log }, request),
     },
-    createCallGuard(openTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
+    createCallGuard(openInternalTokens(config.internalTokens, secretOptions), createRpcServerHistogram(registry), log),
   );
   await grpc.listen();
   isServing = true;

@@ -87,7 +87,17 @@ async function drain(server: Server, health: HealthImplementation, drainMs: numb
  * a gRPC status and a stable code.
  */
 export function createCallGuard(tokens: Tokens, durations: Histogram<"method" | "status">, log: Logger): CallGuard {
-  const isAuthorized = (metadata: Metadata) => tokens.accepts(metadata.get("authorization")[0]);
+  const isAuthorized = (metadata: Metadata) => {
+    const [authorization] = metadata.get("authorization");
+    const isAccepted = tokens.accepts(authorization);
+    // The logger writes repeated lines with the same reason only every 10 s.
+    if (!isAccepted && tokens.name !== undefined)
+      log.warn(
+        { reason: authorization === undefined ? "token_missing" : "token_differs", variable: tokens.name },
+        `call refused, the caller sent ${authorization === undefined ? "no" : "another"} ${tokens.name}`,
+      );
+    return isAccepted;
+  };
   const logError = createCallErrorLog(log, "call");
   const intercept: Interceptor = async (context, next) => {
     const startedAt = performance.now();

@@ -10,7 +10,7 @@ import { openTokens } from "./tokens.ts";
 
 const log = createLogger("test", "silent");
 const files = useTokenFiles();
-const { write, open } = files;
+const { write, open, openInternal } = files;
 
 it("the admin services accept every token in the token file", async () => {
   const file = await write("admin", "old", "new");
@@ -46,4 +46,21 @@ it("opening a file without a token throws; reloading such a file logs and counts
   expect(await registry.metrics()).toMatch(new RegExp(`^${series} [1-9]`, "m"));
   expect(tokens.authorization()).toBe("Bearer old");
   expect(() => open(file)).toThrow("contains no token");
+});
+
+it("after a replacement in one step, sends the previous internal token until others accept the new one, and accepts it for twice as long", async () => {
+  const HANDOVER_MS = 1_000;
+  const tokens = openInternal(await write("internal", "old"), HANDOVER_MS);
+  await write("internal", "new");
+  const state = () => [tokens.authorization(), tokens.accepts("Bearer old"), tokens.accepts("Bearer new")];
+  await expect.poll(state).toEqual(["Bearer old", true, true]);
+  await expect.poll(state, { timeout: 2 * HANDOVER_MS }).toEqual(["Bearer new", true, true]);
+  await expect.poll(state, { timeout: 3 * HANDOVER_MS }).toEqual(["Bearer new", false, true]);
+});
+
+it("follows a rotation in steps at once: a removed internal token is accepted no longer", async () => {
+  const tokens = openInternal(await write("internal", "new", "old"), 60_000);
+  await write("internal", "new");
+  await expect.poll(() => tokens.accepts("Bearer old")).toBe(false);
+  expect(tokens.authorization()).toBe("Bearer new");
 });

@@ -5,7 +5,7 @@ import { replaceFile } from "@parley/test-support";
 import { afterEach, beforeEach } from "vitest";
 import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
-import { openTokens, parseTokens, type Tokens } from "../settings/tokens.ts";
+import { openInternalTokens, openTokens, parseTokens, type Tokens } from "../settings/tokens.ts";
 
 export const REFRESH_MS = 10;
 
@@ -33,5 +33,12 @@ export function useTokenFiles() {
   const open = (file: string): Tokens =>
     openTokens(tokenSource(file), { log, lifecycle: test.lifecycle, refreshIntervalMs: REFRESH_MS });
 
-  return Object.assign(test, { write, open });
+  const openInternal = (file: string, handoverMs: number): Tokens =>
+    openInternalTokens(
+      tokenSource(file),
+      { log, lifecycle: test.lifecycle, refreshIntervalMs: REFRESH_MS },
+      handoverMs,
+    );
+
+  return Object.assign(test, { write, open, openInternal });
 }

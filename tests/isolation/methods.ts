@@ -4,7 +4,7 @@ import * as llm from "@parley/rpc/llm";
 import * as quota from "@parley/rpc/quota";
 import type { ServicePorts, SharedSystem } from "../system/shared-system.ts";
 
-/** Every method of conversation, llm-proxy and quota. Omits EdgeService, which edges serve, and CallsService, which multiplexes calls. */
+/** Every method of conversation, llm-proxy and quota. Omits the services of edges and CallsService, which multiplexes calls. */
 export const METHODS: readonly DescMethod[] = [conversation, quota, llm]
   .flatMap((module) => Object.values(module as object).filter((each): each is DescService => each?.kind === "service"))
   .flatMap((service) => service.methods);

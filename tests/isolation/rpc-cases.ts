@@ -181,7 +181,10 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.TurnAdminService/ListUsageByBot": workspaceOnly(),
   "parley.conversation.v1.TurnAdminService/CompareWeeks": notCalled("operators see every tenant"),
   "parley.conversation.v1.TurnAdminService/GetTurn": {
-    requests: ({ workspaceId }, { messageId }) => [{ workspaceId, messageId }],
+    requests: ({ workspaceId }, { messageId, turnId }) => [
+      { workspaceId, messageId },
+      { workspaceId, turnId },
+    ],
   },
   "parley.conversation.v1.ChangeAdminService/ListChanges": workspaceOnly(),
   "parley.conversation.v1.ChangeAdminService/ListAllChanges": notCalled("operators see every tenant"),

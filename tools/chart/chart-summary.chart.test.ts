@@ -127,7 +127,16 @@ const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "
 
 /** The environment variables that each component has with every values file, except for DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
-  edge: [...SERVER, ...RPC, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
+  edge: [
+    ...SERVER,
+    ...RPC,
+    ...ADMIN,
+    "CONVERSATION_TARGET",
+    "QUOTA_TARGET",
+    "LLM_TARGET",
+    ...ACCESS_TOKENS,
+    ...STREAMS,
+  ],
   conversation: [...SERVER, ...RPC, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
   quota: [...SERVER, ...RPC, ...ADMIN, ...DATABASE],
   "llm-proxy": [...SERVER, ...RPC, ...ADMIN, ...DATABASE],

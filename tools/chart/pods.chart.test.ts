@@ -35,7 +35,7 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
   expect(new Set(fileVariables.map((entry) => entry.join("=")))).toEqual(
     new Set([
       `cli ${admin}`,
-      ...[internal, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
+      ...[internal, admin, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
       ...["conversation", "quota", "llm-proxy"].flatMap((name) =>
         [internal, admin, headers].map((each) => `${name} ${each}`),
       ),

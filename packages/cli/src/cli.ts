@@ -16,6 +16,7 @@ import { addKnowledgeCommands } from "./commands/knowledge/knowledge.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addPlanCommands } from "./commands/plan.ts";
+import { addRefusalsCommand } from "./commands/refusals.ts";
 import { addTokenCommand } from "./commands/token.ts";
 import { addTopCommand } from "./commands/top.ts";
 import { addUsageCommand } from "./commands/usage/usage.ts";
@@ -76,6 +77,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addChangesCommand(program, context);
   addProviderCommands(program, context);
   addExplainCommand(program, context);
+  addRefusalsCommand(program, context);
   addLoginCommands(program, context);
   addTokenCommand(program, context);
   addTopCommand(program, context);

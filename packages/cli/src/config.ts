@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { Environment } from "@parley/service-kit/environment";
 import { readSecret } from "@parley/service-kit/secrets";
 import { parseTokens } from "@parley/service-kit/tokens";
-import type { ServiceWithAdmin } from "./admin/service.ts";
+import type { SelectingService, ServiceWithAdmin } from "./admin/service.ts";
 import { ROLE_VARIABLES } from "./local/migrate-service.ts";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -15,19 +15,19 @@ const SYSTEM_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA
 export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   const environment = new Environment(values);
   const readHttpUrl = (name: string) => environment.optionalUrl(name, ["http", "https"]);
-  const adminUrls: Record<ServiceWithAdmin, string | undefined> = {
+  const adminUrls: Record<SelectingService, string | undefined> = {
     conversation: readHttpUrl("PARLEY_CONVERSATION_URL"),
     quota: readHttpUrl("PARLEY_QUOTA_URL"),
     llm: readHttpUrl("PARLEY_LLM_URL"),
   };
   /** URLs whose host names resolve to every replica, for `parley top`. The defaults are the admin URLs. */
-  const replicaUrls: Record<ServiceWithAdmin, string | undefined> = {
+  const replicaUrls: Record<SelectingService, string | undefined> = {
     conversation: readHttpUrl("PARLEY_CONVERSATION_REPLICAS_URL") ?? adminUrls.conversation,
     quota: readHttpUrl("PARLEY_QUOTA_REPLICAS_URL") ?? adminUrls.quota,
     llm: readHttpUrl("PARLEY_LLM_REPLICAS_URL") ?? adminUrls.llm,
   };
   /** The numbers of replicas below which `parley top` reports a replica as missing. 0 reports none. */
-  const minReplicas: Record<ServiceWithAdmin | "edge", number> = {
+  const minReplicas: Record<ServiceWithAdmin, number> = {
     edge: environment.integer("PARLEY_EDGE_MIN_REPLICAS", 0),
     conversation: environment.integer("PARLEY_CONVERSATION_MIN_REPLICAS", 0),
     quota: environment.integer("PARLEY_QUOTA_MIN_REPLICAS", 0),
@@ -43,7 +43,7 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     adminUrls,
     replicaUrls,
     minReplicas,
-    /** The edge has no admin service; `parley top` reads its metrics. */
+    /** The ops port of the edge, for its metrics and its admin service. */
     edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
     adminToken: readAdminToken(environment),
     /** A member's login. The CLI uses it if `adminToken` is undefined. */

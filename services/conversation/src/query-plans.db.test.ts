@@ -51,7 +51,7 @@ import { createBot, edgeFields, newClosing, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
-import { findTurnRecord, listTurnRecords } from "./turns/turn-record.store.ts";
+import { findTurnRecord, findTurnRecordById, listTurnRecords } from "./turns/turn-record.store.ts";
 
 /** The only table that a statement in the first `test.each` may scan. It has one row per month, so a scan reads one page. */
 const SCANNED_TABLE = "closed_months";
@@ -300,6 +300,10 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "reading a turn's record",
     async (database) => findTurnRecord(database, bot.workspaceId, (await findDoneTurn()).messageId),
+  ],
+  [
+    "reading the record of a turn by its id",
+    async (database) => findTurnRecordById(database, bot.workspaceId, (await findDoneTurn()).turnId),
   ],
   [
     "listing a session's turns",

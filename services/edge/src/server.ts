@@ -89,11 +89,12 @@ export async function start(
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
 
+  const createSecret = () => randomBytes(32).toString("base64url");
   const edgeId = randomUUID();
   const identity = {
     edgeId,
     address: config.edgeRpcHost === undefined ? "" : formatAddress(config.edgeRpcHost, config.edgeRpcPort),
-    token: randomBytes(32).toString("base64url"),
+    token: createSecret(),
   };
   const runningTurns = new RunningTurns();
   const reachability = new ReachabilityCheck(quota, llm);
@@ -158,13 +159,12 @@ export async function start(
       tlsDir: config.opsTlsDir,
       registry,
       isReady,
-      ...(config.adminTokens && {
-        admin: {
-          tokens: openTokens(config.adminTokens, secretOptions),
-          jwt: undefined,
-          register: (router) => void router.service(RefusalAdminService, createRefusalAdmin(refusals)),
-        },
-      }),
+      admin: {
+        // Without ADMIN_TOKEN, nobody may list refusals.
+        tokens: config.adminTokens ? openTokens(config.adminTokens, secretOptions) : fixedTokens(createSecret()),
+        jwt: undefined,
+        register: (router) => void router.service(RefusalAdminService, createRefusalAdmin(refusals)),
+      },
     },
     log,
     lifecycle,

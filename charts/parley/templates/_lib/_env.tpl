@@ -44,7 +44,7 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- if or $isEdge (has .name (list "conversation" "quota" "llm-proxy")) -}}
 {{- $files = append $files (dict "env" "INTERNAL_TOKEN") -}}
 {{- end -}}
-{{- if has .name (list "conversation" "quota" "llm-proxy" "cli") -}}
+{{- if has .name (list "conversation" "quota" "llm-proxy" "edge" "cli") -}}
 {{- $files = append $files (dict "env" "ADMIN_TOKEN") -}}
 {{- end -}}
 {{- if and $values.tracing.endpoint $values.tracing.existingSecret (has .name (list "conversation" "quota" "llm-proxy" "edge" "console")) -}}

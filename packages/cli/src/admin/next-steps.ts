@@ -16,6 +16,8 @@ export const NEXT_STEPS: Readonly<Record<string, string>> = {
   searches_overloaded: "try again in a few seconds; the workspace's time budget for test searches is used up",
   no_cases: "add questions on the console's Evaluation screen",
   session_not_found: "list sessions with parley conversation list --workspace W",
+  turn_not_found: "take the ID from the response's Parley-Request-Id; after a day, a refused request is not found",
+  refusals_not_stored: "find the request's ID in the edges' logs",
   message_not_found: "take the message ID from the meta event or the session export",
   forbidden: "ask the operator to make the call, or to give you another role",
   model_not_permitted: "choose a model that your plan permits, or ask the operator to set this one",

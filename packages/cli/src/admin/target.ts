@@ -4,7 +4,7 @@ import { type Instance, isRunning, readInstance } from "../local/instance.ts";
 import { readLogin } from "../login/login-file.ts";
 import { readAccessToken } from "../login/sign-in.ts";
 import type { ReplicaTarget } from "../top/scrape.ts";
-import type { ServiceWithAdmin } from "./service.ts";
+import type { SelectingService, ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
@@ -15,7 +15,7 @@ export type AdminTarget = {
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The ops URLs of each service's replicas, for `parley top`. A host name may resolve to several replicas. */
-  replicas: Record<ServiceWithAdmin | "edge", ReplicaTarget>;
+  replicas: Record<ServiceWithAdmin, ReplicaTarget>;
   /** Returns the next step for the error that a service is unreachable. */
   suggestNextStep: (service: ServiceWithAdmin) => string;
 };
@@ -29,6 +29,7 @@ const VARIABLES: Record<ServiceWithAdmin, string> = {
   conversation: "PARLEY_CONVERSATION_URL",
   quota: "PARLEY_QUOTA_URL",
   llm: "PARLEY_LLM_URL",
+  edge: "PARLEY_EDGE_URL",
 };
 
 /**
@@ -39,9 +40,11 @@ export async function findTarget(config: Config, notice: (line: string) => void)
   if (Object.values(config.adminUrls).some((url) => url !== undefined)) return remoteTarget(config, notice);
   // Without admin URLs, `replicaUrls` contains only the URLs of the _REPLICAS_URL variables. The local installation must not replace the
   // installation that they name.
-  for (const [service, variable] of Object.entries(VARIABLES))
-    if (config.replicaUrls[service as ServiceWithAdmin] !== undefined)
+  for (const [service, url] of Object.entries(config.replicaUrls)) {
+    const variable = VARIABLES[service as SelectingService];
+    if (url !== undefined)
       throw new CliError(`${variable.replace(/URL$/, "REPLICAS_URL")} has no effect alone: set ${variable} too`);
+  }
   return localTarget(await requireInstance(config.dataDir), config.dataDir);
 }
 
@@ -53,11 +56,16 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 }
 
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
+  const urls = { ...instance.adminUrls, edge: instance.edgeOpsUrl };
   return {
     readToken: async () => instance.adminToken,
     refusedTokenDescription: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
-    findUrl: (service) => instance.adminUrls[service],
-    replicas: toReplicaTargets({ ...instance.adminUrls, edge: instance.edgeOpsUrl }),
+    findUrl(service) {
+      const url = urls[service];
+      if (url === undefined) throw new CliError(`restart the Parley of ${dataDir}: an older version started it`);
+      return url;
+    },
+    replicas: toReplicaTargets(urls),
     suggestNextStep: (service) =>
       isRunning(instance)
         ? `try again in a few seconds, then check ${dataDir}/logs/${service === "llm" ? "llm-proxy" : service}.log`
@@ -69,13 +77,14 @@ async function remoteTarget(
   { adminUrls, replicaUrls, edgeOpsUrl, minReplicas, adminToken, login }: Config,
   notice: (line: string) => void,
 ): Promise<AdminTarget> {
+  const urls = { ...adminUrls, edge: edgeOpsUrl };
   const readToken = async () => adminToken ?? (await readAccessToken(login.path, notice)) ?? failWithoutToken();
   if (adminToken === undefined && (await readLogin(login.path)) === undefined) failWithoutToken();
   return {
     readToken,
     refusedTokenDescription: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
     findUrl: (service) => {
-      const url = adminUrls[service];
+      const url = urls[service];
       if (url === undefined)
         throw new CliError(`${VARIABLES[service]} is not set: set it to the URL of the service's ops port`);
       return url;
@@ -93,10 +102,10 @@ function failWithoutToken(): never {
 }
 
 function toReplicaTargets(
-  urls: Record<ServiceWithAdmin | "edge", string | undefined>,
+  urls: Record<ServiceWithAdmin, string | undefined>,
   minReplicas?: Config["minReplicas"],
 ): AdminTarget["replicas"] {
-  const toTarget = (service: ServiceWithAdmin | "edge"): ReplicaTarget => {
+  const toTarget = (service: ServiceWithAdmin): ReplicaTarget => {
     const url = urls[service];
     return url === undefined ? { urls: [] } : { urls: [url], minReplicas: minReplicas?.[service] };
   };

@@ -16,15 +16,16 @@ export type TurnExplanation = {
   missing: readonly { service: "quota" | "llm"; why: string }[];
 };
 
-/** Reads the turn of a message, then its records in the other services. Throws CliError when the turn cannot be read. */
+/** The id of a message, or of a turn, which is also the id of the request that opened it. */
+export type TurnReference = { messageId: bigint } | { turnId: string };
+
+/** Reads a turn, then its records in the other services. Throws CliError when the turn cannot be read. */
 export async function explainTurn(
   callAdmin: CallAdmin,
   workspaceId: string,
-  messageId: number,
+  reference: TurnReference,
 ): Promise<TurnExplanation> {
-  const { turn } = await callAdmin(TurnAdminService, (service) =>
-    service.getTurn({ workspaceId, messageId: BigInt(messageId) }),
-  );
+  const { turn } = await callAdmin(TurnAdminService, (service) => service.getTurn({ workspaceId, ...reference }));
   const record = requireField(turn);
   const turnKey = { workspaceId, turnId: record.turnId };
   const missing: { service: "quota" | "llm"; why: string }[] = [];

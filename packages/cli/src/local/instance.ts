@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServiceWithAdmin } from "../admin/service.ts";
+import type { SelectingService } from "../admin/service.ts";
 import { CliError } from "../errors.ts";
 import { processExists } from "./process-exists.ts";
 
@@ -11,8 +11,8 @@ export type Instance = {
   edgeUrl: string;
   /** The URL of the edge's ops port; missing in files of older versions. */
   edgeOpsUrl?: string;
-  /** For each service with admin RPCs, the URL of its ops port. */
-  adminUrls: Record<ServiceWithAdmin, string>;
+  /** For each other service with admin RPCs, the URL of its ops port. */
+  adminUrls: Record<SelectingService, string>;
   adminToken: string;
   /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */
   tokens: IssuerSettings | null;

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newClosing, newTurn, runTurn } from "../testing/turns.ts";
 import { closeTurn, recordTimings } from "./close-turn.store.ts";
 import { openTurn } from "./open-turn.store.ts";
-import { findTurnRecord } from "./turn-record.store.ts";
+import { findTurnRecord, findTurnRecordById } from "./turn-record.store.ts";
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => db.drop());
 
 const MARKER = "content-of-the-turn";
 
-test("findTurnRecord finds a turn by the id of the visitor's message or of the reply, and returns its status, timings and counts, but no content", async () => {
+test("finds a turn by its id, or by the id of the visitor's message or of the reply, and returns its status, timings and counts, but no content", async () => {
   const bot = await createBot(db.database);
   const turn = newTurn(bot, {
     message: MARKER,
@@ -42,9 +42,16 @@ test("findTurnRecord finds a turn by the id of the visitor's message or of the r
     tools: [{ name: "weather", status: "ok", latency_ms: 12 }],
   });
   expect(JSON.stringify(record)).not.toContain(MARKER);
+  expect(await findTurnRecordById(db.database, bot.workspaceId, turn.turnId)).toMatchObject({
+    turnId: turn.turnId,
+    messageId,
+  });
   await deleteSettled(db.database, [turn]);
   expect(await findTurnRecord(db.database, bot.workspaceId, messageId - 1)).toEqual({ ...record, isSettling: false });
   expect(await findTurnRecord(db.database, (await createBot(db.database)).workspaceId, messageId)).toBeUndefined();
+  expect(
+    await findTurnRecordById(db.database, (await createBot(db.database)).workspaceId, turn.turnId),
+  ).toBeUndefined();
 });
 
 test("recordTimings stores the timings of a blocked turn only once, and stores none for an open turn", async () => {

@@ -70,7 +70,9 @@ const FIND_TURN_RECORD = `
   JOIN conversation.messages reply
     ON reply.workspace_id = t.workspace_id AND reply.session_id = t.session_id AND reply.message_id = t.message_id
   ${JOINS}
-  WHERE t.workspace_id = $1 AND t.message_id = $2::bigint + $2::bigint % 2`;
+  WHERE t.workspace_id = $1`;
+const FIND_BY_MESSAGE = `${FIND_TURN_RECORD} AND t.message_id = $2::bigint + $2::bigint % 2`;
+const FIND_BY_TURN = `${FIND_TURN_RECORD} AND t.turn_id = $2`;
 
 /** Returns the turn of a visitor's message or of a reply; undefined if the workspace has no such message. */
 export async function findTurnRecord(
@@ -78,7 +80,17 @@ export async function findTurnRecord(
   workspaceId: string,
   messageId: number,
 ): Promise<TurnRecord | undefined> {
-  const { rows } = await database.query<TurnRecord>(FIND_TURN_RECORD, [workspaceId, messageId]);
+  const { rows } = await database.query<TurnRecord>(FIND_BY_MESSAGE, [workspaceId, messageId]);
+  return rows[0];
+}
+
+/** Returns a turn; undefined if the workspace has no such turn. */
+export async function findTurnRecordById(
+  database: Database,
+  workspaceId: string,
+  turnId: string,
+): Promise<TurnRecord | undefined> {
+  const { rows } = await database.query<TurnRecord>(FIND_BY_TURN, [workspaceId, turnId]);
   return rows[0];
 }
 

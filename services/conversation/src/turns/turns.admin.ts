@@ -5,7 +5,7 @@ import { invalidArgument, isUuid, isWorkspaceId, notFound } from "@parley/servic
 import { readPassages } from "../knowledge/index.ts";
 import { findSession, type OwnerReadPool, sessionNotFound } from "../sessions/index.ts";
 import { compareWeeksOfWorkspaces, listUsageByBot, readStatistics } from "../statistics/index.ts";
-import { findTurnRecord, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
+import { findTurnRecord, findTurnRecordById, listTurnRecords, type TurnRecord } from "./turn-record.store.ts";
 
 const DEFAULT_PAGE_SIZE = 30;
 const MAX_PAGE_SIZE = 100;
@@ -20,12 +20,18 @@ export function createTurnAdmin({
     listUsageByBot: (request, { signal }) =>
       limiter.run(request.workspaceId, signal, () => listUsageByBot(database, request)),
     compareWeeks: (request) => compareWeeksOfWorkspaces(database, request),
-    async getTurn({ workspaceId, messageId }, { signal }) {
-      const couldExist = isWorkspaceId(workspaceId) && messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
-      const find = () => findTurnRecord(database, workspaceId, Number(messageId));
+    async getTurn({ workspaceId, messageId, turnId }, { signal }) {
+      const isMessageId = messageId > 0n && messageId <= BigInt(Number.MAX_SAFE_INTEGER);
+      const couldExist = isWorkspaceId(workspaceId) && (turnId === "" ? isMessageId : isUuid(turnId));
+      const find = () =>
+        turnId === ""
+          ? findTurnRecord(database, workspaceId, Number(messageId))
+          : findTurnRecordById(database, workspaceId, turnId);
       const found = couldExist ? await limiter.run(workspaceId, signal, find) : undefined;
-      if (found === undefined) throw notFound("message_not_found", "no such message");
-      return { turn: toProto(found) };
+      if (found !== undefined) return { turn: toProto(found) };
+      throw turnId === ""
+        ? notFound("message_not_found", "no such message")
+        : notFound("turn_not_found", "no such turn");
     },
     async listTurns({ workspaceId, sessionId, pageSize, pageToken }, { signal }) {
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)

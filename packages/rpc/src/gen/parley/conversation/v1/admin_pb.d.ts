@@ -2594,11 +2594,18 @@ export declare type GetTurnRequest = Message<"parley.conversation.v1.GetTurnRequ
   workspaceId: string;
 
   /**
-   * The ID of the reply or of the visitor's message.
+   * The ID of the reply or of the visitor's message. Ignored if turn_id is set.
    *
    * @generated from field: int64 message_id = 2;
    */
   messageId: bigint;
+
+  /**
+   * The turn, a UUID. It is also the ID of the request that opened the turn.
+   *
+   * @generated from field: string turn_id = 3;
+   */
+  turnId: string;
 };
 
 /**
@@ -4568,9 +4575,10 @@ export declare const SessionAdminService: GenService<{
  */
 export declare const TurnAdminService: GenService<{
   /**
-   * GetTurn reads the turn of a message.
+   * GetTurn reads a turn by its ID or by the ID of one of its messages.
    *
-   * Errors: NOT_FOUND (message_not_found) when the workspace has no such message, or its session was erased.
+   * Errors: NOT_FOUND (turn_not_found or message_not_found) when the workspace has no such turn or message, or its session
+   * was erased.
    *
    * @generated from rpc parley.conversation.v1.TurnAdminService.GetTurn
    */

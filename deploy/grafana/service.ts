@@ -195,6 +195,25 @@ export const SERVICE: Dashboard = {
           ],
         },
         {
+          title: "Changes and restarts",
+          shows:
+            "Calls that changed something and reloads of changed files, by service, and starts of processes, as after an upgrade. A reload counts once for each replica.",
+          normal: "Only what you and the workspaces' owners did.",
+          action: "Problems began at the same time: `parley changes --all --since 24h` has who changed what.",
+          unit: "short",
+          stacked: true,
+          queries: [
+            {
+              expr: `sum by (service, kind) (increase(${inNamespace("parley_changes_total")}[$__rate_interval]))`,
+              legend: "{{service}}: {{kind}}",
+            },
+            {
+              expr: `sum by (service) (changes(${inNamespace("process_start_time_seconds", PARLEY_PROCESSES)}[$__rate_interval]))`,
+              legend: "{{service}}: restart",
+            },
+          ],
+        },
+        {
           title: "Event-loop delay, p99",
           shows: "How late the event loop of a process runs. Above 0.1 s all its streams pause.",
           normal: "Below 0.1 s.",

@@ -12,6 +12,8 @@ type Activity = {
   streams_open: number;
   tokens_per_second: number;
   first_token: { p50_ms: number; p99_ms: number };
+  own_first_token: { p50_ms: number; p99_ms: number };
+  provider_first_token: { provider: string; p50_ms: number }[];
   refusals: { reason: string; per_minute: number; total: number }[];
   quota: { id: string; used: number; held: number; cap: number }[];
   breakers: { provider: string; state: string }[];
@@ -46,6 +48,11 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     ]);
     expect(activity.first_token.p50_ms).toBeGreaterThan(0);
     expect(activity.first_token.p99_ms).toBeGreaterThanOrEqual(activity.first_token.p50_ms);
+    expect(activity.own_first_token.p50_ms).toBeGreaterThan(0);
+    expect(activity.own_first_token.p50_ms).toBeLessThanOrEqual(activity.first_token.p50_ms);
+    expect(activity.provider_first_token).toContainEqual(
+      expect.objectContaining({ provider: "openai", p50_ms: expect.any(Number) }),
+    );
     expect(activity.refusals).toContainEqual({ reason: "quota_exceeded", per_minute: expect.any(Number), total: 1 });
     expect(activity.quota[0]).toMatchObject({ id: exhaustedTenant.workspaceId, used: 2, held: 0, cap: 2 });
     expect(activity.breakers).toContainEqual({ provider: "openai", state: "closed" });
@@ -74,6 +81,8 @@ export function defineTopTests(shared: () => { system: System; env: Record<strin
     const { code, stdout } = await runCliInChildProcess(["top"], env);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^streams open {2}\d/);
+    expect(stdout).toMatch(/^ {2}Parley +p50 [\d,.]+ ms, p99 [\d,.]+ ms$/m);
+    expect(stdout).toMatch(/^ {2}provider +.*openai p50 [\d,.]+ ms, p99 [\d,.]+ ms/m);
     expect(stdout).toMatch(/^replicas +edge 1 of 1, conversation 1 of 1, quota 1 of 1, llm-proxy 1 of 1$/m);
     expect(stdout).toMatch(new RegExp(`^${exhaustedTenant.workspaceId} .* 2 +0 +2 +100 %$`, "m"));
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);

@@ -1,5 +1,6 @@
 import {
   Counter,
+  createChangeCounter,
   createLogger,
   createPoolMetrics,
   createReloadRefusalCounter,
@@ -55,6 +56,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   conversation: (registry) => {
     createClosedTurnCounter(registry);
+    createChangeCounter(registry);
     createSettleLagHistogram(registry);
     registerOutboxGauges(registry, database, log);
     registerEmbeddingGauge(registry, unused, log);
@@ -72,6 +74,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   quota: (registry) => {
     registerHoldGauges(registry, database, log);
+    createChangeCounter(registry);
     registerMonthGauge(registry, database, log);
     createQuotaPrunedRowCounter(registry);
     registerUsageGauges(registry, database, log);
@@ -82,6 +85,7 @@ const REGISTRATIONS: Readonly<Record<string, (registry: Registry) => void>> = {
   },
   "llm-proxy": (registry) => {
     llmMetrics(registry, () => []);
+    createChangeCounter(registry);
     registerCostGauge(registry, database, log);
     createPatternJobHistogram(registry);
     createRpcServerHistogram(registry);

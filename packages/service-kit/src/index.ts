@@ -56,6 +56,7 @@ export { registerMeasuredGauges } from "./ops/measured-gauges.ts";
 export { createCachedMeasurement } from "./ops/measurement.ts";
 export {
   Counter,
+  createChangeCounter,
   createRegistry,
   createReloadRefusalCounter,
   createRpcClientFailureCounter,

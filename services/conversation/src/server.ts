@@ -8,6 +8,7 @@ import {
   CallPool,
   connectPeer,
   createCallGuard,
+  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
@@ -73,7 +74,7 @@ export async function start(
 ): Promise<void> {
   const { host, grpcTlsDir, opsTlsDir } = config;
   const { database, calls, taskDatabase, ownerReadPool } = openPools(config, registry, log, lifecycle);
-  const changes = openChangeLog(database, "conversation", log, lifecycle);
+  const changes = openChangeLog(database, "conversation", createChangeCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
   watchCertificates({ grpcTlsDir, opsTlsDir, registry, ...reloadOptions }, log, lifecycle);
   const secretOptions = { log, lifecycle, ...reloadOptions };

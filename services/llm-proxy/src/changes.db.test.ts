@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { createLogger, Lifecycle, openChangeLog } from "@parley/service-kit";
+import { createChangeCounter, createLogger, Lifecycle, openChangeLog, Registry } from "@parley/service-kit";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { migrations } from "../migrations/index.ts";
 import { startTestProxy, type TestProxy } from "./testing/llm-proxy.ts";
@@ -55,7 +55,8 @@ test("lists a refused and an accepted LLM_CONFIG, newest first, and the migratio
 });
 
 test("the same reload within a minute is one line, and a day has at most 100 lines of reloads", async () => {
-  const changeLog = openChangeLog(proxy.database, "llm", log, lifecycle);
+  const registry = new Registry();
+  const changeLog = openChangeLog(proxy.database, "llm", createChangeCounter(registry), log, lifecycle);
   const record = async (file: string) => {
     changeLog.recordReload({ file, result: "refused" });
     // The lines of one connection pool may be inserted at the same time.
@@ -77,6 +78,7 @@ test("the same reload within a minute is one line, and a day has at most 100 lin
   const lines = await summaries();
   expect(lines.filter((each) => each.includes("OTHER"))).toEqual([]);
   expect(lines.filter((each) => each.startsWith("Configuration/Reload"))).toHaveLength(100);
+  expect(await registry.metrics()).toContain('parley_changes_total{kind="reload"} 5');
 });
 
 test("pages through all changes without a gap or a repetition, also those of the same time", async () => {

@@ -3,6 +3,7 @@ import { PatternThreadPool } from "@parley/bot-rules/moderation";
 import { CallLedgerAdminService, ChangeAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   createCallGuard,
+  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createRpcServerHistogram,
@@ -64,7 +65,7 @@ export async function start(
   createPoolMetrics(registry)("main", database);
   void logMissingRoleTimeouts(database, log);
 
-  const changes = openChangeLog(database, "llm", log, lifecycle);
+  const changes = openChangeLog(database, "llm", createChangeCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },

@@ -3,6 +3,7 @@ import { BooksAdminService, ChangeAdminService, QuotaService, WorkspaceAdminServ
 import {
   CallPool,
   createCallGuard,
+  createChangeCounter,
   createGrpcServer,
   createPoolMetrics,
   createReadinessProbe,
@@ -67,7 +68,7 @@ export async function start(
     log,
   );
   lifecycle.onClose("database", () => database.end());
-  const changes = openChangeLog(database, "quota", log, lifecycle);
+  const changes = openChangeLog(database, "quota", createChangeCounter(registry), log, lifecycle);
   const reloadOptions = { reloadRefusals, onReload: changes.recordReload };
   watchCertificates(
     { grpcTlsDir: config.grpcTlsDir, opsTlsDir: config.opsTlsDir, registry, ...reloadOptions },

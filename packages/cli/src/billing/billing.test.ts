@@ -57,7 +57,8 @@ test("a limit leaves out workspaces, but the totals cover all", async () => {
 
 test("only a run that sorts by growth has the replies of the two weeks, 0 for a workspace without replies", async () => {
   expect((await run("cost", 1)).workspaces[0]).not.toHaveProperty("last_week");
-  const { workspaces } = await run("growth");
+  const { workspaces, totals } = await run("growth");
+  expect(totals).toMatchObject({ last_week: 18, week_before: 6 });
   expect(workspaces.map(({ last_week, week_before }) => [last_week, week_before])).toEqual([
     [8, 0],
     [9, 2],

@@ -39,10 +39,10 @@ export type SortKey = (typeof SORT_KEYS)[number];
 export type BillingRun = {
   month: string;
   workspaces: Bill[];
-  totals: Omit<Bill, "id" | "name" | "plan" | "cap" | keyof Weeks>;
+  totals: Omit<Bill, "id" | "name" | "plan" | "cap">;
 };
 
-type Weeks = Pick<Bill, "last_week" | "week_before">;
+export type Weeks = Pick<Bill, "last_week" | "week_before">;
 
 const PAGE_SIZE = 500;
 
@@ -126,11 +126,13 @@ function createBill(
 
 function sumBills(bills: readonly Bill[]): BillingRun["totals"] {
   const sum = (field: Exclude<keyof BillingRun["totals"], "cost">) =>
-    bills.reduce((total, each) => total + each[field], 0);
+    bills.reduce((total, each) => total + (each[field] ?? 0), 0);
+  const hasWeeks = bills.some(({ last_week }) => last_week !== undefined);
   return {
     ...{ used: sum("used"), held: sum("held"), adjusted: sum("adjusted"), calls: sum("calls") },
     ...{ tokens_in: sum("tokens_in"), tokens_out: sum("tokens_out") },
     cost: formatDecimal(bills.reduce<Decimal>((total, { cost }) => total + parseDecimal(cost), 0n)),
     ...{ unpriced_calls: sum("unpriced_calls"), estimated_calls: sum("estimated_calls") },
+    ...(hasWeeks && { last_week: sum("last_week"), week_before: sum("week_before") }),
   };
 }

@@ -60,8 +60,10 @@ test("the table shows totals and notes about unsettled turns, corrections, unpri
 });
 
 test("the table of a run that sorts by growth shows the replies of both weeks and their difference", () => {
-  const run = billing({ ...workspace("w", "Acme"), last_week: 12, week_before: 20 });
+  const weeks = { last_week: 12, week_before: 20 };
+  const run = { ...billing({ ...workspace("w", "Acme"), ...weeks }), totals: { used: 0, ...NO_USAGE, ...weeks } };
   const { text } = reportBilling(run, "table");
   expect(text).toMatch(/ COST +LAST 7 DAYS +7 DAYS BEFORE +GROWTH\n/);
   expect(text).toMatch(/^w +Acme .* 0\.00 +12 +20 +-8$/m);
+  expect(text).toMatch(/^total .* 0\.00 +12 +20 +-8$/m);
 });

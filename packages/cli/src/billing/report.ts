@@ -1,7 +1,7 @@
 import { stringify } from "csv-stringify/sync";
 import type { Result } from "../output/result.ts";
 import { formatCount, formatTable } from "../output/table.ts";
-import { type Bill, type BillingRun, growthOf } from "./billing.ts";
+import { type BillingRun, growthOf, type Weeks } from "./billing.ts";
 import { formatRounded } from "./decimal.ts";
 
 const COST_PLACES = 4;
@@ -46,8 +46,8 @@ function formatCsv({ month, workspaces }: BillingRun): string {
 }
 
 function formatText({ month, workspaces, totals }: BillingRun): string {
-  const hasWeeks = workspaces.some(({ last_week }) => last_week !== undefined);
-  const weekCells = (each: Bill) => (hasWeeks ? [each.last_week ?? 0, each.week_before ?? 0, growthOf(each)] : []);
+  const hasWeeks = totals.last_week !== undefined;
+  const weekCells = (each: Weeks) => (hasWeeks ? [each.last_week ?? 0, each.week_before ?? 0, growthOf(each)] : []);
   const rows = workspaces.map((each) => [
     ...[each.id, each.name, each.plan, each.used, each.adjusted, each.cap],
     ...[each.calls, each.tokens_in, each.tokens_out, formatRounded(each.cost, COST_PLACES), ...weekCells(each)],
@@ -68,7 +68,7 @@ function formatText({ month, workspaces, totals }: BillingRun): string {
       ...["workspace", "name", "plan", "used", "adjusted", "cap", "calls", "tokens in", "tokens out", "cost"],
       ...(hasWeeks ? ["last 7 days", "7 days before", "growth"] : []),
     ],
-    rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES)]],
+    rows.length === 0 ? [] : [...rows, [...totalRow, formatRounded(totals.cost, COST_PLACES), ...weekCells(totals)]],
     "No workspaces yet.",
   );
   const notes = [

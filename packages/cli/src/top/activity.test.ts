@@ -72,6 +72,25 @@ gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_token_type="in
     expect(idle.first_token).toEqual({ p50_ms: 50, p99_ms: 99, window_seconds: null });
   });
 
+  test("divides the time to the first token into Parley's part and each provider's, over its models", () => {
+    const buckets = (name: string, labels: string, count: number) =>
+      [0.1, 1, "+Inf"].map((le) => `${name}_bucket{${labels}le="${le}"} ${le === 0.1 ? 0 : count}`).join("\n");
+    const provider = (name: string, model: string, count: number) => {
+      const metric = "gen_ai_client_operation_time_to_first_chunk_seconds";
+      const labels = `gen_ai_provider_name="${name}",gen_ai_request_model="${model}"`;
+      return `${buckets(metric, `${labels},`, count)}\n${metric}_count{${labels}} ${count}`;
+    };
+    const own =
+      'parley_first_token_overhead_seconds_bucket{le="0.01"} 4\nparley_first_token_overhead_seconds_bucket{le="+Inf"} 4';
+    const llm = [provider("openai", "a", 3), provider("openai", "b", 1), provider("idle", "c", 0)].join("\n");
+    const { own_first_token, provider_first_token } = computeActivity(
+      [sample(0, replica("edge", "a", own), replica("llm-proxy", "b", llm))],
+      null,
+    );
+    expect(own_first_token).toEqual({ p50_ms: 5, p99_ms: 10, window_seconds: null });
+    expect(provider_first_token).toEqual([{ provider: "openai", p50_ms: 550, p99_ms: 991, window_seconds: null }]);
+  });
+
   test("lists refusals by reason, including turns that the quota or moderation ended, most frequent first", () => {
     const page = (limited: number, exceeded: number) => `
 parley_requests_refused_total{route="/api/chat/",code="rate_limited"} ${limited}

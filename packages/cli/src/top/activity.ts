@@ -11,14 +11,20 @@ const SAMPLE_TOLERANCE_MS = 500;
 /** The current month's messages of a workspace: `used`, `held` by turns that are not yet settled, and `cap`, the plan's limit. */
 export type WorkspaceUsage = { id: string; name: string; plan: string; used: number; held: number; cap: number };
 
+/** Quantiles of a time. `window_seconds` is null if they cover all turns since the replicas started. */
+export type Times = { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
+
 /** The values that `parley top` shows. Unavailable values are null. */
 export type Activity = {
   replicas: { service: Service; url: string; up: boolean }[];
   streams_open: number | null;
   tokens_per_second: number | null;
   turns_per_second: number | null;
-  /** `window_seconds` is null if the quantiles cover all turns since the edges started. */
-  first_token: { p50_ms: number | null; p99_ms: number | null; window_seconds: number | null };
+  first_token: Times;
+  /** Parley's part of the time to the first token: without the provider, llm-proxy's queue for the provider, and tool calls. */
+  own_first_token: Times;
+  /** The providers' part: the time from the request of an attempt to its first text. */
+  provider_first_token: ({ provider: string } & Times)[];
   /** Refusals by reason, most frequent first. */
   refusals: { reason: string; per_minute: number; total: number }[];
   quota: WorkspaceUsage[] | null;
@@ -47,7 +53,9 @@ export function computeActivity(samples: readonly Sample[], quota: WorkspaceUsag
       gen_ai_token_type: "output",
     }),
     turns_per_second: perSecond("edge", "parley_turns_total"),
-    first_token: computeFirstToken(quantileSince, latest),
+    first_token: computeTimes(quantileSince, latest, "parley_first_token_seconds"),
+    own_first_token: computeTimes(quantileSince, latest, "parley_first_token_overhead_seconds"),
+    provider_first_token: computeProviderTimes(quantileSince, latest),
     refusals: computeRefusals(quantileSince, latest),
     quota,
     breakers: findBreakers(latest),
@@ -123,15 +131,27 @@ function computeRate(since: Sample | undefined, latest: Sample, name: string, la
   return round(increases / ((latest.atMs - since.atMs) / 1_000), 1);
 }
 
-/**
- * Computes quantiles of the time to the first token. Uses the turns since the sample `since`, or, if there are none, all turns since the
- * processes started.
- */
-function computeFirstToken(since: Sample | undefined, latest: Sample): Activity["first_token"] {
-  const name = "parley_first_token_seconds_bucket";
-  const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name));
+const PROVIDER_TIME = "gen_ai_client_operation_time_to_first_chunk_seconds";
+
+/** Computes the times of each provider that has sent text, by name. */
+function computeProviderTimes(since: Sample | undefined, latest: Sample): Activity["provider_first_token"] {
+  const providers = findPoints(latest, `${PROVIDER_TIME}_count`).flatMap(({ labels, value }) =>
+    value > 0 && labels.gen_ai_provider_name !== undefined ? [labels.gen_ai_provider_name] : [],
+  );
+  return [...new Set(providers)]
+    .toSorted((a, b) => a.localeCompare(b))
+    .map((provider) => ({
+      provider,
+      ...computeTimes(since, latest, PROVIDER_TIME, { gen_ai_provider_name: provider }),
+    }));
+}
+
+/** Computes quantiles of a histogram since the sample `since`. If it has no observation since then, since the processes started. */
+function computeTimes(since: Sample | undefined, latest: Sample, histogram: string, labels?: Labels): Times {
+  const name = `${histogram}_bucket`;
+  const windowBuckets = sumBuckets(since === undefined ? [] : computeIncreases(since, latest, name, labels));
   const isRecent = estimateQuantile(0.5, windowBuckets) !== undefined;
-  const chosen = isRecent ? windowBuckets : sumBuckets(findPoints(latest, name));
+  const chosen = isRecent ? windowBuckets : sumBuckets(findPoints(latest, name, labels));
   const quantileMs = (quantile: number) => {
     const seconds = estimateQuantile(quantile, chosen);
     return seconds === undefined ? null : round(seconds * 1_000, 0);

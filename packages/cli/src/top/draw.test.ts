@@ -13,6 +13,11 @@ const ACTIVITY: Activity = {
   tokens_per_second: 310.5,
   turns_per_second: 4.2,
   first_token: { p50_ms: 230, p99_ms: 1_900, window_seconds: 60 },
+  own_first_token: { p50_ms: 12, p99_ms: 40, window_seconds: 60 },
+  provider_first_token: [
+    { provider: "groq", p50_ms: 90, p99_ms: null, window_seconds: null },
+    { provider: "openai", p50_ms: 215, p99_ms: 1_870, window_seconds: 60 },
+  ],
   refusals: [{ reason: "rate_limited", per_minute: 3, total: 12 }],
   quota: [
     { id: "acme", name: "Acme\u001b[2J 商店", plan: "pro", used: 4_990, held: 5, cap: 5_000 },
@@ -34,6 +39,8 @@ describe("drawActivity", () => {
     expect(text).toContain("streams open  12");
     expect(text).toContain("tokens        310.5 a second");
     expect(text).toContain("first token   p50 230 ms, p99 1,900 ms, last 60 s");
+    expect(text).toContain("  Parley      p50 12 ms, p99 40 ms");
+    expect(text).toContain("  provider    groq p50 90 ms, p99 – ms; openai p50 215 ms, p99 1,870 ms");
     expect(text).toContain("outbox        0 turns to settle, the oldest – s");
     expect(text).toContain("breakers      openai closed, other HALF OPEN");
     expect(text).toContain(

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { printable } from "../output/printable.ts";
 import { formatCount, formatTable } from "../output/table.ts";
-import type { Activity } from "./activity.ts";
+import type { Activity, Times } from "./activity.ts";
 import { SERVICES } from "./scrape.ts";
 
 export type Canvas = { width: number; height: number; color: boolean };
@@ -36,17 +36,25 @@ function labelledLine(label: string, text: string, isBad = false): Line {
   return { text: `${label.padEnd(LABEL_WIDTH)}${text}`, tone: isBad ? "bad" : "plain" };
 }
 
-function metricLines({ streams_open, tokens_per_second, turns_per_second, first_token, outbox }: Activity): Line[] {
-  const { p50_ms, p99_ms, window_seconds } = first_token;
+function metricLines(activity: Activity): Line[] {
+  const { streams_open, tokens_per_second, turns_per_second, first_token, outbox } = activity;
+  const { window_seconds } = first_token;
   const span = window_seconds === null ? "since the edges started" : `last ${window_seconds} s`;
   const oldest = formatNumber(outbox.oldest_seconds);
+  const providers = activity.provider_first_token.map((each) => `${printable(each.provider)} ${formatTimes(each)}`);
   return [
     labelledLine("streams open", formatNumber(streams_open)),
     labelledLine("tokens", `${formatNumber(tokens_per_second)} a second`),
     labelledLine("turns", `${formatNumber(turns_per_second)} a second`),
-    labelledLine("first token", `p50 ${formatNumber(p50_ms)} ms, p99 ${formatNumber(p99_ms)} ms, ${span}`),
+    labelledLine("first token", `${formatTimes(first_token)}, ${span}`),
+    labelledLine("  Parley", formatTimes(activity.own_first_token)),
+    labelledLine("  provider", providers.join("; ") || "–"),
     labelledLine("outbox", `${formatCount(outbox.depth, "turn")} to settle, the oldest ${oldest} s`),
   ];
+}
+
+function formatTimes({ p50_ms, p99_ms }: Times): string {
+  return `p50 ${formatNumber(p50_ms)} ms, p99 ${formatNumber(p99_ms)} ms`;
 }
 
 function stateLines({ breakers, replicas, rate_limiter_alone, problems }: Activity): Line[] {

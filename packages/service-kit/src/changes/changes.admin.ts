@@ -1,3 +1,4 @@
+import type { Counter } from "prom-client";
 import { type Database, sqlState } from "../database/database.ts";
 import { invalidArgument, ServiceError } from "../errors.ts";
 import { isWorkspaceId } from "../ids.ts";
@@ -51,13 +52,20 @@ type ListedChange = {
 };
 
 /** Opens the audit log in a service's schema, and deletes the log's expired lines every hour. */
-export function openChangeLog(database: Database, schema: ChangesSchema, log: Logger, lifecycle: Lifecycle): ChangeLog {
+export function openChangeLog(
+  database: Database,
+  schema: ChangesSchema,
+  counter: Counter<"kind">,
+  log: Logger,
+  lifecycle: Lifecycle,
+): ChangeLog {
   const run = () => deleteExpiredChanges(database, schema);
   runPeriodically({ name: "delete expired changes", intervalMs: DELETE_INTERVAL_MS, run }, log, lifecycle);
   return {
     async record(change) {
       try {
         await insertChange(database, schema, change);
+        counter.inc({ kind: "call" });
       } catch (cause) {
         const { workspaceId, member, method, target, changedFields } = change;
         const fields = { workspace_id: workspaceId, member, method, target, changed_fields: changedFields };
@@ -67,6 +75,7 @@ export function openChangeLog(database: Database, schema: ChangesSchema, log: Lo
       }
     },
     recordReload(reload) {
+      counter.inc({ kind: "reload" });
       insertReload(database, schema, reload).catch((error: unknown) => {
         log.warn({ ...reload, error }, "reload not recorded");
       });

@@ -62,6 +62,18 @@ export function createReloadRefusalCounter(registry: Registry): Counter<"file"> 
   });
 }
 
+/** Does not count deletions that members make through the edge: their lines are part of other transactions. */
+export function createChangeCounter(registry: Registry): Counter<"kind"> {
+  const counter = new Counter({
+    name: "parley_changes_total",
+    help: "Recorded changes by kind: call (of an admin method), or reload (of a file with configuration, a secret or a certificate). parley changes lists them.",
+    labelNames: ["kind"],
+    registers: [registry],
+  });
+  startAtZero(counter, { kind: ["call", "reload"] });
+  return counter;
+}
+
 /** The metrics that `runService` creates and passes to a service's `start` function. */
 export type ServiceMetrics = { registry: Registry; reloadRefusals: Counter<"file"> };
 

@@ -78,6 +78,33 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect((await readBot(slug))?.welcomeMessage).toBe("Written offline.");
   });
 
+  it("moves the focus into the first field of a dialog and into an added field, and uses the bot of the editor on other screens", async () => {
+    await addBot(fixture.service, "Another guide");
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    const focusedLabel = () =>
+      page.tab.evaluate(() => {
+        const input = document.activeElement as HTMLInputElement | null;
+        return input?.labels?.[0]?.textContent ?? input?.ariaLabel;
+      });
+    await page.signIn();
+    await page.button("New bot").click();
+    await eventually(focusedLabel).toBe("Name");
+    await page.tab.keyboard.press("Escape");
+    await page.goto(`/bots/${slug}`);
+    await page.button("Add a question").click();
+    await eventually(focusedLabel).toBe("Suggested question 3");
+    await page.button("Discard").click();
+    await page.openScreen("Knowledge");
+    expect(new URL(page.tab.url()).search).toBe("");
+    expect(await page.field("Bot").inputValue()).toBe(slug);
+    await page.openScreen("Keys");
+    await eventually(() => page.button("New key").isEnabled()).toBe(true);
+    await page.button("New key").click();
+    expect(await page.tab.getByRole("dialog").getByLabel("Bot").inputValue()).toBe(slug);
+    expect(page.problems).toEqual([]);
+  });
+
   it("asks before a save replaces what another window has saved since", async () => {
     const slug = await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from "react";
 import { Icon } from "../components/icon.tsx";
 import { LABELS } from "./bot-settings.ts";
 
@@ -7,6 +8,16 @@ type QuickRepliesProps = { values: readonly string[]; onChange: (values: string[
 
 /** The inputs for the questions that the widget suggests. */
 export function QuickReplies({ values, onChange }: QuickRepliesProps) {
+  const [hasAdded, setHasAdded] = useState(false);
+  const lastInput = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (hasAdded) lastInput.current?.focus();
+    setHasAdded(false);
+  }, [hasAdded]);
+  const add = () => {
+    onChange([...values, ""]);
+    setHasAdded(true);
+  };
   const replace = (index: number, text: string) => onChange(values.map((each, at) => (at === index ? text : each)));
   return (
     <fieldset className="quick-replies">
@@ -15,6 +26,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
         // The texts are edited, so only their position identifies them.
         <div key={index} className="quick-reply">
           <input
+            ref={index === values.length - 1 ? lastInput : undefined}
             className="input"
             aria-label={`Suggested question ${index + 1}`}
             maxLength={200}
@@ -32,7 +44,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
         </div>
       ))}
       {values.length < MAX_QUICK_REPLIES && (
-        <button type="button" className="button small" onClick={() => onChange([...values, ""])}>
+        <button type="button" className="button small" onClick={add}>
           <Icon name="plus" />
           Add a question
         </button>

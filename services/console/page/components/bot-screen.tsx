@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { useBots } from "../api/queries.ts";
 import { useMayCall } from "../api/session.ts";
 import { BotPicker } from "./bot-picker.tsx";
-import { resolveBotSlug } from "./chosen-bot.ts";
+import { findBotOrFirst, resolveBotSlug } from "./chosen-bot.ts";
 import { PageHeader } from "./page-header.tsx";
 import { Empty, Failure, ScreenLoading } from "./states.tsx";
 
@@ -25,10 +25,6 @@ export function useBotSlug(): string {
   const wantedSlug = resolveBotSlug(bot);
   const { data: bots } = useBots();
   return bots === undefined ? wantedSlug : (findBotOrFirst(bots, wantedSlug)?.slug ?? "");
-}
-
-function findBotOrFirst(bots: readonly Bot[], slug: string): Bot | undefined {
-  return bots.find((each) => each.slug === slug) ?? bots[0];
 }
 
 /** A screen about one bot, with a picker for the bot. */

@@ -11,6 +11,14 @@ type ModalProps = {
   children: ReactNode;
 };
 
+/** Without a field, Radix focuses the first button. */
+function focusFirstField(event: Event): void {
+  const field = (event.target as Element).querySelector<HTMLElement>("form :is(input, textarea, select)");
+  if (field === null) return;
+  event.preventDefault();
+  field.focus();
+}
+
 export function Modal({ title, description, isOpen, onOpenChange, children }: ModalProps) {
   return (
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
@@ -18,6 +26,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
         <Dialog.Overlay className="overlay" />
         <Dialog.Content
           className="modal"
+          onOpenAutoFocus={focusFirstField}
           // The keyCode 229 means that Escape cancelled the input of an IME. The dialog stays open.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
           // Keeps the dialog open when the user clicks an announcement. `closest` works even if the click has already removed the announcement.

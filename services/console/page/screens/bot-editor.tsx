@@ -20,6 +20,7 @@ import {
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
+import { resolveBotSlug } from "../components/chosen-bot.ts";
 import { Confirm } from "../components/dialogs.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import type { Display } from "../components/preview.tsx";
@@ -29,6 +30,7 @@ const route = getRouteApi("/shell/bots/$slug");
 
 export function BotEditor() {
   const { slug } = route.useParams();
+  resolveBotSlug(slug);
   const { workspace_id: workspaceId } = useSession();
   const mayUpdate = useMayCall(BotAdminService.method.updateBot);
   const { data: bots, error, refetch } = useBots();

@@ -7,6 +7,7 @@ import { keysQuery, useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotPicker } from "../components/bot-picker.tsx";
+import { findBotOrFirst, resolveBotSlug } from "../components/chosen-bot.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { formatDate, formatDay } from "../components/dates.ts";
 import { Confirm, Modal } from "../components/dialogs.tsx";
@@ -172,7 +173,7 @@ function Snippet({ apiKey }: { apiKey: ApiKey }) {
 function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (key: ApiKey) => void }) {
   const { workspace_id: workspaceId } = useSession();
   const { data: bots = [] } = useBots();
-  const [botSlug, setBotSlug] = useState(bots[0]?.slug ?? "");
+  const [botSlug, setBotSlug] = useState(() => findBotOrFirst(bots, resolveBotSlug(undefined))?.slug ?? "");
   const [domains, setDomains] = useState("");
   const queryClient = useQueryClient();
   const creation = useMutation({

@@ -302,3 +302,9 @@ test("searchByWords finds a compound identifier by its parts and as a whole", as
   for (const message of ["keepAliveTimeout", "keep alive timeout", "timeout"])
     expect((await search(message, owner))[0], message).toMatchObject({ heading: "Options" });
 });
+
+test("searchByWords finds a compound by one of its words if no document contains the word itself", async () => {
+  const owner = await createBot(db.database);
+  await add(owner, "a.md", "# Hunde\nIhr Hund braucht eine Haftpflichtversicherung.\n# Katzen\nNichts.", "german");
+  expect((await search("Brauche ich eine Versicherung?", owner))[0]).toMatchObject({ heading: "Hunde" });
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editDistance, findCorrections, prefixAndSuffixOf } from "./spelling.ts";
+import { editDistance, findCorrections, findRelated, prefixAndSuffixOf } from "./spelling.ts";
 
 test.each([
   ["lenght", "length"],
@@ -45,4 +45,25 @@ test("editDistance returns the distance, or a number above maxDistance if the di
   expect(editDistance("kitten", "sitting", 3)).toBe(3);
   expect(editDistance("kitten", "sitting", 1)).toBe(2);
   expect(editDistance("x".repeat(100), "y".repeat(100), 1)).toBe(2);
+});
+
+test("findRelated returns the shortest words that begin or end with a word", () => {
+  const words = [
+    "haftpflichtversicherung",
+    "versicherungen",
+    "versichert",
+    "hundehaftpflichtversicherung",
+    "versicherungsnummer",
+  ];
+  expect(findRelated("versicherung", words)).toEqual([
+    "versicherungen",
+    "versicherungsnummer",
+    "haftpflichtversicherung",
+  ]);
+  expect(findRelated("versicherungen", words)).toEqual([]);
+});
+
+test("findRelated returns nothing for a word of fewer than five letters, or for a part of the word", () => {
+  expect(findRelated("port", ["portugal", "airport"])).toEqual([]);
+  expect(findRelated("kaffeebohnen", ["kaffee", "bohnen"])).toEqual([]);
 });

@@ -6,6 +6,8 @@ const MIN_LONG_WORD_CHARACTERS = 8;
 const MIN_SUBSTITUTION_CHARACTERS = 6;
 /** Smallest accepted trigram similarity. Below this, two words within the edit distance are rarely related. */
 const MIN_SIMILARITY = 0.3;
+const MIN_RELATED_CHARACTERS = 5;
+const MAX_RELATED = 3;
 
 export function isCorrectable(word: string): boolean {
   return word.length >= MIN_CHARACTERS && /^[\p{L}\p{M}']+$/u.test(word);
@@ -36,6 +38,18 @@ export function findCorrections(word: string, candidates: readonly string[]): st
   return near
     .filter((each) => each.distance === best?.distance && each.similarity === best.similarity)
     .map(({ candidate }) => candidate);
+}
+
+/**
+ * Returns the candidates that begin or end with a word: `Haftpflichtversicherung` for `versicherung`, `parking` for `park`. The shortest first,
+ * because it is the most closely related; none for a short word, because many unrelated words contain it.
+ */
+export function findRelated(word: string, candidates: readonly string[]): string[] {
+  if (word.length < MIN_RELATED_CHARACTERS) return [];
+  return candidates
+    .filter((candidate) => candidate !== word && (candidate.startsWith(word) || candidate.endsWith(word)))
+    .sort((one, other) => one.length - other.length)
+    .slice(0, MAX_RELATED);
 }
 
 /** Misspellings rarely change the first letter, except by swapping it with the second. */

@@ -8,7 +8,7 @@ import {
   type WordMatches,
 } from "./knowledge-search.store.ts";
 import { readCorrectionCandidates } from "./knowledge-words.store.ts";
-import { findCorrections, isCorrectable } from "./spelling.ts";
+import { findCorrections, findRelated, isCorrectable } from "./spelling.ts";
 import { findWordBoost } from "./word-boosts.ts";
 
 /** Only the beginning of a long message is the query, because a question usually comes first. */
@@ -18,8 +18,8 @@ const MAX_QUERY_WORDS = 48;
 const NO_MATCHES: WordMatches = { passages: [], terms: [] };
 
 /**
- * Finds the passages of a bot's knowledge that share words with a message. If a word does not occur in the knowledge but likely corrections
- * of it do, searches a second time with the corrections.
+ * Finds the passages of a bot's knowledge that share words with a message. If a word does not occur in the knowledge, but likely corrections of
+ * it or longer words that contain it do, searches a second time with those.
  */
 export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<WordMatches> {
   if (bot.chunks === 0) return NO_MATCHES;
@@ -37,8 +37,8 @@ function toQueryWord(word: string): QueryWord {
 }
 
 /**
- * Maps each query word that occurs in no chunk to its corrections. Omits words that isCorrectable rules out, words whose boost is not 1, such
- * as question words, and words without a correction.
+ * Maps each query word that occurs in no chunk to its corrections, or to longer words that contain it if it has none. Omits words that
+ * isCorrectable rules out, words whose boost is not 1, such as question words, and words without either.
  */
 async function readCorrections(
   database: Database,
@@ -51,6 +51,10 @@ async function readCorrections(
   );
   if (unknown.length === 0) return new Map();
   const candidates = await readCorrectionCandidates(database, bot, unknown);
-  const corrections = unknown.map((word, index) => [word, findCorrections(word, candidates[index] ?? [])] as const);
+  const corrections = unknown.map((word, index) => {
+    const near = candidates[index] ?? [];
+    const corrected = findCorrections(word, near);
+    return [word, corrected.length > 0 ? corrected : findRelated(word, near)] as const;
+  });
   return new Map(corrections.filter(([, words]) => words.length > 0));
 }

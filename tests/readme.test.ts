@@ -62,6 +62,27 @@ async function run(commands: string): Promise<string> {
   return stdout;
 }
 
+type Transcript = {
+  session: { id: string };
+  messages: { role: string; content: string; status: string; model: string }[];
+};
+
+/** Returns what a stream of Server-Sent Events contains, without the numbers that differ between runs. */
+function summarizeStream(stream: string) {
+  const events = [...stream.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, event = "", data = ""]) => ({
+    event,
+    data: JSON.parse(data) as Record<string, unknown>,
+  }));
+  const dataOf = (name: string) => events.find(({ event }) => event === name)?.data;
+  const texts = events.filter(({ event }) => event === "token").map(({ data }) => data.text);
+  return {
+    session: dataOf("meta")?.session_id,
+    text: texts.join(""),
+    finishReason: dataOf("done")?.finish_reason,
+    model: dataOf("done")?.model,
+  };
+}
+
 describe("the README's commands", () => {
   it("get the key, chat, read the configuration, export the transcript and use the playground", async () => {
     const [key = "", chat = "", config = "", transcript = "", playground = ""] = readmeBlocks("The four endpoints");
@@ -75,14 +96,41 @@ describe("the README's commands", () => {
         expect.arrayContaining(["meta", "token", "done"]),
       );
     }
-    expect(chatOut).toContain('"finish_reason":"stop"');
+    const [, shownChat = ""] = /```\n(event: meta.*?)```/s.exec(readme) ?? [];
+    expect(summarizeStream(chatOut)).toEqual(summarizeStream(shownChat));
+    expect(summarizeStream(playgroundOut).text).toBe(
+      "The mug can go into the dishwasher.\n\n— sample shop › Stoneware mug",
+    );
     // The README shows exactly this response.
     expect(JSON.parse(configOut)).toEqual(JSON.parse(/```json\n(\{\s*"bot":.*?)```/s.exec(readme)?.[1] ?? ""));
-    expect(JSON.parse(transcriptOut)).toMatchObject({
-      session: { id: "2f1c1d5e-8a31-4c0c-9f7e-0c8a6f6a9b11" },
-      messages: [{ role: "user" }, { role: "assistant", status: "done" }],
+    const shownTranscript = JSON.parse(/```json\n(\{\s*"session":.*?)```/s.exec(readme)?.[1] ?? "") as Transcript;
+    const withoutNumbers = ({ session, messages }: Transcript) => ({
+      id: session.id,
+      messages: messages.map(({ role, content, status, model }) => ({ role, content, status, model })),
     });
+    expect(withoutNumbers(JSON.parse(transcriptOut) as Transcript)).toEqual(withoutNumbers(shownTranscript));
   }, 120_000);
+
+  it.each([
+    ["What is Parley?", "Parley is a self-hosted chat widget service.\n\n— README.md › Parley"],
+    [
+      "How do I add my own documents?",
+      "Add documents to a bot, and it answers from them.\n\n```\n./parley knowledge add",
+    ],
+    [
+      "How do I embed the widget?",
+      'To embed the widget, add one line to your pages:\n\n```\n<script async src="http://',
+    ],
+    ["What is the weather in Paris?", "Sorry, I don't know."],
+  ])("the demo bot answers %j with one short sentence", async (message, expected) => {
+    const [key = "", chat = ""] = readmeBlocks("The four endpoints");
+    const asked = chat
+      .replace("What is the security boundary of a public key?", message)
+      .replace("curl -N", "curl -sN");
+    const { text } = summarizeStream(await run(key + asked));
+    expect(text.slice(0, expected.length)).toBe(expected);
+    expect(text.length).toBeLessThanOrEqual(400);
+  });
 
   it("create a workspace, a bot with knowledge and a pattern, and a key", async () => {
     const [ownBot = ""] = readmeBlocks("Your own bot");

@@ -38,7 +38,7 @@ afterAll(() => instance.remove());
 const urlOf = ({ port }: Instance) => `http://127.0.0.1:${port}`;
 
 function sendMessage(sessionId: string) {
-  const message = "What does Parley need PostgreSQL for?";
+  const message = "How do I embed the widget?";
   return fetch(`${urlOf(instance)}/api/chat/`, {
     method: "POST",
     headers: { "content-type": "application/json", origin: `http://localhost:${instance.shopPort}` },
@@ -98,7 +98,7 @@ describe("a first start", () => {
     const sessionId = crypto.randomUUID();
     const reply = await readChat(await sendMessage(sessionId));
     expect(reply.events[0]?.event).toBe("meta");
-    expect(reply.text).toContain("PostgreSQL");
+    expect(reply.text).toContain("widget.js");
     expect(reply.done).toMatchObject({ finish_reason: "stop", model: "builtin:extractive" });
     const settled = { plan: "free", used: 1, held: 0 };
     await vi.waitFor(

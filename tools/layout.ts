@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /**
  * Folders outside a package, from which its files may import with relative paths:
  * - The benchmarks start the tests' system, run SQL statements of quota and conversation without calling these services, and use the
- *   documents of conversation's tests.
+ *   documents of conversation's tests and the built-in model's texts.
  * - The browser tests use the widget's texts, and the cluster tests use the chart's tools.
  */
 const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
@@ -35,6 +35,7 @@ const MAY_REACH: Readonly<Record<string, readonly string[]>> = {
     "services/quota/src/usage/",
     "services/conversation/src/sweeping/",
     "services/conversation/src/testing/",
+    "services/llm-proxy/src/providers/builtin/",
   ],
   tests: ["packages/widget/src/", "tools/chart/"],
 };

@@ -2,25 +2,24 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readDocumentation } from "./documentation.ts";
+import { PAGES, readDocumentation } from "./documentation.ts";
 
 let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "parley-documentation-"));
-  await writeFile(join(root, "README.md"), "# Parley\n");
+  await mkdir(join(root, "docs"));
+  for (const name of PAGES) await writeFile(join(root, name), "# Parley\n");
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const readNames = async () => new Set((await readDocumentation(root)).map(({ name }) => name));
-
 describe("readDocumentation", () => {
-  it("returns the README and the pages of docs/ without those of its subfolders", async () => {
-    expect(await readNames()).toEqual(new Set(["README.md"]));
-    await mkdir(join(root, "docs", "decisions"), { recursive: true });
-    await writeFile(join(root, "docs", "api.md"), "# API\n");
-    await writeFile(join(root, "docs", "decisions", "0001.md"), "# Decision\n");
-    await writeFile(join(root, "docs", "picture.svg"), "<svg/>");
-    expect(await readNames()).toEqual(new Set(["README.md", "docs/api.md"]));
+  it("returns the pages that a newcomer asks about, and no other", async () => {
+    await writeFile(join(root, "docs", "dependencies.md"), "# Dependencies\n");
+    expect((await readDocumentation(root)).map(({ name }) => name)).toEqual(PAGES);
+  });
+
+  it("finds all pages in the repository", async () => {
+    expect((await readDocumentation()).map(({ name }) => name)).toEqual(PAGES);
   });
 
   it("returns another digest after a page has changed", async () => {

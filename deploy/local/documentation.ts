@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { systemCode } from "./errors.ts";
 
 export type Document = {
   /** The path of a page in the repository, such as `docs/api.md`; `sample shop` for the document about the sample shop. */
@@ -14,27 +13,18 @@ export type Document = {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Pages for developers. In the demo bot's searches, their passages would displace passages that answer a question better. */
-const EXCLUDED_PAGES = ["contract-coverage.md", "dependencies.md"];
+/** The pages that a newcomer asks about. The passages of further pages would displace passages that answer a newcomer's question. */
+export const PAGES = [
+  "README.md",
+  ...["console", "embed", "knowledge", "moderation", "providers", "quota", "tools"].map((name) => `docs/${name}.md`),
+];
 
-/** Reads the README and the pages of docs/, without its subfolders. */
-export async function readDocumentation(root = ROOT): Promise<Document[]> {
-  const pages = (await listDirectory(join(root, "docs")))
-    .filter((name) => name.endsWith(".md") && !EXCLUDED_PAGES.includes(name))
-    .map((name) => `docs/${name}`);
-  return Promise.all(["README.md", ...pages].map((name) => readDocument(root, name)));
+/** Reads the README and the pages of docs/ that a newcomer asks about. */
+export function readDocumentation(root = ROOT): Promise<Document[]> {
+  return Promise.all(PAGES.map((name) => readDocument(root, name)));
 }
 
 async function readDocument(root: string, name: string): Promise<Document> {
   const content = new Uint8Array(await readFile(join(root, name)));
   return { name, content, digest: createHash("sha256").update(content).digest("hex") };
-}
-
-async function listDirectory(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
-    throw error;
-  }
 }

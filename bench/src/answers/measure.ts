@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isDecline } from "../../../services/llm-proxy/src/providers/builtin/small-talk.ts";
 import { createTenant, type System } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
 import { type AnswerQuestion, type Business, type Half, readBusinesses } from "./businesses.ts";
@@ -36,7 +37,7 @@ export async function measureAnswers(system: System): Promise<Answered[]> {
 }
 
 function judge({ answer }: AnswerQuestion, reply: string): Verdict {
-  const isDeclined = reply.startsWith("Sorry, I don't know.");
+  const isDeclined = isDecline(reply);
   if (answer === null) return isDeclined ? "declined rightly" : "wrong";
   if (isDeclined) return "declined wrongly";
   const parts = typeof answer === "string" ? [answer] : answer;

@@ -21,7 +21,7 @@ const PARTS: Record<Part, string> = {
 export const retrieval: Benchmark = {
   name: "retrieval",
   description:
-    "bench/relevance: hit rate@5, mean reciprocal rank, answers with a quotation, and refusals of unanswerable questions, by text search and by hybrid search",
+    "bench/relevance: hit rate@5, mean reciprocal rank, answers with a quotation and from the right document, and refusals of unanswerable questions, by text search and by hybrid search",
   hintIfMissed:
     "text search cannot find an answer that shares no word with the question: compare the printed scores with the earlier files in bench/results",
   async run({ rounds, scale }, progress) {
@@ -34,7 +34,7 @@ export const retrieval: Benchmark = {
       const hybrid = await measureHybrid(postgres.url, progress);
       const copies = Math.ceil(COPIES * scale);
       const times = await measureSearches(system, copies, rounds);
-      const { hitRateAt5, meanReciprocalRank, answersWithQuotation, refused } = measured.all;
+      const { hitRateAt5, meanReciprocalRank, answersWithQuotation, answersFromDocument, refused } = measured.all;
       return [
         figureOfShare("hit rate@5, text", GOALS.hitRateAt5, hitRateAt5, formatMrr(meanReciprocalRank)),
         figureOfShare(
@@ -48,6 +48,12 @@ export const retrieval: Benchmark = {
           "answer contains a quotation",
           GOALS.answersWithQuotation,
           answersWithQuotation,
+          "builtin:extractive",
+        ),
+        figureOfShare(
+          "answer is from the document",
+          GOALS.answersFromDocument,
+          answersFromDocument,
           "builtin:extractive",
         ),
         figureOfShare("refusals", GOALS.refused, refused, "builtin:extractive"),
@@ -80,9 +86,10 @@ async function measureHybrid(databaseServerUrl: string, progress: (line: string)
 
 function printScores(search: string, measured: RelevanceScores, progress: (line: string) => void): void {
   for (const [part, name] of Object.entries(PARTS) as [Part, string][]) {
-    const { hitRateAt5, meanReciprocalRank, answersWithQuotation, refused, nearMissesRefused } = measured[part];
+    const { hitRateAt5, meanReciprocalRank, answersWithQuotation, answersFromDocument, refused, nearMissesRefused } =
+      measured[part];
     progress(
-      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answersWithQuotation)}, refusals ${formatPercent(refused)}, refusals of unanswerable questions about subjects that the documents mention ${formatPercent(nearMissesRefused)}`,
+      `${search}, ${name}: hit rate@5 ${hitRateAt5.toFixed(3)}, ${formatMrr(meanReciprocalRank)}, answer contains a quotation ${formatPercent(answersWithQuotation)}, answer is from the document ${formatPercent(answersFromDocument)}, refusals ${formatPercent(refused)}, refusals of unanswerable questions about subjects that the documents mention ${formatPercent(nearMissesRefused)}`,
     );
   }
 }

@@ -1,5 +1,6 @@
 import { startTestPostgres, type TestPostgres } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isDecline } from "../../../services/llm-proxy/src/providers/builtin/small-talk.ts";
 import { type System, startSystem } from "../../../tests/system/system.ts";
 import { createKnowledgeBot } from "./knowledge-bot.ts";
 import { GOALS, measureRelevance } from "./measure.ts";
@@ -37,6 +38,7 @@ test("search and the built-in model meet the goals for hit rate, answers with a 
   const figures = JSON.stringify({ all, dev, holdout });
   expect(all.hitRateAt5, figures).toBeGreaterThanOrEqual(GOALS.hitRateAt5);
   expect(all.answersWithQuotation, figures).toBeGreaterThanOrEqual(GOALS.answersWithQuotation);
+  expect(all.answersFromDocument, figures).toBeGreaterThanOrEqual(GOALS.answersFromDocument);
   expect(all.refused, figures).toBeGreaterThanOrEqual(GOALS.refused);
 }, 300_000);
 
@@ -55,7 +57,7 @@ test.each([
   ["a document of four sections", FERRY],
   ["a document of one sentence", "Bicycles travel free of charge."],
 ])(
-  "a bot with %s quotes the sentence that answers a price question; if the document has no answer, the bot replies that it does not know",
+  "a bot with %s quotes the sentence that answers a price question; if the document has no answer, the bot declines",
   async (_, text) => {
     const bot = await createKnowledgeBot(system, [{ name: "ferry.md", text }]);
     const askAll = async (...questions: string[]) => {
@@ -81,7 +83,6 @@ test.each([
     bot.close();
     for (const [question, answer] of Object.entries(known))
       expect(answer, question).toContain("Bicycles travel free of charge.");
-    for (const [question, answer] of Object.entries(unknown))
-      expect(answer, question).toMatch(/^Sorry, I don't know\./);
+    for (const [question, answer] of Object.entries(unknown)) expect(answer, question).toSatisfy(isDecline);
   },
 );

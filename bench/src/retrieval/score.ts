@@ -1,3 +1,4 @@
+import { isDecline } from "../../../services/llm-proxy/src/providers/builtin/small-talk.ts";
 import { plainText, type Question } from "./relevance-set.ts";
 
 export type QuestionResult = {
@@ -11,18 +12,22 @@ export type Scores = {
   hitRateAt5: number;
   /** Mean over the questions of 1 ÷ the rank of the first passage that contains a quotation; 0 for a question without such a passage. */
   meanReciprocalRank: number;
-  /** Share of the model's answers that contain a quotation. */
+  /** Share of the questions whose answer contains a quotation. */
   answersWithQuotation: number;
+  /** Share of the questions whose answer is from the document that answers the question. */
+  answersFromDocument: number;
 };
 
 export function computeScores(results: readonly { question: Question; result: QuestionResult }[]): Scores {
   const ranks = results.map(({ question, result }) => rankOf(question, result));
   const answersWithQuotation = results.filter(({ question, result }) => containsQuotation(result.answer, question));
+  const answersFromDocument = results.filter(({ question, result }) => result.answer.includes(`— ${question.file}`));
   const perQuestion = (sum: number) => sum / results.length;
   return {
     hitRateAt5: perQuestion(ranks.filter((rank) => rank <= 5).length),
     meanReciprocalRank: perQuestion(ranks.reduce((sum, rank) => sum + 1 / rank, 0)),
     answersWithQuotation: perQuestion(answersWithQuotation.length),
+    answersFromDocument: perQuestion(answersFromDocument.length),
   };
 }
 
@@ -39,5 +44,5 @@ function containsQuotation(text: string, { quotations }: Question): boolean {
 
 /** A refusal is an answer in which the model replies that it does not know. */
 export function shareOfRefusals(results: readonly QuestionResult[]): number {
-  return results.filter(({ answer }) => answer.startsWith("Sorry, I don't know.")).length / results.length;
+  return results.filter(({ answer }) => isDecline(answer)).length / results.length;
 }

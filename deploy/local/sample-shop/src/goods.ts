@@ -1,5 +1,10 @@
 export const GOODS = [
-  { slug: "mug", name: "Stoneware mug", price: "14.00", about: "Holds 350 ml. Glazed inside, rough outside." },
+  {
+    slug: "mug",
+    name: "Stoneware mug",
+    price: "14.00",
+    about: "Holds 350 ml. Glazed inside, rough outside. The mug can go into the dishwasher.",
+  },
   { slug: "towel", name: "Linen tea towel", price: "12.50", about: "50 by 70 cm. Gets softer with every wash." },
   {
     slug: "board",

@@ -171,7 +171,7 @@ describe("a route", () => {
   test("uses its last model if all other models fail", async () => {
     first.script(() => ({ status: 500 }));
     second.script(() => ({ status: 401 }));
-    const events = await proxy.generate({ message: "Who are you?" });
+    const events = await proxy.generate({ message: "Where is the moon?" });
     // The built-in model is the route's last model, and always answers.
     expect(events.end).toMatchObject({ model: "builtin:extractive", attempts: 4 });
     expect(events.text).toMatch(/^Sorry, I don't know/);

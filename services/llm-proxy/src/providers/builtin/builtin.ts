@@ -11,18 +11,18 @@ export function createBuiltinProvider(): Provider {
 const WORDS_PER_PART = 6;
 
 async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
-  for (const part of splitAfterWords(
-    extractAnswer(lastUserMessage(prompt), prompt.passages, prompt.terms),
-    WORDS_PER_PART,
-  )) {
+  const [message = "", previous] = userMessagesNewestFirst(prompt);
+  const { text, isDeclined } = extractAnswer(message, prompt.passages, prompt.terms, previous);
+  for (const part of splitAfterWords(text, WORDS_PER_PART)) {
     signal.throwIfAborted();
     await onText(part);
   }
-  onFinished({ stopCause: "stop", finishReason: "stop", toolRequests: [] });
+  onFinished({ stopCause: isDeclined ? "declined" : "stop", finishReason: "stop", toolRequests: [] });
 }
 
-function lastUserMessage(prompt: Prompt): string {
-  return prompt.messages.findLast((message) => message.role === Role.USER)?.content ?? "";
+function userMessagesNewestFirst(prompt: Prompt): string[] {
+  const messages = prompt.messages.filter(({ role }) => role === Role.USER);
+  return messages.map(({ content }) => content).reverse();
 }
 
 /** Splits a text after every `count` words. Keeps all white space. */

@@ -1,28 +1,52 @@
 import type { Passage, QueryTerm } from "@parley/rpc/llm";
-import { replyToGreetingOrThanks } from "./greeting.ts";
 import { findQuotes, type Quote } from "./quotes.ts";
+import { decline, replyToSmallTalk } from "./small-talk.ts";
 
-const NO_ANSWER =
-  "Sorry, I don't know. I can only answer from the documents I was given, and I found nothing about that in them.";
-/** A longer quote is cut. Only a quote of a single sentence can be longer: quotes.ts limits quotes of several sentences. */
-const MAX_SHOWN_CHARACTERS = 700;
+/** The longest answer, with its source. */
+const MAX_CHARACTERS = 400;
+const MAX_SOURCE_CHARACTERS = 120;
 
-/** Replies to a greeting or thanks. Answers any other message with quotes of the passages, or with NO_ANSWER if no passage contains an answer. */
-export function extractAnswer(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): string {
-  const reply = replyToGreetingOrThanks(message);
-  if (reply !== undefined) return reply;
-  const quotes = findQuotes(message, passages, terms);
-  return quotes.length === 0 ? NO_ANSWER : quotes.map(renderQuote).join("\n\n");
+export type Reply = { text: string; isDeclined: boolean };
+
+/** Replies to small talk. Answers any other message with at most two quotes of the passages, or declines if no passage contains an answer. */
+export function extractAnswer(
+  message: string,
+  passages: readonly Passage[],
+  terms: readonly QueryTerm[] = [],
+  previous = "",
+): Reply {
+  const smallTalk = replyToSmallTalk(message);
+  if (smallTalk !== undefined) return { text: smallTalk, isDeclined: false };
+  const [best, second] = findQuotes({ message, previous }, passages, terms);
+  if (best === undefined) return { text: decline(message, passages), isDeclined: true };
+  return { text: renderAnswer(best, second), isDeclined: false };
 }
 
-function renderQuote({ passage, text }: Quote): string {
-  const source = [passage.source, ...passage.heading.split(" > ")].filter((part) => part !== "").join(" › ");
-  return `From ${source}: “${shorten(text)}”`;
+function renderAnswer(best: Quote, second: Quote | undefined): string {
+  const answer = renderQuote(best);
+  const both = second === undefined ? answer : joinQuotes(best, second);
+  return both.length <= MAX_CHARACTERS ? both : answer;
 }
 
-function shorten(text: string): string {
-  if (text.length <= MAX_SHOWN_CHARACTERS) return text;
+function joinQuotes(best: Quote, second: Quote): string {
+  if (second.passage !== best.passage || best.code + second.code !== "")
+    return [best, second].map(renderQuote).join("\n\n");
+  const inOrder = best.position < second.position ? [best, second] : [second, best];
+  return renderQuote({ ...best, text: inOrder.map(({ text }) => text).join(" ") });
+}
+
+function renderQuote({ passage, text, code }: Quote): string {
+  const innermost = passage.heading.split(" > ").at(-1) ?? "";
+  const source = shorten([passage.source, innermost].filter((part) => part !== "").join(" › "), MAX_SOURCE_CHARACTERS);
+  const end = `\n\n— ${source}`;
+  const block = code === "" ? "" : `\n\n\`\`\`\n${code}\n\`\`\``;
+  const fits = text.length + block.length + end.length <= MAX_CHARACTERS;
+  return fits ? text + block + end : shorten(text, MAX_CHARACTERS - end.length) + end;
+}
+
+function shorten(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
   // Removes the last word, because it may be incomplete. If that word has more than 50 characters, as in a language without spaces, removes
   // only a lone surrogate at the end.
-  return `${text.slice(0, MAX_SHOWN_CHARACTERS).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
+  return `${text.slice(0, maxCharacters - 2).replace(/\s+\S{0,50}$|[\ud800-\udbff]$/, "")} …`;
 }

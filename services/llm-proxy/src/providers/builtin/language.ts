@@ -23,10 +23,27 @@ import { stopwords as russianStops } from "@orama/stopwords/russian";
 import { stopwords as spanishStops } from "@orama/stopwords/spanish";
 import { stopwords as swedishStops } from "@orama/stopwords/swedish";
 
-export type Language = { stopWords: ReadonlySet<string>; stem: (word: string) => string };
+export type Language = {
+  /** ISO 639-1. */
+  code: string;
+  stopWords: ReadonlySet<string>;
+  stem: (word: string) => string;
+  /** Whether all nouns begin with a capital letter. */
+  hasCapitalNouns: boolean;
+};
 
-function createLanguage(stem: Language["stem"], stops: readonly string[], questionWords?: string): Language {
-  return { stem, stopWords: new Set([...stops, ...(questionWords?.split(" ") ?? [])]) };
+function createLanguage(
+  code: string,
+  stem: Language["stem"],
+  stops: readonly string[],
+  questionWords?: string,
+): Language {
+  return {
+    code,
+    stem,
+    stopWords: new Set([...stops, ...(questionWords?.split(" ") ?? [])]),
+    hasCapitalNouns: code === "de",
+  };
 }
 
 // Words that are frequent in questions but do not name their subject. The imported lists contain few of them.
@@ -40,24 +57,61 @@ const QUESTION_WORDS = {
     "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
 };
 
+// The package has neither stop words nor a stemmer for Polish.
+const POLISH_STOPS =
+  "i a w z na do się nie to jest czy jak ile kiedy gdzie kto co po od za o u dla przez przy są mam masz macie mogę można może jaki jaka jakie który która które ten ta te tego tej ale lub już tylko";
+
 // The first language wins a tie, so a text without stop words counts as English.
+const ENGLISH = createLanguage("en", english, englishStops, QUESTION_WORDS.english);
 const LANGUAGES: readonly Language[] = [
-  createLanguage(english, englishStops, QUESTION_WORDS.english),
-  createLanguage(german, germanStops, QUESTION_WORDS.german),
-  createLanguage(french, frenchStops, QUESTION_WORDS.french),
-  createLanguage(spanish, spanishStops, QUESTION_WORDS.spanish),
-  createLanguage(italian, italianStops),
-  createLanguage(portuguese, portugueseStops),
-  createLanguage(dutch, dutchStops),
-  createLanguage(danish, danishStops),
-  createLanguage(swedish, swedishStops),
-  createLanguage(norwegian, norwegianStops),
-  createLanguage(finnish, finnishStops),
-  createLanguage(russian, russianStops),
+  ENGLISH,
+  createLanguage("de", german, germanStops, QUESTION_WORDS.german),
+  createLanguage("fr", french, frenchStops, QUESTION_WORDS.french),
+  createLanguage("es", spanish, spanishStops, QUESTION_WORDS.spanish),
+  createLanguage("it", italian, italianStops),
+  createLanguage("pt", portuguese, portugueseStops),
+  createLanguage("nl", dutch, dutchStops),
+  createLanguage("da", danish, danishStops),
+  createLanguage("sv", swedish, swedishStops),
+  createLanguage("no", norwegian, norwegianStops),
+  createLanguage("fi", finnish, finnishStops),
+  createLanguage("ru", russian, russianStops),
+  createLanguage("pl", (word) => word, POLISH_STOPS.split(" ")),
 ];
 
 /** Returns the language with the most stop words among `words`, which must be in lower case. */
 export function detectLanguage(words: readonly string[]): Language {
-  const scores = LANGUAGES.map((each) => words.filter((word) => each.stopWords.has(word)).length);
-  return LANGUAGES[scores.indexOf(Math.max(...scores))] ?? createLanguage((word) => word, []);
+  return countStopWords(words)[0]?.language ?? ENGLISH;
+}
+
+/** Returns the languages with the number of their stop words among `words`, the most first. */
+function countStopWords(words: readonly string[]): { language: Language; count: number }[] {
+  return LANGUAGES.map((language) => ({
+    language,
+    count: words.filter((word) => language.stopWords.has(word)).length,
+  })).sort((one, other) => other.count - one.count);
+}
+
+/** Characters that only traditional Chinese uses, among the most frequent ones. */
+const TRADITIONAL = /[個們這會來時國說對麼嗎還開關買賣錢價費運點訂單發貨電話號碼裡務員問題謝請沒給]/u;
+
+/**
+ * Returns the code of the language in which to reply to a message: by its script or its stop words. A message without stop words, such as a
+ * single name, gets the language of the passages.
+ */
+export function detectReplyLanguage(
+  message: string,
+  words: readonly string[],
+  passageWords: readonly string[],
+): string {
+  if (/\p{Script=Hebrew}/u.test(message)) return "he";
+  if (/\p{Script=Arabic}/u.test(message)) return "ar";
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(message)) return "ja";
+  if (/\p{Script=Han}/u.test(message)) return TRADITIONAL.test(message) ? "zh-hant" : "zh";
+  const ofPassages = detectLanguage(passageWords).code;
+  const counts = countStopWords(words);
+  const best = counts
+    .filter(({ count }) => count > 0 && count === counts[0]?.count)
+    .map(({ language }) => language.code);
+  return best.includes(ofPassages) ? ofPassages : (best[0] ?? ofPassages);
 }

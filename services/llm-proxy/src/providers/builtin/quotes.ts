@@ -1,173 +1,297 @@
 import type { Passage, QueryTerm } from "@parley/rpc/llm";
 import { detectLanguage, type Language } from "./language.ts";
-import { joinSentences, splitSentences } from "./sentences.ts";
-import { extractTerms, isMisspelling, splitWords } from "./terms.ts";
+import {
+  asksHow,
+  findAskedKind,
+  findHeadWord,
+  findOwnedWord,
+  isAskingWord,
+  isFollowUp,
+  type ValueKind,
+} from "./question.ts";
+import { isQuestion, joinSentences, type Sentence, splitSentences } from "./sentences.ts";
+import { extractTerms, splitWords } from "./terms.ts";
 
 /** Sentences of one passage that answer a message. */
-export type Quote = { passage: Passage; text: string; score: number };
-
-type Thresholds = {
-  /** The share of the query's weight that at least one sentence or passage must contain. Otherwise there is no answer. */
-  minCoverage: number;
-  /** The share of the best quote's score that another quote needs. */
-  minRelativeScore: number;
-  maxQuotes: number;
+export type Quote = {
+  passage: Passage;
+  /** The position of the first sentence in the passage. */
+  position: number;
+  text: string;
+  /** The code that belongs to the sentences; empty for none. */
+  code: string;
 };
 
-/** Used with term weights from the word search. `minCoverage` applies to a sentence together with its passage's title. */
-const SEARCH_THRESHOLDS: Thresholds = { minCoverage: 0.38, minRelativeScore: 0.6, maxQuotes: 5 };
-/** Used with term weights from the passages alone, which are less reliable. `minCoverage` applies to a whole passage with its title. */
-const PASSAGE_THRESHOLDS: Thresholds = { minCoverage: 0.5, minRelativeScore: 0.85, maxQuotes: 2 };
+/** The value of a query term by the place where it occurs. */
+const PLACE_VALUES = { sentence: 1, heading: 0.7, previous: 0.5, title: 0.4 };
+/** The value of a term of which only a part occurs, such as a part of a German compound. */
+const PARTIAL_VALUE = 0.6;
+const MIN_PARTIAL_CHARACTERS = 5;
+/** The share of the words of a heading's question that the message must contain. */
+const MIN_SHARED_QUESTION = 0.6;
+/** Words that ask weigh less than words that may name the subject. */
+const ASKING_FACTOR = 0.3;
+/** Words that occur in no passage weigh less, unless they are likely the subject. */
+const UNKNOWN_FACTOR = 0.5;
+
+/** The share of the query's weight that a sentence must cover to be an answer. */
+const MIN_COVERAGE = 0.5;
+/** Added to MIN_COVERAGE if the question asks for a kind of value that the sentence lacks. */
+const MISSING_VALUE_COVERAGE = 0.3;
+/** A term is a subject of the message if it weighs at least this share of the heaviest known term. */
+const SUBJECT_SHARE = 0.5;
+
+const VALUE_BONUS = 0.25;
+/** Multiplied by the share of the previous question's words that a sentence covers, if the message continues that question. */
+const PREVIOUS_QUESTION_BONUS = 0.3;
+/** Definitions begin with their subject. */
+const FIRST_WORD_BONUS = 0.12;
+/** The first sentence after a question is the answer to it. */
+const ANSWER_BONUS = 0.12;
+/** Subtracted for each passage that precedes the sentence's passage in the prompt. */
+const RANK_COST = 0.02;
+const COST_PER_HUNDRED_CHARACTERS = 0.015;
+/** A second quote needs a score within this of the best, unless it adds a subject. */
+const SECOND_QUOTE_DISTANCE = 0.1;
 
 const MAX_QUERY_TERMS = 48;
-/** Sentences around the best ones are added until a quote has this length. */
-const TARGET_QUOTE_CHARACTERS = 500;
-/** A sentence is not added if it would make the quote longer than this. */
-const MAX_QUOTE_CHARACTERS = 600;
-/** The value of a query term in the passage's title. A query term in the quoted sentences has the value 1. */
-const TITLE_VALUE = 0.6;
-/** Subtracted from a quote's score per 1,000 characters, so that a shorter quote wins. */
-const COST_PER_THOUSAND_CHARACTERS = 0.1;
-/** The additional value of a query term as the first word of a quote: definitions begin with their subject. */
-const FIRST_WORD_VALUE = 0.2;
-/** Subtracted from a quote's score for each passage that precedes the quoted passage in the prompt. */
-const RANK_COST = 0.03;
+/** Also limits the sentences of a list. */
+const MAX_QUOTE_CHARACTERS = 330;
+const MAX_CODE_CHARACTERS = 300;
 
-/** The terms of a message. Rare terms weigh more, because they identify the message's subject. */
-type Query = { weights: ReadonlyMap<string, number>; total: number; isFromSearch: boolean };
-
-type PassageTerms = {
-  passage: Passage;
-  /** The terms of the passage's title: its source and its heading. */
-  titleTerms: Set<string>;
-  sentences: string[];
-  sentenceTerms: Set<string>[];
-  firstWordTerms: Set<string>[];
-  allTerms: Set<string>;
+/** By language. A sentence that begins with one of these refers to the sentence before it. */
+const PRONOUNS: Record<string, RegExp> = {
+  en: /^(?:it|they|this|these|that|those|he|she)(?!\p{L})/iu,
+  de: /^(?:er|dies\p{L}*)(?!\p{L})/iu,
+  fr: /^(?:il(?! y a| faut)|elle|ils|elles|cela|celle-ci|celui-ci)(?!\p{L})/iu,
+  es: /^(?:él|ella|ellos|ellas|esto|este|esta|estos|estas)(?!\p{L})/iu,
+  it: /^(?:esso|essa|questo|questa|questi|queste|ciò)(?!\p{L})/iu,
+  pt: /^(?:ele|ela|eles|elas|isto|este|esta)(?!\p{L})/iu,
+  nl: /^(?:hij|zij|dit|deze)(?!\p{L})/iu,
 };
 
-/**
- * Returns the quotes that answer a message, the best first, or an empty array if there is no answer. Deterministic.
- *
- * @param terms the message's terms with the weights of the word search; if empty, the terms are extracted
- *   from `message` and weighted by their rarity in the passages
- */
-export function findQuotes(message: string, passages: readonly Passage[], terms: readonly QueryTerm[] = []): Quote[] {
+type Term = { stem: string; weight: number; isKnown: boolean; isAsking: boolean };
+
+type Candidate = {
+  passage: Passage;
+  rank: number;
+  sentences: readonly Sentence[];
+  index: number;
+  sentence: Sentence;
+  terms: Record<keyof typeof PLACE_VALUES, ReadonlySet<string>>;
+  firstTerm: string | undefined;
+  /** Whether the sentence is the first one after a question. */
+  isAnswer: boolean;
+  /** Whether the sentence begins with a pronoun, so that the sentence before it names its subject. */
+  refersToPrevious: boolean;
+};
+
+/** `subjects`: the subjects of the message that the sentence itself names. */
+type Scored = { candidate: Candidate; score: number; subjects: ReadonlySet<string> };
+
+/** `previous`: the visitor's question before; empty for none. */
+export type Question = { message: string; previous: string };
+
+/** Returns the sentences that answer a question, or an empty array if there is no answer. Deterministic. */
+export function findQuotes(
+  { message, previous }: Question,
+  passages: readonly Passage[],
+  terms: readonly QueryTerm[],
+): Quote[] {
   const language = detectLanguage(splitWords([message, ...passages.map((passage) => passage.text)].join("\n")));
-  const candidates = passages.map((passage) => analysePassage(passage, language));
-  const query =
-    terms.length > 0
-      ? buildQueryFromSearchTerms(terms, language)
-      : buildQueryFromPassages([...extractTerms(message, language)].slice(0, MAX_QUERY_TERMS), candidates);
-  if (query.total === 0 || !hasAnswer(query, candidates)) return [];
-  const quotes = candidates
-    .map((each, rank) => {
-      const quote = findBestSentences(query, each);
-      return { ...quote, score: quote.score + computeCoverage(query, each.allTerms) / 2 - rank * RANK_COST };
-    })
-    .sort((one, other) => other.score - one.score);
-  const bestScore = quotes[0]?.score ?? 0;
-  const { minRelativeScore, maxQuotes } = query.isFromSearch ? SEARCH_THRESHOLDS : PASSAGE_THRESHOLDS;
-  return quotes.filter((quote) => quote.score >= bestScore * minRelativeScore).slice(0, maxQuotes);
+  const messageTerms = new Set(
+    [message, ...terms.map(({ word }) => word)].flatMap((text) => [...extractTerms(text, language)]),
+  );
+  const candidates = passages.flatMap((passage, rank) => listCandidates(passage, rank, messageTerms, language));
+  const query = buildQuery(message, terms, candidates, language);
+  const continued = isFollowUp(message) ? previous : "";
+  const context = {
+    kind: findAskedKind(message) ?? findAskedKind(continued),
+    asksForCode: asksHow(message),
+    earlier: [...extractTerms(continued, language)],
+  };
+  const scored = scoreCandidates(query, context, candidates);
+  const [best] = scored;
+  if (best === undefined) return [];
+  const quote = toQuote(best.candidate, message, language);
+  const second = scored.find((each) => isSecondQuote(each, best, quote));
+  return second === undefined ? [quote] : [quote, toQuote(second.candidate, message, language)];
 }
 
-function hasAnswer(query: Query, candidates: readonly PassageTerms[]): boolean {
-  if (!query.isFromSearch)
-    return candidates.some((each) => computeCoverage(query, each.allTerms) >= PASSAGE_THRESHOLDS.minCoverage);
-  // Square roots make the weights more even, so that one rare word of the message does not decide alone.
-  const evenWeights = new Map([...query.weights].map(([term, weight]) => [term, Math.sqrt(weight)]));
-  const evenQuery = toQuery(evenWeights, true);
-  return candidates.some(({ sentenceTerms, titleTerms }) =>
-    sentenceTerms.some(
-      (each) => computeCoverage(evenQuery, new Set([...each, ...titleTerms])) >= SEARCH_THRESHOLDS.minCoverage,
-    ),
+function listCandidates(
+  passage: Passage,
+  rank: number,
+  messageTerms: ReadonlySet<string>,
+  language: Language,
+): Candidate[] {
+  const sentences = splitSentences(passage.text);
+  const headings = passage.heading.split(" > ");
+  const innermost = headings.pop() ?? "";
+  const title = extractTerms([passage.source.replace(/[_/.-]/g, " "), ...headings].join(" "), language);
+  return sentences.map((sentence, index) => ({
+    passage,
+    rank,
+    sentences,
+    index,
+    sentence,
+    terms: {
+      sentence: extractTermsWithCompounds(sentence.text, language),
+      heading: selectHeadingTerms(sentence.question || innermost, messageTerms, language),
+      previous: extractTerms(sentences[index - 1]?.text ?? "", language),
+      title,
+    },
+    firstTerm: [...extractTerms(splitWords(sentence.text)[0] ?? "", language)][0],
+    isAnswer: sentence.question !== "" ? sentence.startsParagraph : index === 0 && isQuestion(innermost),
+    refersToPrevious: refersToPrevious(sentence, language),
+  }));
+}
+
+function refersToPrevious({ text, startsParagraph }: Sentence, { code }: Language): boolean {
+  return !startsParagraph && (PRONOUNS[code]?.test(text) ?? false);
+}
+
+/** Also returns hyphenated words without their hyphens: "Wi-Fi" is "wifi" in many questions. */
+function extractTermsWithCompounds(text: string, language: Language): Set<string> {
+  const compounds = [...text.matchAll(/\p{L}+(?:-\p{L}+)+/gu)].map(([word]) => word.replaceAll("-", ""));
+  return extractTerms([text, ...compounds].join(" "), language);
+}
+
+/** Returns the terms of a heading. A heading that is another question than the message has none. */
+function selectHeadingTerms(heading: string, messageTerms: ReadonlySet<string>, language: Language): Set<string> {
+  const terms = extractTerms(heading, language);
+  const shared = [...terms].filter((term) => messageTerms.has(term)).length;
+  return isQuestion(heading) && shared < terms.size * MIN_SHARED_QUESTION ? new Set() : terms;
+}
+
+function buildQuery(
+  message: string,
+  searchTerms: readonly QueryTerm[],
+  candidates: readonly Candidate[],
+  language: Language,
+): Term[] {
+  const weighted = searchTerms.length > 0 ? searchTerms : splitWords(message).map((word) => ({ word, weight: 1 }));
+  const terms = new Map<string, Term>();
+  for (const { word, weight } of weighted.slice(0, MAX_QUERY_TERMS))
+    for (const stem of extractTerms(word, language)) {
+      if (terms.has(stem)) continue;
+      const isKnown = candidates.some((each) => coverTerm(stem, each) > 0);
+      const isAsking = isAskingWord(word);
+      terms.set(stem, { stem, weight: Math.sqrt(weight) * (isAsking ? ASKING_FACTOR : 1), isKnown, isAsking });
+    }
+  const subjects = findLikelySubjects(message, [...terms.values()], language);
+  return [...terms.values()].map((term) =>
+    term.isKnown || subjects.has(term.stem) ? term : { ...term, weight: term.weight * UNKNOWN_FACTOR },
   );
 }
 
-function analysePassage(passage: Passage, language: Language): PassageTerms {
-  const titleTerms = extractTerms(`${passage.source} ${passage.heading}`, language);
-  const sentences = splitSentences(passage.text);
-  const sentenceTerms = sentences.map((sentence) => extractTerms(sentence, language));
-  const firstWordTerms = sentences.map((sentence) => extractTerms(splitWords(sentence)[0] ?? "", language));
+/** Returns the stems of the words that likely name what the message is about. */
+function findLikelySubjects(message: string, terms: readonly Term[], language: Language): Set<string> {
+  const head = extractTerms(findHeadWord(message) ?? "", language);
+  const nouns = language.hasCapitalNouns
+    ? extractTerms([...message.matchAll(/(?<=\S\s+)\p{Lu}[\p{L}\p{M}-]+/gu)].join(" "), language)
+    : new Set<string>();
+  const last = terms.findLast(({ isAsking }) => !isAsking);
+  const subjects = new Set(head.size > 0 ? head : nouns.size > 0 || last === undefined ? nouns : [last.stem]);
+  for (const stem of extractTerms(findOwnedWord(message) ?? "", language)) subjects.delete(stem);
+  return subjects;
+}
+
+/** Returns the sentences that can answer, the best first. */
+function scoreCandidates(
+  query: readonly Term[],
+  { kind, asksForCode, earlier }: { kind: ValueKind | undefined; asksForCode: boolean; earlier: readonly string[] },
+  candidates: readonly Candidate[],
+): Scored[] {
+  const total = query.reduce((sum, { weight }) => sum + weight, 0);
+  if (total === 0) return [];
+  // "What is your phone number?" has no other words than those that ask.
+  const hasSubject = query.some(({ isAsking }) => !isAsking);
+  const known = query.filter(({ isKnown, isAsking }) => isKnown && !(isAsking && hasSubject));
+  const minSubjectWeight = SUBJECT_SHARE * Math.max(0, ...known.map(({ weight }) => weight));
+  return candidates
+    .flatMap((candidate) => {
+      const { sentence, rank } = candidate;
+      if (sentence.isQuestion) return [];
+      const values = query.map((term) => coverTerm(term.stem, candidate));
+      const coverage = query.reduce((sum, { weight }, index) => sum + weight * (values[index] ?? 0), 0) / total;
+      const hasValue =
+        kind?.value.test(sentence.text) ?? (asksForCode && findCode(candidate.sentences, candidate.index) !== "");
+      const lacksValue = kind !== undefined && !hasValue;
+      const minCoverage = MIN_COVERAGE + (lacksValue ? MISSING_VALUE_COVERAGE : 0);
+      const subjects = new Set(
+        known
+          .filter(({ stem, weight }) => weight >= minSubjectWeight && matchTerm(stem, candidate.terms.sentence) > 0)
+          .map(({ stem }) => stem),
+      );
+      const namesSubject = known.some(
+        ({ stem, weight }) => weight >= minSubjectWeight && coverTerm(stem, candidate) >= PLACE_VALUES.title,
+      );
+      if ((lacksValue && kind.isRequired) || coverage < minCoverage || !namesSubject) return [];
+      const score =
+        coverage +
+        (earlier.reduce((sum, stem) => sum + coverTerm(stem, candidate), 0) / Math.max(1, earlier.length)) *
+          PREVIOUS_QUESTION_BONUS +
+        (hasValue ? VALUE_BONUS : 0) +
+        (query.some(({ stem, isAsking }) => !isAsking && stem === candidate.firstTerm) ? FIRST_WORD_BONUS : 0) +
+        (candidate.isAnswer ? ANSWER_BONUS : 0) -
+        rank * RANK_COST -
+        (sentence.text.length / 100) * COST_PER_HUNDRED_CHARACTERS;
+      return [{ candidate, score, subjects }];
+    })
+    .sort((one, other) => other.score - one.score);
+}
+
+/** Returns how well a candidate covers a term, from 0 to 1. */
+function coverTerm(stem: string, { terms, refersToPrevious }: Candidate): number {
+  return Math.max(
+    matchTerm(stem, terms.sentence) * PLACE_VALUES.sentence,
+    matchTerm(stem, terms.heading) * PLACE_VALUES.heading,
+    matchTerm(stem, terms.previous) * (refersToPrevious ? PLACE_VALUES.heading : PLACE_VALUES.previous),
+    matchTerm(stem, terms.title) * PLACE_VALUES.title,
+  );
+}
+
+function matchTerm(stem: string, terms: ReadonlySet<string>): number {
+  if (terms.has(stem)) return 1;
+  for (const term of terms) if (isPart(stem, term) || isPart(term, stem)) return PARTIAL_VALUE;
+  return 0;
+}
+
+function isPart(part: string, whole: string): boolean {
+  return part.length >= MIN_PARTIAL_CHARACTERS && (whole.startsWith(part) || whole.endsWith(part));
+}
+
+function isSecondQuote(each: Scored, best: Scored, quote: Quote): boolean {
+  if (each.subjects.size === 0 || quote.text.includes(each.candidate.sentence.text)) return false;
+  const addsSubject = [...each.subjects].some((subject) => coverTerm(subject, best.candidate) === 0);
+  const isNear = each.candidate.passage === best.candidate.passage && each.score >= best.score - SECOND_QUOTE_DISTANCE;
+  return addsSubject || isNear;
+}
+
+/** Returns the candidate's sentence with the sentences that it needs: the one that a pronoun refers to, or the list that follows it. */
+function toQuote({ passage, sentences, index, sentence }: Candidate, message: string, language: Language): Quote {
+  let from = index;
+  while (from > 0 && refersToPrevious(sentences[from] ?? sentence, language)) from--;
+  let to = index + 1;
+  if (/[:：]$/.test(sentence.text))
+    while (sentences[to]?.isListItem && lengthOf(sentences.slice(from, to + 1)) <= MAX_QUOTE_CHARACTERS) to++;
+  const quoted = sentences.slice(from, to);
+  const code = asksHow(message) ? findCode(sentences, index) : "";
   return {
     passage,
-    titleTerms,
-    sentences,
-    sentenceTerms,
-    firstWordTerms,
-    allTerms: new Set([...titleTerms, ...sentenceTerms.flatMap((each) => [...each])]),
+    position: from,
+    text: joinSentences(quoted.map(({ text }) => text)),
+    code: code.length <= MAX_CODE_CHARACTERS ? code : "",
   };
 }
 
-/**
- * Weights terms by their rarity in the passages. First corrects misspelled terms to terms of the passages.
- * buildQueryFromSearchTerms corrects no terms, because the word search has already corrected them.
- */
-function buildQueryFromPassages(terms: readonly string[], candidates: readonly PassageTerms[]): Query {
-  const vocabulary = new Set(candidates.flatMap((each) => [...each.allTerms]));
-  const corrected = terms.map((term) =>
-    vocabulary.has(term) ? term : ([...vocabulary].find((each) => isMisspelling(term, each)) ?? term),
-  );
-  const weights = new Map(
-    corrected.map((term) => {
-      const containing = candidates.filter((each) => each.allTerms.has(term)).length;
-      return [term, 1 + Math.log((candidates.length + 1) / (containing + 1))];
-    }),
-  );
-  return toQuery(weights, false);
+/** Returns the code block that follows a sentence's paragraph; empty for none. */
+function findCode(sentences: readonly Sentence[], index: number): string {
+  let last = index;
+  while (sentences[last + 1]?.startsParagraph === false) last++;
+  return sentences.slice(index, last + 1).find(({ code }) => code !== "")?.code ?? "";
 }
 
-function buildQueryFromSearchTerms(terms: readonly QueryTerm[], language: Language): Query {
-  const weights = new Map<string, number>();
-  for (const { word, weight } of terms.slice(0, MAX_QUERY_TERMS))
-    for (const term of extractTerms(word, language)) weights.set(term, Math.max(weight, weights.get(term) ?? 0));
-  return toQuery(weights, true);
-}
-
-function toQuery(weights: ReadonlyMap<string, number>, isFromSearch: boolean): Query {
-  return { weights, total: [...weights.values()].reduce((sum, weight) => sum + weight, 0), isFromSearch };
-}
-
-function computeCoverage({ weights, total }: Query, terms: ReadonlySet<string>): number {
-  let covered = 0;
-  for (const [term, weight] of weights) if (terms.has(term)) covered += weight;
-  return covered / total;
-}
-
-/** Returns the consecutive sentences with the best score, and sentences around them (see addContext). */
-function findBestSentences(
-  query: Query,
-  { passage, titleTerms, sentences, sentenceTerms, firstWordTerms }: PassageTerms,
-): Quote {
-  let best = { from: 0, to: 1, score: Number.NEGATIVE_INFINITY };
-  for (let from = 0; from < sentences.length; from++) {
-    const subjectScore = computeCoverage(query, firstWordTerms[from] ?? new Set()) * FIRST_WORD_VALUE;
-    const quoted = new Set<string>();
-    for (let to = from + 1, length = 0; to <= sentences.length; to++) {
-      length += (sentences[to - 1]?.length ?? 0) + 1;
-      if (to > from + 1 && length > MAX_QUOTE_CHARACTERS) break;
-      for (const term of sentenceTerms[to - 1] ?? []) quoted.add(term);
-      const ownCoverage = computeCoverage(query, quoted);
-      const titleGain = computeCoverage(query, new Set([...quoted, ...titleTerms])) - ownCoverage;
-      const lengthCost = (length / 1_000) * COST_PER_THOUSAND_CHARACTERS;
-      const score = ownCoverage + titleGain * TITLE_VALUE - lengthCost + subjectScore;
-      if (score > best.score) best = { from, to, score };
-    }
-  }
-  return { passage, text: joinSentences(addContext(sentences, best)), score: best.score };
-}
-
-/** Adds sentences around the best ones. Adds preceding sentences first, because the best ones may refer to them. */
-function addContext(sentences: readonly string[], best: { from: number; to: number }): string[] {
-  let { from, to } = best;
-  for (;;) {
-    const length = sentences.slice(from, to).join(" ").length;
-    const fits = (index: number) =>
-      length + 1 + (sentences[index]?.length ?? Number.POSITIVE_INFINITY) <= MAX_QUOTE_CHARACTERS;
-    if (length >= TARGET_QUOTE_CHARACTERS) break;
-    if (fits(from - 1)) from--;
-    else if (fits(to)) to++;
-    else break;
-  }
-  return sentences.slice(from, to);
+function lengthOf(sentences: readonly Sentence[]): number {
+  return sentences.reduce((sum, { text }) => sum + text.length + 1, 0);
 }

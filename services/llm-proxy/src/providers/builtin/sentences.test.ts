@@ -2,25 +2,24 @@ import { cpuMsOf } from "@parley/test-support";
 import { expect, test } from "vitest";
 import { joinSentences, splitSentences } from "./sentences.ts";
 
-test("a sentence may continue on the next line of its paragraph, but not in the next paragraph, list item or table row", () => {
+const textsOf = (text: string) => splitSentences(text).map((sentence) => sentence.text);
+const codeOf = (text: string) => splitSentences(text).map(({ code }) => code);
+
+test("each line is a paragraph, list item or table row", () => {
   const text = [
     "# Refunds",
-    "You can return an item within",
-    "30 days. Write to us first!",
+    "You can return an item within 30 days. Write to us first!",
     "",
     "You need:",
     "- the receipt",
     "- the item, e.g. in its box",
     "1. Pack it.",
     "> Mind the date",
-    "| plan | price |",
-    "|---|:-:|",
-    "| **Pro** | 20 |",
     "```sh",
     "```",
     "***",
   ].join("\n");
-  expect(splitSentences(text)).toEqual([
+  expect(textsOf(text)).toEqual([
     "Refunds",
     "You can return an item within 30 days.",
     "Write to us first!",
@@ -29,16 +28,35 @@ test("a sentence may continue on the next line of its paragraph, but not in the 
     "the item, e.g. in its box",
     "Pack it.",
     "Mind the date",
-    "plan – price",
-    "Pro – 20",
+  ]);
+});
+
+test("a table row is a sentence with the labels of its columns", () => {
+  const text = "| plan | price |\n|---|:-:|\n| **Pro** | 20 |\n| Free | |\nThat is all.";
+  expect(textsOf(text)).toEqual(["plan: Pro; price: 20.", "plan: Free.", "That is all."]);
+  expect(textsOf("| without | a head |")).toEqual(["without; a head."]);
+});
+
+test("list items follow a colon, with or without markers", () => {
+  const itemsOf = (text: string) =>
+    splitSentences(text)
+      .filter(({ isListItem }) => isListItem)
+      .map((sentence) => sentence.text);
+  expect(itemsOf("You need:\n- the receipt\n- the item\n\nSend both. Wait.")).toEqual(["the receipt", "the item"]);
+  expect(itemsOf("You need:\nthe receipt\nthe item\nSend both. Wait.")).toEqual(["the receipt", "the item"]);
+});
+
+test("a sentence knows the question that its paragraph answers", () => {
+  const [question, ...answers] = splitSentences("Can I return it?\nYes. Within 30 days.");
+  expect(question).toMatchObject({ isQuestion: true, startsParagraph: true, question: "" });
+  expect(answers).toMatchObject([
+    { text: "Yes.", startsParagraph: true, question: "Can I return it?" },
+    { text: "Within 30 days.", startsParagraph: false, question: "Can I return it?" },
   ]);
 });
 
 test("splitSentences recognises the end of a sentence in other scripts", () => {
-  expect(splitSentences("配送は三日です。返品は三十日以内です。")).toEqual([
-    "配送は三日です。",
-    "返品は三十日以内です。",
-  ]);
+  expect(textsOf("配送は三日です。返品は三十日以内です。")).toEqual(["配送は三日です。", "返品は三十日以内です。"]);
 });
 
 test("a blank text has no sentences", () => {
@@ -62,32 +80,36 @@ test("splitSentences splits 20,000 repeated markers in less than a second of CPU
   }
 });
 
-test("splitSentences leaves out code, even without a closing fence", () => {
-  expect(splitSentences("Install it.\n```sh\nnpm install it\n```\nThen start.")).toEqual([
-    "Install it.",
-    "Then start.",
+test("code belongs to the sentence before it, even without a closing fence", () => {
+  const text = "Install it.\n```sh\nnpm install it\nnpm test\n```\nThen start.";
+  expect(textsOf(text)).toEqual(["Install it.", "Then start."]);
+  expect(codeOf(text)).toEqual(["npm install it\nnpm test", ""]);
+  expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toMatchObject([
+    { text: "Install it.", code: "npm install it" },
   ]);
-  expect(splitSentences("Install it.\n~~~\nnpm install it\n")).toEqual(["Install it."]);
 });
 
-test("splitSentences leaves out a code block whose lines were joined, and keeps inline code and the text after the block", () => {
-  expect(splitSentences("``` npm install it ```\nThen start.")).toEqual(["Then start."]);
-  expect(splitSentences("```sh npm install it ``` Then start.\nStop it.")).toEqual(["Then start.", "Stop it."]);
-  expect(splitSentences("``` npm install it\nThen start.")).toEqual(["Then start."]);
-  expect(splitSentences("```npm install``` installs it.\nThen start.")).toEqual([
+test("code whose lines were joined is code, and inline code is text", () => {
+  expect(textsOf("``` npm install it ```\nThen start.")).toEqual(["Then start."]);
+  expect(splitSentences("Do this.\n```sh npm install it ``` Then start.\nStop it.")).toMatchObject([
+    { text: "Do this.", code: "npm install it" },
+    { text: "Then start." },
+    { text: "Stop it." },
+  ]);
+  expect(textsOf("``` npm install it\nThen start.")).toEqual(["Then start."]);
+  expect(textsOf("```npm install``` installs it.\nThen start.")).toEqual([
     "```npm install``` installs it.",
     "Then start.",
   ]);
 });
 
 test("splitSentences keeps the text after an empty code block", () => {
-  expect(splitSentences("Install it.\n```\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
-  expect(splitSentences("``` ``` Then start.")).toEqual(["Then start."]);
+  expect(textsOf("Install it.\n```\n```\nThen start.")).toEqual(["Install it.", "Then start."]);
+  expect(textsOf("``` ``` Then start.")).toEqual(["Then start."]);
 });
 
-test("splitSentences leaves out code that contains shorter fences", () => {
-  expect(splitSentences("Write it.\n````\n```sh\nnpm install it\n```\n````\nThen start.")).toEqual([
-    "Write it.",
-    "Then start.",
-  ]);
+test("code may contain shorter fences", () => {
+  const text = "Write it.\n````\n```sh\nnpm install it\n```\n````\nThen start.";
+  expect(textsOf(text)).toEqual(["Write it.", "Then start."]);
+  expect(codeOf(text)).toEqual(["```sh\nnpm install it\n```", ""]);
 });

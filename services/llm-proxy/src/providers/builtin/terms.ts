@@ -13,27 +13,15 @@ export function splitWords(text: string): string[] {
 
 /** Returns the stems of a text's words, without stop words and accents, each once and in order. */
 export function extractTerms(text: string, language: Language): Set<string> {
-  const words = splitWords(text).filter((word) => !language.stopWords.has(word));
+  const words = splitWords(text)
+    .map((word) => word.replace(ELISION, ""))
+    .filter((word) => !language.stopWords.has(word));
   return new Set(words.map((word) => removeAccents(language.stem(word.replace(/'s?$/, "")))));
 }
 
+/** An article, preposition or pronoun without its last vowel, as in "l'arrivée" and "dell'albergo". */
+const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|un|gl|dell|all|nell|dall|sull|quell|quest)'(?=\p{L}{2})/u;
+
 function removeAccents(word: string): string {
   return word.normalize("NFD").replace(/\p{M}/gu, "");
-}
-
-const MIN_MISSPELT_LENGTH = 5;
-
-/**
- * Whether two words differ by at most one misspelling: a letter that is added, missing, wrong, or swapped with the next. False if both words are
- * shorter than MIN_MISSPELT_LENGTH.
- */
-export function isMisspelling(one: string, other: string): boolean {
-  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
-  if (long.length < MIN_MISSPELT_LENGTH || long.length - short.length > 1) return false;
-  let index = 0;
-  while (index < short.length && short[index] === long[index]) index++;
-  const rest = short.slice(index);
-  if (short.length < long.length) return rest === long.slice(index + 1);
-  const swapped = short[index] === long[index + 1] && short[index + 1] === long[index];
-  return rest.slice(1) === long.slice(index + 1) || (swapped && rest.slice(2) === long.slice(index + 2));
 }

@@ -61,6 +61,23 @@ it.each(["minimal", "gateway-api", "production", "openshift"])(
   },
 );
 
+it("checks each service's own certificate in the Job if they exist before the installation", async () => {
+  const { manifests } = await renderChart("production", ["mtls.certManager=false"]);
+  const [job] = ofKind(manifests, "Job") as [Manifest];
+  const { containers = [], volumes = [] } = podTemplate(job)?.spec ?? {};
+  const checked = containers.map(({ name, env = [], volumeMounts = [] }) => {
+    const mount = (volumeMounts as { name: string; mountPath: string }[]).find(
+      ({ mountPath }) => mountPath === env.find((variable) => variable.name === "GRPC_TLS_DIR")?.value,
+    );
+    const secret = volumes.find((volume) => volume.name === mount?.name)?.secret;
+    return [name, secret?.secretName, env.find((variable) => /_TLS_NAME$/.test(variable.name))?.value];
+  });
+  expect(checked).toEqual([
+    ...["conversation", "quota", "llm-proxy"].map((name) => [name, `parley-${name}-tls`, `parley-${name}.chat.svc`]),
+    ["preflight", "parley-edge-tls", "parley-edge.chat.svc"],
+  ]);
+});
+
 it("checks the edge's certificate in the Job only if it exists before the installation", async () => {
   const own = await renderPreflight("production", "mtls.certManager=false");
   expect(own.job.volumes).toContainEqual(

@@ -72,6 +72,7 @@ export {
 export { startOpsServer } from "./ops/ops-server.ts";
 export { formatPosition, isUtcTime, type PagePosition, parsePosition } from "./page-position.ts";
 export { assertCertificatesAreUsable } from "./preflight/certificates.ts";
+export { describeFileError } from "./preflight/collect.ts";
 export { describeNetworkError } from "./preflight/network-error.ts";
 export { type PreflightCheck, runPreflight } from "./preflight/run-preflight.ts";
 export { Lifecycle } from "./process/lifecycle.ts";

@@ -1,5 +1,6 @@
 import {
   assertCertificatesAreUsable,
+  describeFileError,
   describeNetworkError,
   loadKeySet,
   type PreflightCheck,
@@ -85,17 +86,11 @@ function describe(variable: Variable, url: string | undefined, error: unknown): 
   const { host, hostname, protocol } = url === undefined ? { host: "", hostname: "", protocol: "" } : new URL(url);
   const defaultPort = { "http:": 80, "https:": 443, "redis:": 6379, "rediss:": 6379 }[protocol];
   const address = host === hostname && defaultPort !== undefined ? `${hostname}:${defaultPort}` : host;
-  const reason = describeNetworkError(error, address)?.message;
-  return new Error(`${variable}: ${reason ?? describeOther(error, address)} (chart: ${CHART_VALUES[variable]})`, {
+  const prefix = address === "" ? "" : `${address}: `;
+  const reason = describeNetworkError(error, address)?.message ?? `${prefix}${describeFileError(error)}`;
+  return new Error(`${variable}: ${reason} (chart: ${CHART_VALUES[variable]})`, {
     cause: error,
   });
-}
-
-function describeOther(error: unknown, address: string): string {
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT") return `the file ${path} does not exist`;
-  const message = error instanceof Error ? error.message : String(error);
-  return address === "" ? message : `${address}: ${message}`;
 }
 
 await runPreflight({ service: "edge", readConfig, listChecks, chartValues: CHART_VALUES });

@@ -7,7 +7,7 @@
   readOnly: true
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
-- name: tls
+- name: {{ default "tls" .tlsVolume }}
   mountPath: /etc/parley/tls
   readOnly: true
 {{- end }}
@@ -41,9 +41,40 @@
 {{- end }}
 {{- end -}}
 
-{{/* A component with "preflight" uses the edge's certificate. */}}
-{{- define "parley.tlsSecretName" -}}
-{{ include "parley.name" (dict "root" .root "name" (ternary "edge" .name (eq true .preflight))) }}-tls
+{{/* The certificate of the component "owner": (dict "root" $ "volume" "tls" "owner" "edge" "optional" false). */}}
+{{- define "parley.tlsVolume" -}}
+{{- $secret := printf "%s-tls" (include "parley.name" (dict "root" .root "name" .owner)) -}}
+- name: {{ .volume }}
+  {{- /* The mode 288 is octal 0440. YAML 1.2 parsers read 0440 as the decimal number 440. */}}
+  {{- with .root.Values.mtls.trustedAuthorities }}
+  {{- if .existingConfigMap }}
+  projected:
+    defaultMode: 288
+    sources:
+      - secret:
+          name: {{ $secret }}
+          {{- if $.optional }}
+          optional: true
+          {{- end }}
+          items:
+            - key: tls.crt
+              path: tls.crt
+            - key: tls.key
+              path: tls.key
+      - configMap:
+          name: {{ .existingConfigMap }}
+          items:
+            - key: {{ .key }}
+              path: ca.crt
+  {{- else }}
+  secret:
+    secretName: {{ $secret }}
+    defaultMode: 288
+    {{- if $.optional }}
+    optional: true
+    {{- end }}
+  {{- end }}
+  {{- end }}
 {{- end -}}
 
 {{/* With "optionalSecrets", a component's pods start without a Secret or key that is missing, and can report it. */}}
@@ -65,37 +96,13 @@
       {{- end }}
 {{- end }}
 {{- if and $root.Values.mtls.enabled .mtls }}
-- name: tls
-  {{- /* The mode 288 is octal 0440. YAML 1.2 parsers read 0440 as the decimal number 440. */}}
-  {{- with $root.Values.mtls.trustedAuthorities }}
-  {{- if .existingConfigMap }}
-  projected:
-    defaultMode: 288
-    sources:
-      - secret:
-          name: {{ include "parley.tlsSecretName" $ }}
-          {{- if $.optionalSecrets }}
-          optional: true
-          {{- end }}
-          items:
-            - key: tls.crt
-              path: tls.crt
-            - key: tls.key
-              path: tls.key
-      - configMap:
-          name: {{ .existingConfigMap }}
-          items:
-            - key: {{ .key }}
-              path: ca.crt
-  {{- else }}
-  secret:
-    secretName: {{ include "parley.tlsSecretName" $ }}
-    defaultMode: 288
-    {{- if $.optionalSecrets }}
-    optional: true
-    {{- end }}
-  {{- end }}
-  {{- end }}
+{{- $owner := ternary "edge" .name (eq true .preflight) }}
+{{ include "parley.tlsVolume" (dict "root" $root "volume" "tls" "owner" $owner "optional" .optionalSecrets) }}
+{{- if eq .name "migrations" }}
+{{- range list "conversation" "quota" "llm-proxy" }}
+{{ include "parley.tlsVolume" (dict "root" $root "volume" (printf "tls-%s" .) "owner" . "optional" $.optionalSecrets) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- with $root.Values.database.tls.ca }}
 {{- if and $.schema .existingSecret }}

@@ -37,8 +37,9 @@ argocd.argoproj.io/sync-wave: {{ .weight | quote }}
 {{/*
 The Job's spec. Each container migrates one schema. Before that, it checks everything that it needs, and exits 78 if another attempt would fail
 too (see packages/service-kit/src/database/run-migrations.ts). A hook then fails immediately, so that helm prints the cause. An ordinary Job retries,
-because it may start before its database. A hook also runs the edge's preflight, whose warnings helm prints. An advisory lock serializes the containers, even those of different Jobs. The spec has no
-ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. The "schema" of the pod can
+because it may start before its database. A hook also runs the edge's preflight, whose warnings helm prints.
+
+An advisory lock serializes the containers, even those of different Jobs. The spec has no ttlSecondsAfterFinished: if Kubernetes deleted the finished Job, a GitOps tool would create and run it again. The "schema" of the pod can
 have any value, because "parley.podSpec" only checks that it is set, to add the volume of the database's CA. "parley.migrations.jobName" hashes
 this template's output, so do not add YAML comments to it.
 */}}
@@ -50,7 +51,8 @@ this template's output, so do not add YAML comments to it.
 {{- /* Without a hook, the containers wait until the Secret exists. */ -}}
 {{- $isHook := include "parley.migrations.isHook" . -}}
 {{- /* cert-manager creates the certificates only after the hook. */ -}}
-{{- $preflight := merge (dict "preflight" true "optionalSecrets" true "mtls" (not .Values.mtls.certManager)) $migrations -}}
+{{- $hasCertificates := and $isHook .Values.mtls.enabled (not .Values.mtls.certManager) | not | not -}}
+{{- $preflight := merge (dict "preflight" true "optionalSecrets" true "mtls" $hasCertificates) $migrations -}}
 backoffLimit: 4
 {{- if $isHook }}
 podFailurePolicy:
@@ -100,9 +102,16 @@ template:
             value: "on"
           {{- include "parley.secretEnv" (dict "root" $ "optional" $isHook "env" "DATABASE_PASSWORD" "key" (printf "%s_DATABASE_PASSWORD%s" (upper .schema) $suffix) "secret" $values.database.existingSecret) | nindent 10 }}
           {{- end }}
+          {{- if $hasCertificates }}
+          - name: GRPC_TLS_DIR
+            value: /etc/parley/tls
+          - name: GRPC_TLS_NAME
+            value: {{ include "parley.host" $component }}
+          {{- end }}
         resources:
           {{- toYaml $values.migrations.resources | nindent 10 }}
-        {{- with include "parley.containerExtras" (merge (dict "schema" .schema) $migrations) | trim }}
+        {{- $mounts := dict "schema" .schema "mtls" $hasCertificates "tlsVolume" (printf "tls-%s" .name) }}
+        {{- with include "parley.containerExtras" (merge $mounts $migrations) | trim }}
         {{- . | nindent 8 }}
         {{- end }}
       {{- end }}

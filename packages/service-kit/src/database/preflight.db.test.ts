@@ -1,9 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createDatabase, nodeFlags, startProcess } from "@parley/test-support";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { createAuthority, createCertificates } from "../testing/certificates.ts";
 
 // Each test makes one mistake of an operator, and expects the migration process to name the chart value to change within 30 s.
 
@@ -109,6 +113,25 @@ test("names the keys and the values of a Secret that does not exist", async () =
     expect.stringMatching(/DATABASE_PASSWORD is not set: .*chart: the key QUOTA_DATABASE_PASSWORD of the Secret/),
   ]);
   expect(code).toBe(78);
+});
+
+test("names mtls and the database's value together if the service's certificate is for another name", async () => {
+  const { url } = await createInstallation();
+  url.pathname = "/parlei";
+  const folder = await mkdtemp(join(tmpdir(), "parley-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const GRPC_TLS_DIR = await createCertificates(folder, await createAuthority("ca"), "parley-quota.chat.svc");
+  const migrateWith = (changes: Record<string, string>) =>
+    migrateQuota({ DATABASE_URL: url.href, GRPC_TLS_DIR, GRPC_TLS_NAME: "parley-quota.chat.svc", ...changes });
+  const database = expect.stringContaining("chart: database.name");
+  expect((await migrateWith({})).problems).toEqual([database]);
+  const misnamed = await migrateWith({ GRPC_TLS_NAME: "parley-quota.shop.svc" });
+  expect(misnamed.problems).toEqual([
+    expect.stringMatching(/not for parley-quota\.shop\.svc \(chart: mtls;/),
+    database,
+  ]);
+  const missing = await migrateWith({ GRPC_TLS_DIR: join(folder, "none") });
+  expect(missing.problems).toEqual([expect.stringMatching(/tls\.crt does not exist \(chart: mtls;/), database]);
 });
 
 test("names the administrator's Secret if the password is wrong or missing", async () => {

@@ -1,4 +1,5 @@
-import { PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
+import { assertCertificatesAreUsable } from "../preflight/certificates.ts";
+import { describeFileError, PREFLIGHT_EXIT_CODE } from "../preflight/collect.ts";
 import { ConfigError, Environment } from "../settings/environment.ts";
 import { type MigrateOptions, type MigrateResult, migrate } from "./migrate.ts";
 import { findMigrationProblems } from "./preflight.ts";
@@ -13,16 +14,16 @@ export async function runMigrations(
 ): Promise<void> {
   try {
     // biome-ignore lint/style/noProcessEnv: the only place that reads the environment of a migration
-    const { url, rolePassword, installation, rolePrefix, roleSuffix } = readConfig(process.env, target.schema);
-    const role = `${rolePrefix}${target.schema}${roleSuffix}`;
+    const config = readConfig(process.env, target.schema);
+    const { url, rolePassword, installation, certificates } = config;
     const options = {
       ...target,
-      role,
+      role: `${config.rolePrefix}${target.schema}${config.roleSuffix}`,
       url,
       ...(rolePassword !== undefined && { rolePassword }),
       ...(installation !== undefined && { installation }),
     };
-    const problems = await findMigrationProblems(options);
+    const problems = [...findCertificateProblems(certificates), ...(await findMigrationProblems(options))];
     if (problems.length > 0) throw new ConfigError(problems);
     const result = await migrate(options);
     for (const line of describeResult(result)) process.stdout.write(`${target.schema}: ${line}\n`);
@@ -47,7 +48,22 @@ function readConfig(values: NodeJS.ProcessEnv, schema: string) {
     rolePrefix: readRolePrefix(environment),
     /** Selects the service's second role: the two roles take turns when passwords are rotated. */
     roleSuffix,
+    /** The service's own certificate, which a later start of the service needs, and the name that it must have. Both only in the chart. */
+    certificates: {
+      tlsDir: environment.optionalText("GRPC_TLS_DIR"),
+      name: environment.optionalText("GRPC_TLS_NAME"),
+    },
   });
+}
+
+function findCertificateProblems({ tlsDir, name }: { tlsDir: string | undefined; name: string | undefined }): string[] {
+  if (tlsDir === undefined) return [];
+  try {
+    assertCertificatesAreUsable(tlsDir, name);
+    return [];
+  } catch (error) {
+    return [`GRPC_TLS_DIR: ${describeFileError(error)} (chart: mtls; the Secret ends in -tls)`];
+  }
 }
 
 function readDatabaseUrl(environment: Environment): string {

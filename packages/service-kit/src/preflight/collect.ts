@@ -24,3 +24,10 @@ export async function listErrorMessages(
   clearTimeout(timer);
   return [...messages];
 }
+
+/** Returns an error's message, in plain words if a file does not exist. */
+export function describeFileError(error: unknown): string {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT") return `the file ${path} does not exist`;
+  return error instanceof Error ? error.message : String(error);
+}

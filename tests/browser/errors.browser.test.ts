@@ -79,6 +79,38 @@ describeInBrowser("errors", (fixture) => {
     }
   });
 
+  it("shows the id of the request beside an error, also after a reload, and not beside a stopped or a later complete reply", async () => {
+    const widget = await fixture.visitAndOpen();
+    const id = "01a229ee-4b46-7474-b71d-51848e2411ec";
+    await widget.refuseChat(503, "unavailable", { "Parley-Request-Id": id });
+    await widget.ask("quick");
+    await eventually(() => widget.notice.innerText()).toContain(`\nID ${id}`);
+    expect(await widget.findAxeViolations()).toEqual([]);
+    await widget.page.reload();
+    await widget.open();
+    await eventually(() => widget.notice.innerText()).toContain(`\nID ${id}`);
+    await widget.log.getByRole("button", { name: "Try again" }).click();
+    await widget.ratingControls.waitFor();
+    expect(await widget.notice.count()).toBe(0);
+    await widget.ask("slow 40");
+    await eventually(() => widget.texts()).toContainEqual(expect.stringContaining("word2"));
+    await widget.sendButton.click();
+    await eventually(() => widget.notice.innerText()).toBe("Stopped. Try again");
+  });
+
+  it("shows the id of a turn whose reply failed, which the service has too", async () => {
+    const { admin, system } = fixture.service;
+    const { slug, publicKey } = await fixture.service.addBot({});
+    const { workspaceId } = system;
+    await admin.bots.updateBot({ workspaceId, slug, changes: { model: "no:such" } });
+    const widget = await fixture.visitAndOpen({ publicKey });
+    await widget.ask("quick");
+    await eventually(() => widget.notice.innerText()).toMatch(/\nID [0-9a-f-]{36}$/);
+    const [, turnId = ""] = (await widget.notice.innerText()).split("ID ");
+    const { turn } = await admin.turns.getTurn({ workspaceId, turnId });
+    expect(turn).toMatchObject({ turnId, status: "error" });
+  });
+
   it("shows a blocked message's fallback, which cannot be rated", async () => {
     const { admin, system } = fixture.service;
     const { slug, publicKey } = await fixture.service.addBot({});

@@ -106,7 +106,7 @@ export class WidgetPage {
           contentType: response.status ? "application/json" : "text/event-stream",
           headers: {
             "Access-Control-Allow-Origin": route.request().headers().origin ?? "*",
-            "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy",
+            "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy, Parley-Request-Id",
             ...response.headers,
           },
           body: response.body,

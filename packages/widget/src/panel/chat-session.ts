@@ -4,7 +4,7 @@ import { pause } from "../shared/pause.ts";
 import type { PanelContext } from "../shared/types.ts";
 import type { ActiveEntry } from "./message.ts";
 import { post } from "./post.ts";
-import { type Reply, sendMessage } from "./send-message.ts";
+import { type FailedTurn, type Reply, sendMessage } from "./send-message.ts";
 import {
   type Entry,
   findUnanswered,
@@ -123,7 +123,7 @@ export class ChatSession {
     let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };
     let received: Reply = reply;
     let failure: Failure | undefined;
-    let code: string | undefined;
+    let ended: FailedTurn | undefined;
     let isThinking = false;
     const thinkingTimer = setTimeout(() => {
       isThinking = !reply.text;
@@ -140,7 +140,7 @@ export class ChatSession {
     this.#store.put(session, reply);
     this.show();
     try {
-      code = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
+      ended = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
         // The service has received the message.
         if (received === reply) {
           question = { ...question, expires: Date.now() + UNFINISHED_REPLY_TTL_MS };
@@ -159,7 +159,7 @@ export class ChatSession {
       failure = error instanceof Failure ? error : new Failure(signal.aborted ? "stopped" : "failed");
     }
     clearTimeout(thinkingTimer);
-    if (wasStopped && code === "stopped") {
+    if (wasStopped && ended?.code === "stopped") {
       // The visitor stopped the reply and now wants it after all. If the service had completed it before the stop, it would have sent that reply.
       return this.#runTurn({ ...question, key: undefined }, resendsLeft);
     }
@@ -179,17 +179,19 @@ export class ChatSession {
     }
     // If the widget was removed from the page, the turn stays open: the next widget continues the reply.
     if (!this.#context.signal.aborted) {
-      this.#endTurn(session, keepKey(question, failure, code), reply, failure?.code ?? code);
+      this.#endTurn(session, keepKey(question, failure, ended?.code), reply, failure ?? ended);
     }
   }
 
-  #endTurn(session: string, question: Entry, reply: Entry, code: string | undefined): void {
+  #endTurn(session: string, question: Entry, reply: Entry, failure: FailedTurn | undefined): void {
     const { emit } = this.#context;
+    const code = failure?.code;
+    const failed = code ? { failed: code, requestId: failure.requestId } : {};
     const isCurrent = this.#store.read().session === session;
     this.#turn = undefined;
     this.#active = undefined;
-    this.#store.put(session, code && !reply.text ? { ...question, failed: code } : question);
-    this.#store.put(session, code ? { ...reply, failed: code } : reply);
+    this.#store.put(session, reply.text ? question : { ...question, ...failed });
+    this.#store.put(session, { ...reply, ...failed });
     this.show();
     if (isCurrent) {
       this.#view.onTurnEnd(reply.id, code);

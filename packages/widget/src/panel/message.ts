@@ -44,7 +44,8 @@ export function createMessageView(
     { type: "button", class: "link", onclick: () => actions.retry(entry) },
     words.retry,
   );
-  const footer = createElement("p", { class: "notice" }, notice, " ", retry);
+  const requestId = createElement("small", { dir: "ltr" });
+  const footer = createElement("p", { class: "notice" }, notice, " ", retry, requestId);
   const thinking = createElement("span", {}, words.thinking);
   const typing = createElement(
     "div",
@@ -100,6 +101,7 @@ export function createMessageView(
           ? words[failure.key]
           : "";
       footer.hidden = !notice.textContent;
+      requestId.textContent = failure && failure.key !== "stopped" && entry.requestId ? `ID ${entry.requestId}` : "";
       retry.hidden = waitSeconds !== undefined || !failure?.canRetry;
     },
   };

@@ -9,6 +9,12 @@ export interface Reply {
   readonly messageId?: number;
 }
 
+/** Why a turn has no complete reply: a code, and the id of its request if the service responded. */
+export interface FailedTurn {
+  readonly code: string;
+  readonly requestId: string;
+}
+
 /** A visitor's message in a session, with its idempotency key. */
 export interface KeyedMessage {
   readonly session: string;
@@ -20,7 +26,7 @@ export interface KeyedMessage {
  * Sends a visitor's message. After each event, calls `onReply` with the reply so far. If the same message was sent before
  * with the same key, receives the reply to it again.
  *
- * Returns undefined if the reply is complete or blocked. Otherwise returns the code of its `error` event, "stopped" if it was
+ * Returns undefined if the reply is complete or blocked. Otherwise the returned code is that of its `error` event, "stopped" if it was
  * cancelled, or "empty" if it has no text. Throws a Failure if the service refuses the message, if the browser is offline, or if
  * the connection is lost too often; in the last two cases the service may still generate the reply. Throws the signal's
  * reason if the signal is aborted.
@@ -30,9 +36,10 @@ export async function sendMessage(
   { session, message, key }: KeyedMessage,
   signal: AbortSignal,
   onReply: (reply: Reply) => void,
-): Promise<string | undefined> {
+): Promise<FailedTurn | undefined> {
   let reply: Reply = { text: "" };
-  let code: string | undefined;
+  let code = "";
+  let requestId = "";
   await streamTurn({
     url: `${base}api/chat/`,
     body: {
@@ -44,7 +51,8 @@ export async function sendMessage(
     },
     key,
     signal,
-    onEvent(name, data) {
+    onEvent(name, data, id) {
+      requestId = id;
       if (name === "meta") {
         reply = { text: "", messageId: data.message_id as number };
       } else if (name === "token") {
@@ -59,5 +67,6 @@ export async function sendMessage(
       onReply(reply);
     },
   });
-  return code ?? (reply.text.trim() ? undefined : "empty");
+  code ||= reply.text.trim() ? "" : "empty";
+  return code ? { code, requestId } : undefined;
 }

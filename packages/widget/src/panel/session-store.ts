@@ -12,6 +12,8 @@ export interface Entry {
    * reply: why it is incomplete.
    */
   readonly failed?: string;
+  /** With `failed`, the id of the failed request, if the service responded. */
+  readonly requestId?: string | undefined;
   /** The idempotency key of a message whose reply has not ended. With the same key, the service sends the same reply. */
   readonly key?: string | undefined;
   /** On a message with a key, in milliseconds since 1970. A page that is opened later does not send the message again automatically. */

@@ -1,5 +1,5 @@
 import { anySignal } from "./any-signal.ts";
-import { Failure } from "./failure.ts";
+import { Failure, REQUEST_ID_HEADER } from "./failure.ts";
 import { pause } from "./pause.ts";
 import { createSseParser } from "./sse.ts";
 
@@ -20,8 +20,11 @@ export interface TurnRequest {
   /** The idempotency key. A request that is repeated with the same key receives the same reply. */
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Receives each event, except the `meta` of a resumed reply. After `meta`, the reply's text starts from the beginning. */
-  onEvent(name: string, data: Record<string, unknown>): void;
+  /**
+   * Receives each event, except the `meta` of a resumed reply. After `meta`, the reply's text starts from the beginning. `requestId` is the id of
+   * the request that opened the turn.
+   */
+  onEvent(name: string, data: Record<string, unknown>, requestId: string): void;
 }
 
 /**
@@ -71,11 +74,12 @@ async function receive(
     silenceTimer = setTimeout(() => connection.abort(), SILENCE_TIMEOUT_MS);
   };
   let isDone = false;
+  let requestId = "";
   const parse = createSseParser(({ name, data, id }) => {
     isDone ||= name === "done";
     const fields = JSON.parse(data) as Record<string, unknown>;
     if (name !== "meta" || !lastEventId) {
-      request.onEvent(name, fields);
+      request.onEvent(name, fields, requestId);
     }
     onProgress(id, name === "token");
   });
@@ -96,6 +100,7 @@ async function receive(
     if (!response.ok || !response.body) {
       throw await Failure.from(response);
     }
+    requestId = response.headers.get(REQUEST_ID_HEADER) ?? "";
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let hasEnded = false; !(isDone || hasEnded); ) {
       const part = await reader.read();

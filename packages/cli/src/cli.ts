@@ -9,6 +9,7 @@ import { addModerationCommands } from "./commands/bot/moderation.ts";
 import { addProviderCommands } from "./commands/bot/provider.ts";
 import { addToolCommands } from "./commands/bot/tool.ts";
 import { addChangesCommand } from "./commands/changes.ts";
+import { addCompletionCommand } from "./commands/completion.ts";
 import { addConversationCommands } from "./commands/conversation/conversation.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExplainCommand } from "./commands/explain.ts";
@@ -83,6 +84,7 @@ export async function runCli(args: readonly string[], config: Config, streams: S
   addTopCommand(program, context);
   addDoctorCommand(program, context);
   addMigrateCommand(program, context);
+  addCompletionCommand(program, context);
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;

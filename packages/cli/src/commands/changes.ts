@@ -106,7 +106,7 @@ function describeTarget(
 /** Nobody is known for a reload: a process noticed that a file had changed. */
 function whoMade({ method, member, target }: Change): string {
   if (method === "Configuration/Reload") return "–";
-  return method === "Schema/Migrate" ? `release ${target.release ?? "–"}` : member || "operator";
+  return method === "Schema/Migrate" ? `release ${target.release}` : member || "operator";
 }
 
 /** Lists up to `limit` changes, newest first. */

@@ -560,7 +560,7 @@ const decisions: Section[] = [
     id: "D40",
     title: "Conversations of a workspace",
     sentences: {
-      1: "`GET /api/conversations/` lists each session's fields, `message_count`, `rating` and `review`, newest activity first.",
+      1: "`GET /api/conversations/` lists each session's fields, `message_count`, `rating`, `review` and `excerpt`, newest activity first.",
       2: "Pages by `cursor` and `next_cursor`, 20 conversations by default, at most 100.",
       3: "Filters: `bot_slug`, `source`, `since`, `until`, `visitor_id`, `rating`, `review` and the text `q`.",
       4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`. A malformed erasure request gets 400 `invalid_json` or `invalid_message`.",

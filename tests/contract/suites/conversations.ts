@@ -83,9 +83,10 @@ export function conversationsSuite(shared: () => ContractSystem): void {
     api.call({ method, path, headers: bearer(await token(tenant, "owner")), ...(body && { body }) });
 
   describe("the list", () => {
-    test("the list starts with the newest activity; each conversation has its session's fields, message count, rating and review [D40/1]", async () => {
+    test("the list starts with the newest activity; each conversation has its session's fields, message count, rating, review and excerpt [D40/1]", async () => {
       const own = await createTenant(system.admin);
-      const first = await startConversation({ visitor_id: "v-1", visitor_metadata: { a: 1 } }, own);
+      const message = `Is tea here? ${"x".repeat(200)}`;
+      const first = await startConversation({ visitor_id: "v-1", visitor_metadata: { a: 1 }, message }, own);
       const second = await startConversation({}, own);
       await api.chat(own, { session_id: first.session_id });
       await api.rateMessage(own, { ...first, rating: "down" });
@@ -96,7 +97,13 @@ export function conversationsSuite(shared: () => ContractSystem): void {
         [second.session_id, 2, ""],
       ]);
       const { session } = await readTranscript(system, own, first.session_id);
-      expect(conversations[0]).toEqual({ ...session, message_count: 4, rating: "down", review: "" });
+      expect(conversations[0]).toEqual({
+        ...session,
+        message_count: 4,
+        rating: "down",
+        review: "",
+        excerpt: message.slice(0, 160),
+      });
     });
 
     test("the list continues by cursor, with 20 conversations a page by default and at most 100 [D40/2]", async () => {

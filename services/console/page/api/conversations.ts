@@ -13,6 +13,8 @@ export type Conversation = {
   message_count: number;
   rating: "" | "up" | "down";
   review: "" | "good" | "bad";
+  /** The beginning of the first message, or the surroundings of the text that was searched for. */
+  excerpt: string;
 };
 
 export type ConversationPage = { conversations: Conversation[]; next_cursor: string | null };

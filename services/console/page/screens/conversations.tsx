@@ -82,8 +82,10 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
     review,
     source,
     referrer,
+    excerpt,
   } = conversation;
   const facts = [
+    visitor || "Unnamed visitor",
     bots.find((each) => each.slug === slug)?.display?.name || slug,
     count === 1 ? "1 message" : `${count.toLocaleString()} messages`,
     pageOf(referrer),
@@ -96,7 +98,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
         </span>
         <span className="row-text">
           <span className="row-title">
-            <strong>{visitor || "Unnamed visitor"}</strong>
+            <strong className="excerpt">{excerpt || "No text"}</strong>
             {source === "playground" && <span className="badge neutral">Playground</span>}
             <Rating rating={rating} />
             <ReviewBadge review={review} />

@@ -65,8 +65,26 @@ test("SearchSessions returns every field of a session, and does not count the me
       lastActivityAt: anyTimestamp,
       messageCount: 2,
       rating: "down",
+      excerpt: turn.message,
     },
   ]);
+});
+
+test("a session's excerpt is the beginning of its first message, or the surroundings of the text that was searched for", async () => {
+  const ownBot = await createBot(system.database);
+  const { workspaceId } = ownBot;
+  const turn = newTurn(ownBot, { message: `Good morning. ${"😀".repeat(200)}` });
+  await runTurn(system.database, turn, {
+    content: `${"word ".repeat(30)}The PARCEL is on its way.${" more".repeat(60)}`,
+  });
+  const excerptOf = async (text: string) =>
+    (await search({ workspaceId, text })).sessions.map(({ excerpt }) => excerpt);
+  expect(await excerptOf("")).toEqual([`Good morning. ${"😀".repeat(146)}`]);
+  expect(await excerptOf("morning")).toEqual([`Good morning. ${"😀".repeat(146)}`]);
+  const [excerpt = ""] = await excerptOf("parcel");
+  expect(excerpt).toHaveLength(160);
+  expect(excerpt.indexOf("PARCEL")).toBe(40);
+  expect(await excerptOf("letter")).toEqual([]);
 });
 
 test("sessions without stored counts are listed with their message count and rating", async () => {

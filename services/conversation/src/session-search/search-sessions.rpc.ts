@@ -61,7 +61,7 @@ async function searchText(read: Read, search: TextSearch): Promise<SessionPage> 
   for (const [index, match] of matches.entries()) {
     const [session, range] = [candidates.sessions[index], ranges[index]];
     if (session === undefined || range === undefined) break;
-    if (match.isFound) sessions.push(session);
+    if (match.excerpt !== null) sessions.push({ ...session, excerpt: match.excerpt });
     else if (range.isPartial && match.messagesRead === range.maxMessages)
       return { sessions, next: { ...session.position, messageId: match.lastMessageId ?? range.afterMessageId } };
     if (sessions.length === limit) return { sessions, next: positionAfter(candidates, index) };

@@ -14,6 +14,11 @@ import {
 /** The most sessions that one statement reads. Bounds its time if few sessions match the combination of filters. */
 export const MAX_SESSIONS_READ = 2_000;
 
+/** In code points. */
+const EXCERPT_CHARACTERS = 160;
+/** How many characters of an excerpt precede the text that was searched for. */
+const EXCERPT_LEAD = 40;
+
 export type SearchFilters = SessionFilters & {
   /** The range of the times by which the list is ordered, in microseconds since 1970. It includes its start, but not its end. */
   sinceMicroseconds?: bigint | undefined;
@@ -36,6 +41,8 @@ export type FoundSession = {
   storedMessages: number;
   rating: string;
   review: string;
+  /** The beginning of the visitor's first message, or the surroundings of the text that was searched for. */
+  excerpt: string;
   position: SessionPosition;
 };
 
@@ -141,6 +148,7 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
                 ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${FROM_MESSAGES})
            END AS rating,
            ${REVIEW} AS review,
+           coalesce((SELECT left(m.content, ${EXCERPT_CHARACTERS}) ${FROM_MESSAGES} ORDER BY m.message_id LIMIT 1), '') AS excerpt,
            ${microsecondsSql("s.at")} AS microseconds, s.number, ${matches} AS matches
     FROM (
       SELECT s.*, row_number() OVER (ORDER BY s.at DESC, s.session_id DESC) AS number
@@ -175,16 +183,21 @@ function filterSql(filters: SessionFilters, addValue: (each: unknown) => string)
 
 export type MessageRange = { sessionId: string; afterMessageId: number; maxMessages: number };
 
-export type TextMatch = { isFound: boolean; messagesRead: number; lastMessageId: number | null };
+export type TextMatch = {
+  /** The surroundings of the text's first occurrence; null if the range does not contain the text. */
+  excerpt: string | null;
+  messagesRead: number;
+  lastMessageId: number | null;
+};
 
 const FIND_TEXT = `
   SELECT found.*
   FROM unnest($2::uuid[], $3::bigint[], $4::integer[]) WITH ORDINALITY AS range (session_id, after_id, max_messages, number)
   CROSS JOIN LATERAL (
-    SELECT coalesce(bool_or(strpos(lower(m.content), lower($5)) > 0), false) AS "isFound", count(*)::integer AS "messagesRead",
-           max(m.message_id) AS "lastMessageId"
+    SELECT (array_agg(substr(m.content, greatest(1, m.at - ${EXCERPT_LEAD}), ${EXCERPT_CHARACTERS}) ORDER BY m.message_id) FILTER (WHERE m.at > 0))[1] AS excerpt,
+           count(*)::integer AS "messagesRead", max(m.message_id) AS "lastMessageId"
     FROM (
-      SELECT content, message_id FROM conversation.messages
+      SELECT content, message_id, strpos(lower(content), lower($5)) AS at FROM conversation.messages
       WHERE workspace_id = $1 AND session_id = range.session_id AND message_id > range.after_id
       ORDER BY message_id
       LIMIT range.max_messages

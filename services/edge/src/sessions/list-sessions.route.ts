@@ -53,5 +53,6 @@ function toJson(session: FoundSession) {
     message_count: session.messageCount,
     rating: session.rating,
     review: session.review,
+    excerpt: session.excerpt,
   };
 }

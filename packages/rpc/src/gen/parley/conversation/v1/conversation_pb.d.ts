@@ -1328,6 +1328,14 @@ export declare type FoundSession = Message<"parley.conversation.v1.FoundSession"
    * @generated from field: string review = 12;
    */
   review: string;
+
+  /**
+   * The beginning of the visitor's first message or, in a search for a text, the surroundings of its first occurrence: at
+   * most 160 characters.
+   *
+   * @generated from field: string excerpt = 13;
+   */
+  excerpt: string;
 };
 
 /**

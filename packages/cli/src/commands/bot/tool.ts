@@ -1,7 +1,13 @@
 import { resolve } from "node:path";
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { ToolAdminService } from "@parley/rpc/conversation";
-import { type Tool, type ToolDescription, ToolDescriptionSchema, ToolSchema } from "@parley/rpc/llm";
+import { BotAdminService, ToolAdminService } from "@parley/rpc/conversation";
+import {
+  ProviderAdminService,
+  type Tool,
+  type ToolDescription,
+  ToolDescriptionSchema,
+  ToolSchema,
+} from "@parley/rpc/llm";
 import { charsetByMark } from "@parley/service-kit/text";
 import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
@@ -13,7 +19,11 @@ import { readInputFile } from "../read-input-file.ts";
 
 const NO_ARGUMENTS_SCHEMA = JSON.stringify({ type: "object", properties: {}, additionalProperties: false });
 
-export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report, config }: Context): void {
+/** The models of llm-proxy's built-in provider. They only search the bot's knowledge. */
+const BUILTIN_MODELS = /^builtin:/;
+
+export function addToolCommands(program: CommandUnknownOpts, context: Context): void {
+  const { callAdmin, report, config } = context;
   const group = program.command("tool").description("Manage the tools that a bot may call.");
 
   group
@@ -41,6 +51,7 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
           const { workspace: workspaceId, bot: botSlug, secret = "" } = options;
           const tool = { name, secret, kind: await readToolKind(options, config.filesDir) };
           const added = requireField((await service.putTool({ workspaceId, botSlug, tool })).tool);
+          await warnWithoutToolCalls(context, workspaceId, botSlug);
           return { json: messageToJson(ToolSchema, added), text: describe(added) };
         }),
       ),
@@ -98,6 +109,26 @@ export function addToolCommands(program: CommandUnknownOpts, { callAdmin, report
         }),
       ),
     );
+}
+
+/** Warns if the bot's model cannot call tools. The tool is stored anyway, because the bot may get another model later. */
+async function warnWithoutToolCalls(
+  { callAdmin, notice }: Pick<Context, "callAdmin" | "notice">,
+  workspaceId: string,
+  slug: string,
+): Promise<void> {
+  try {
+    const { bot } = await callAdmin(BotAdminService, (service) => service.getBot({ workspaceId, slug }));
+    const model =
+      bot?.model || (await callAdmin(ProviderAdminService, (service) => service.listProviders({}))).defaultModel;
+    if (BUILTIN_MODELS.test(model))
+      notice(
+        `the bot's model ${model} cannot call tools: choose another with parley bot update --workspace ${workspaceId} --slug ${slug} --model M`,
+      );
+  } catch (error) {
+    // Only the operator may read the installation's default model.
+    if (!(error instanceof CliError)) throw error;
+  }
 }
 
 type ToolOptions = {

@@ -694,7 +694,9 @@ describe("parley migrate", () => {
     const url = `postgres://u:hush@127.0.0.1:${await freePort()}/x`;
     const { code, stderr } = await runCliInProcess(["migrate", "quota"], { ...env, DATABASE_URL: url });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^migrating quota …\nparley: quota: cannot migrate: 127.0.0.1:\d+ refuses connections \(DATABASE_URL; .*\n$/);
+    expect(stderr).toMatch(
+      /^migrating quota …\nparley: quota: cannot migrate: 127.0.0.1:\d+ refuses connections \(DATABASE_URL; .*\n$/,
+    );
     expect(stderr).not.toContain("hush");
   });
 });

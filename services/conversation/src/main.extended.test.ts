@@ -43,7 +43,7 @@ test("migrate.ts prints a line per migration, one line if the schema is up to da
   expect(first.stdout).toContain("conversation: applied 0001_bots\n");
   expect(await run(fresh.url)).toEqual({ code: 0, stdout: "conversation: up to date\n", stderr: "" });
   const unreachable = await run("postgres://nobody@127.0.0.1:1/none");
-  expect(unreachable.code).toBe(1);
+  expect(unreachable.code).toBe(78);
   expect(unreachable.stderr).toMatch(/^conversation: cannot migrate: .+\n$/);
   await fresh.drop();
 });

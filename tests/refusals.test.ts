@@ -197,11 +197,16 @@ describeWith("redis", "a refused request", () => {
     expect(foreign.stderr).toContain("no such turn");
   });
 
-  test("only the operator may list refusals", async () => {
+  test("the edge lists refusals only for the internal token", async () => {
     const tenant = await createTenant(system.admin);
+    const list = (more: Record<string, string>) => runCliInProcess(["refusals", "--unknown"], { ...env, ...more });
+    expect((await list({ INTERNAL_TOKEN: "" })).stderr).toContain("INTERNAL_TOKEN is not set");
+    expect((await list({ INTERNAL_TOKEN: "other" })).stderr).toContain(
+      "refused the internal token: set INTERNAL_TOKEN",
+    );
     const member = await system.sso.token({ workspaceId: tenant.workspaceId, role: "owner" });
     const url = `${env.PARLEY_EDGE_URL}/parley.edge.v1.RefusalAdminService/ListRefusals`;
-    for (const authorization of ["", "Bearer wrong", `Bearer ${member}`]) {
+    for (const authorization of ["", "Bearer wrong", `Bearer ${member}`, `Bearer ${env.ADMIN_TOKEN}`]) {
       const headers = { "content-type": "application/json", authorization };
       const body = JSON.stringify({ workspaceId: tenant.workspaceId });
       expect((await fetch(url, { method: "POST", headers, body })).status).toBe(401);

@@ -132,6 +132,7 @@ export async function startParley(
       llm: `http://${LOOPBACK}:${ports.llmOps}`,
     },
     adminToken: secrets.adminToken,
+    internalToken: secrets.internalToken,
     tokens: tokenIssuer.issuerSettings,
   };
   await writeInstance(dataDir, instance);

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { runCli as runCommand } from "@parley/cli/cli";
 import { readConfig } from "@parley/cli/config";
 import { nodeFlags, scrubbedEnv, startProcess } from "@parley/test-support";
-import { ADMIN_TOKEN, root } from "./processes.ts";
+import { ADMIN_TOKEN, INTERNAL_TOKEN, root } from "./processes.ts";
 import type { SharedSystem } from "./shared-system.ts";
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
@@ -16,6 +16,7 @@ export function cliEnv({
   const opsUrl = ({ opsPort }: { opsPort: number }) => `http://127.0.0.1:${opsPort}`;
   return {
     ADMIN_TOKEN,
+    INTERNAL_TOKEN,
     PARLEY_CONVERSATION_URL: opsUrl(conversation),
     PARLEY_QUOTA_URL: opsUrl(quota),
     PARLEY_LLM_URL: opsUrl(llm),

@@ -52,8 +52,9 @@ export async function createService(name: ServiceName, env: Record<string, strin
         cwd: root,
         env: {
           INTERNAL_TOKEN,
-          ADMIN_TOKEN,
-          ...(name === "edge" && { EDGE_RPC_ADDRESS: "127.0.0.1", EDGE_RPC_PORT: String(edgeRpcPort) }),
+          ...(name === "edge"
+            ? { EDGE_RPC_ADDRESS: "127.0.0.1", EDGE_RPC_PORT: String(edgeRpcPort) }
+            : { ADMIN_TOKEN }),
           PUBLIC_HOST: "127.0.0.1",
           OPS_PORT: String(opsPort),
           [name === "edge" ? "PORT" : "GRPC_PORT"]: String(port),

@@ -127,21 +127,12 @@ const STREAMS = ["MAX_STREAMS", "MAX_STREAMS_PER_CLIENT", "DETACHED_REPLY_MS", "
 
 /** The environment variables that each component has with every values file, except for DIFFERENCES. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
-  edge: [
-    ...SERVER,
-    ...RPC,
-    ...ADMIN,
-    "CONVERSATION_TARGET",
-    "QUOTA_TARGET",
-    "LLM_TARGET",
-    ...ACCESS_TOKENS,
-    ...STREAMS,
-  ],
+  edge: [...SERVER, ...RPC, "CONVERSATION_TARGET", "QUOTA_TARGET", "LLM_TARGET", ...ACCESS_TOKENS, ...STREAMS],
   conversation: [...SERVER, ...RPC, ...ADMIN, "KEY_PREFIX", "QUOTA_TARGET", "LLM_TARGET", ...DATABASE],
   quota: [...SERVER, ...RPC, ...ADMIN, ...DATABASE],
   "llm-proxy": [...SERVER, ...RPC, ...ADMIN, ...DATABASE],
   cli: [
-    ...["PARLEY_EDGE_URL", "PARLEY_CONVERSATION_URL", "PARLEY_QUOTA_URL", "PARLEY_LLM_URL", "ADMIN_TOKEN_FILE"],
+    ...["PARLEY_EDGE_URL", "PARLEY_CONVERSATION_URL", "PARLEY_QUOTA_URL", "PARLEY_LLM_URL", ...ADMIN, ...RPC],
     ...["PARLEY_CONVERSATION_REPLICAS_URL", "PARLEY_QUOTA_REPLICAS_URL", "PARLEY_LLM_REPLICAS_URL"],
     ...["PARLEY_EDGE_MIN_REPLICAS", "PARLEY_CONVERSATION_MIN_REPLICAS", "PARLEY_QUOTA_MIN_REPLICAS"],
     "PARLEY_LLM_MIN_REPLICAS",

@@ -34,8 +34,8 @@ it("mounts secrets as files, each from the Secret that the values name for it, a
   const admin = "ADMIN_TOKEN_FILE=parley/ADMIN_TOKEN";
   expect(new Set(fileVariables.map((entry) => entry.join("=")))).toEqual(
     new Set([
-      `cli ${admin}`,
-      ...[internal, admin, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
+      ...[internal, admin].map((each) => `cli ${each}`),
+      ...[internal, headers, "REDIS_URL_FILE=redis/REDIS_URL"].map((each) => `edge ${each}`),
       ...["conversation", "quota", "llm-proxy"].flatMap((name) =>
         [internal, admin, headers].map((each) => `${name} ${each}`),
       ),

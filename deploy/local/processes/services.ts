@@ -29,6 +29,14 @@ export type ServiceInputs = {
 /** A stopping service exits within drainMs + SERVICE_CLOSE_TIMEOUT_MS. The supervisor kills a service that still runs this much later. */
 const STOP_GRACE_MS = 2_000;
 
+const HAS_ADMIN_TOKEN: Readonly<Record<ServiceName, boolean>> = {
+  edge: false,
+  conversation: true,
+  quota: true,
+  "llm-proxy": true,
+  console: false,
+};
+
 /** Returns how to start each service. A service gets only the secrets that it needs. */
 export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<ServiceName, ProcessSpec>> {
   const { config, ports, secrets, databaseUrl, tokenIssuer, widgetDir, consoleDir } = inputs;
@@ -40,7 +48,8 @@ export async function buildServiceSpecs(inputs: ServiceInputs): Promise<Record<S
       ...config.systemVariables,
       HOST: LOOPBACK,
       OPS_PORT: String(opsPort),
-      ...(name !== "console" && { ADMIN_TOKEN: secrets.adminToken, INTERNAL_TOKEN: secrets.internalToken }),
+      ...(HAS_ADMIN_TOKEN[name] && { ADMIN_TOKEN: secrets.adminToken }),
+      ...(name !== "console" && { INTERNAL_TOKEN: secrets.internalToken }),
       ...tokenIssuer.serviceVariables,
       ...own,
       // Set in the environment of `pnpm start`. These variables override those above.

@@ -45,7 +45,9 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
     minReplicas,
     /** The ops port of the edge, for its metrics and its admin service. */
     edgeOpsUrl: readHttpUrl("PARLEY_EDGE_URL"),
-    adminToken: readAdminToken(environment),
+    adminToken: readFirstToken(environment, "ADMIN_TOKEN"),
+    /** For the edge, which does not have the admin token. */
+    internalToken: readFirstToken(environment, "INTERNAL_TOKEN"),
     /** A member's login. The CLI uses it if `adminToken` is undefined. */
     login: {
       path: resolve(workingDir, environment.text("PARLEY_LOGIN_FILE", join(configDir, "parley", "login.json"))),
@@ -69,15 +71,15 @@ export function readConfig(values: NodeJS.ProcessEnv, workingDir: string) {
   });
 }
 
-/** Returns the first token of ADMIN_TOKEN_FILE, or of ADMIN_TOKEN. */
-function readAdminToken(environment: Environment): string | undefined {
-  const source = environment.optionalSecret("ADMIN_TOKEN", parseTokens);
+/** Returns the first token of the file that `<name>_FILE` names, or of the variable. */
+function readFirstToken(environment: Environment, name: string): string | undefined {
+  const source = environment.optionalSecret(name, parseTokens);
   if (source === undefined) return undefined;
   try {
     return readSecret(source)[0];
   } catch (error) {
     // If the token is in a variable, optionalSecret has already added this problem.
-    if ("file" in source) environment.addProblem(`ADMIN_TOKEN: ${error instanceof Error ? error.message : error}`);
+    if ("file" in source) environment.addProblem(`${name}: ${error instanceof Error ? error.message : error}`);
     return undefined;
   }
 }

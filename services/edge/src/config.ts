@@ -24,8 +24,6 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     quotaTarget: environment.text("QUOTA_TARGET", "localhost:8084"),
     llmTarget: environment.text("LLM_TARGET", "localhost:8086"),
     internalTokens: environment.requiredSecret("INTERNAL_TOKEN", parseTokens, "the token for calls between services"),
-    /** The tokens of the admin service, which lists refusals. Without them, it accepts no call. */
-    adminTokens: environment.optionalSecret("ADMIN_TOKEN", parseTokens),
     /**
      * The host name or IP address at which other edges reach this process. If unset, a client that reconnects to another edge gets the rest
      * of its reply only after the whole reply is stored.

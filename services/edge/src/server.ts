@@ -16,7 +16,6 @@ import {
   type Logger,
   openInternalTokens,
   openSecret,
-  openTokens,
   type SecretOptions,
   type ServiceMetrics,
   startOpsServer,
@@ -89,12 +88,11 @@ export async function start(
   jwks.start();
   lifecycle.onClose("key set", () => jwks.stop());
 
-  const createSecret = () => randomBytes(32).toString("base64url");
   const edgeId = randomUUID();
   const identity = {
     edgeId,
     address: config.edgeRpcHost === undefined ? "" : formatAddress(config.edgeRpcHost, config.edgeRpcPort),
-    token: createSecret(),
+    token: randomBytes(32).toString("base64url"),
   };
   const runningTurns = new RunningTurns();
   const reachability = new ReachabilityCheck(quota, llm);
@@ -160,8 +158,8 @@ export async function start(
       registry,
       isReady,
       admin: {
-        // Without ADMIN_TOKEN, nobody may list refusals.
-        tokens: config.adminTokens ? openTokens(config.adminTokens, secretOptions) : fixedTokens(createSecret()),
+        // The edge, which visitors reach, must not have ADMIN_TOKEN.
+        tokens: internalTokens,
         jwt: undefined,
         register: (router) => void router.service(RefusalAdminService, createRefusalAdmin(refusals)),
       },

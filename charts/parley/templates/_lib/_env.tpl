@@ -41,10 +41,10 @@ rather than variables, because Kubernetes updates the files of running pods when
 {{- $values := .root.Values -}}
 {{- $files := list -}}
 {{- $isEdge := or (eq .name "edge") .preflight -}}
-{{- if or $isEdge (has .name (list "conversation" "quota" "llm-proxy")) -}}
+{{- if or $isEdge (has .name (list "conversation" "quota" "llm-proxy" "cli")) -}}
 {{- $files = append $files (dict "env" "INTERNAL_TOKEN") -}}
 {{- end -}}
-{{- if has .name (list "conversation" "quota" "llm-proxy" "edge" "cli") -}}
+{{- if has .name (list "conversation" "quota" "llm-proxy" "cli") -}}
 {{- $files = append $files (dict "env" "ADMIN_TOKEN") -}}
 {{- end -}}
 {{- if and $values.tracing.endpoint $values.tracing.existingSecret (has .name (list "conversation" "quota" "llm-proxy" "edge" "console")) -}}

@@ -35,12 +35,12 @@ const TIMEOUT_MS = 150_000;
 export function createAdminCaller(target: AdminTarget): CallAdmin {
   return async (service, call) => {
     // Read for each call, because a member's token may expire during a command such as `parley knowledge add` with many files.
-    const token = await target.readToken();
+    const name = serviceName(service);
+    const token = await target.readToken(name);
     const authorize: Interceptor = (next) => (request) => {
       request.header.set("authorization", `Bearer ${token}`);
       return next(request);
     };
-    const name = serviceName(service);
     const baseUrl = target.findUrl(name);
     const transport = createConnectTransport({
       baseUrl,
@@ -70,7 +70,7 @@ function toAdminError(error: unknown, name: ServiceWithAdmin, url: string, targe
   }
   switch (error.code) {
     case Code.Unauthenticated:
-      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.refusedTokenDescription}`, error);
+      return new AdminError("unauthenticated", `${name} at ${url} refused ${target.describeRefusedToken(name)}`, error);
     case Code.Unimplemented:
     case Code.NotFound:
       return new AdminError(

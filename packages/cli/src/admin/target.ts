@@ -8,10 +8,13 @@ import type { SelectingService, ServiceWithAdmin } from "./service.ts";
 
 /** The addresses and the token of an installation's admin services. */
 export type AdminTarget = {
-  /** Returns the admin token. Without one, returns a member's access token, refreshed if it expires soon. */
-  readToken: () => Promise<string>;
+  /**
+   * Returns the token for a service: for the edge the internal token, for the others the admin token or, without one, a member's access token,
+   * refreshed if it expires soon.
+   */
+  readToken: (service: ServiceWithAdmin) => Promise<string>;
   /** The `…` of the error `quota at <url> refused …`: the token's source and the next step, without the token's value. */
-  refusedTokenDescription: string;
+  describeRefusedToken: (service: ServiceWithAdmin) => string;
   /** Returns the URL of a service's ops port. Throws CliError when it is not configured. */
   findUrl: (service: ServiceWithAdmin) => string;
   /** The ops URLs of each service's replicas, for `parley top`. A host name may resolve to several replicas. */
@@ -23,6 +26,7 @@ export type AdminTarget = {
 export const START_COMMAND = "npx --yes pnpm@12 start";
 
 const REFUSED_ADMIN_TOKEN = "the admin token: set ADMIN_TOKEN to the token that the service was started with";
+const REFUSED_INTERNAL_TOKEN = "the internal token: set INTERNAL_TOKEN to the token that the service was started with";
 const REFUSED_LOGIN = "your login: sign in again with parley login";
 
 const VARIABLES: Record<ServiceWithAdmin, string> = {
@@ -58,8 +62,9 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   const urls = { ...instance.adminUrls, edge: instance.edgeOpsUrl };
   return {
-    readToken: async () => instance.adminToken,
-    refusedTokenDescription: `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
+    readToken: async (service) => (service === "edge" ? (instance.internalToken ?? "") : instance.adminToken),
+    describeRefusedToken: () =>
+      `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
     findUrl(service) {
       const url = urls[service];
       if (url === undefined) throw new CliError(`restart the Parley of ${dataDir}: an older version started it`);
@@ -74,15 +79,19 @@ export function localTarget(instance: Instance, dataDir: string): AdminTarget {
 }
 
 async function remoteTarget(
-  { adminUrls, replicaUrls, edgeOpsUrl, minReplicas, adminToken, login }: Config,
+  { adminUrls, replicaUrls, edgeOpsUrl, minReplicas, adminToken, internalToken, login }: Config,
   notice: (line: string) => void,
 ): Promise<AdminTarget> {
   const urls = { ...adminUrls, edge: edgeOpsUrl };
-  const readToken = async () => adminToken ?? (await readAccessToken(login.path, notice)) ?? failWithoutToken();
+  const readCallerToken = async () => adminToken ?? (await readAccessToken(login.path, notice)) ?? failWithoutToken();
   if (adminToken === undefined && (await readLogin(login.path)) === undefined) failWithoutToken();
   return {
-    readToken,
-    refusedTokenDescription: adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN,
+    readToken: async (service) =>
+      service === "edge" ? (internalToken ?? failWithoutInternalToken()) : readCallerToken(),
+    describeRefusedToken(service) {
+      if (service === "edge") return REFUSED_INTERNAL_TOKEN;
+      return adminToken === undefined ? REFUSED_LOGIN : REFUSED_ADMIN_TOKEN;
+    },
     findUrl: (service) => {
       const url = urls[service];
       if (url === undefined)
@@ -93,6 +102,10 @@ async function remoteTarget(
     suggestNextStep: (service) =>
       `check that ${VARIABLES[service]} is the URL of its ops port and that the network allows the connection`,
   };
+}
+
+function failWithoutInternalToken(): never {
+  throw new CliError("INTERNAL_TOKEN is not set: set it to the token that the services were started with");
 }
 
 function failWithoutToken(): never {

@@ -14,6 +14,8 @@ export type Instance = {
   /** For each other service with admin RPCs, the URL of its ops port. */
   adminUrls: Record<SelectingService, string>;
   adminToken: string;
+  /** Missing in files of older versions. */
+  internalToken?: string;
   /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */
   tokens: IssuerSettings | null;
 };

@@ -136,12 +136,13 @@ export declare const RefusalSchema: GenMessage<Refusal>;
 /**
  * RefusalAdminService lists the latest refusals at the public API. Every edge lists those of all edges.
  *
- * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>".
+ * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <INTERNAL_TOKEN>", because the edge does
+ * not have the admin token.
  * The code in parentheses after each status is sent in the "parley-code" header.
  * Handled in services/edge/src/refusals/refusals.admin.ts.
  *
  * Errors of every call:
- * - UNAUTHENTICATED (authentication_required): the token is missing or wrong, or the edge has no ADMIN_TOKEN.
+ * - UNAUTHENTICATED (authentication_required): the token is missing or wrong.
  * - INTERNAL (internal_error): an unexpected failure, described in the service's log only.
  *
  * @generated from service parley.edge.v1.RefusalAdminService

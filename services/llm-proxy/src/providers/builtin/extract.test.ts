@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Passage, PassageSchema } from "@parley/rpc/llm";
+import { type Passage, PassageSchema, QueryTermSchema } from "@parley/rpc/llm";
 import { cpuMsOf } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import * as extract from "./extract.ts";
@@ -112,6 +112,22 @@ describe("extractAnswer", () => {
     const price = "service: Flat tyre; price: 18 €.";
     expect(extractAnswer("And a flat tyre?", prices, [], "How much is a full service?")).toContain(price);
     expect(extractAnswer("And a flat tyre?", prices, [], "When do you repair chains?")).not.toContain(price);
+  });
+
+  test("a question about the place of the business is answered by the sentence that gives it", () => {
+    const bakery = [
+      passage("a.md", "", "On Sunday the bakery opens at eight. You find us in Lime Lane 4. The bakery sells bread."),
+    ];
+    expect(extractAnswer("Where is the bakery?", bakery)).toBe("You find us in Lime Lane 4.\n\n— a.md");
+    expect(extractAnswer("Where is the town hall?", bakery)).toSatisfy(isDecline);
+  });
+
+  test("longer words that the search found for a word count as one word of the question", () => {
+    const insurance = [passage("a.md", "", "Ihr Hund braucht eine Haftpflichtversicherung und einen Impfpass.")];
+    const terms = ["versicherungsnummer", "versicherungskarte", "haftpflichtversicherung"].map((word) =>
+      create(QueryTermSchema, { word, weight: 2 }),
+    );
+    expect(extractAnswer("Brauche ich eine Versicherung?", insurance, terms)).toMatch(/^Ihr Hund braucht/);
   });
 
   test("answers a German question from German passages only if they contain the answer", () => {

@@ -4,8 +4,10 @@ export type ValueKind = {
   asked: RegExp;
   /** Matches a sentence that contains such a value. */
   value: RegExp;
-  /** Whether a sentence without such a value never answers. A place or a date can have other forms than `value` matches. */
+  /** Whether a sentence without such a value never answers. A date or a person can have other forms than `value` matches. */
   isRequired: boolean;
+  /** Matches a sentence that gives this value of the business itself, such as "You find us at …". */
+  own?: RegExp;
 };
 
 /** Matches whole words. Scripts without spaces between words have no word boundaries, so their words are in `unspaced`. */
@@ -131,7 +133,11 @@ const PERSON: ValueKind = {
 };
 
 const PLACE: ValueKind = {
-  isRequired: false,
+  isRequired: true,
+  own: words(
+    "(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
+    "当店は|我们位于|我們位於|نحن في|אנחנו נמצאים",
+  ),
   asked: words(
     "where|what address|your address|the address|wo|wohin|woher|adresse|où|dónde|dirección|dove|indirizzo|onde|endereço|waar|adres|gdzie",
     "どこ|哪里|哪裡|住所|地址|أين|איפה|כתובת",
@@ -144,6 +150,9 @@ const PLACE: ValueKind = {
 
 const PHONE: ValueKind = {
   isRequired: false,
+  own: words(
+    "(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
+  ),
   asked: words(
     "(?:tele)?phone number|your phone|call you|reach you|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
     "電話|电话|هاتف|טלפון",
@@ -188,23 +197,48 @@ export function asksHow(message: string): boolean {
   return ASKS_HOW.test(message);
 }
 
-/** Words that ask or that name the kind of value, but not the subject. */
+/** Words that name the kind of value or a frequent action, but rarely the subject. */
 const ASKING_WORDS = new Set(
-  `how what when where which who whose why cost costs price prices priced fee fees charge charges pay expensive time times long much many far fast old
+  `next best still also really exactly currently usually type types sort available provide accept accepts start starts end ends
+  cost costs price prices priced fee fees charge charges pay expensive time times long much many far fast old
   open opens opening opened hours close closes closed closing offer offers sell sells have has having buy buys get there possible allowed
-  number address call phone telephone take takes last lasts happen happens happened need want use age address size maximum minimum weight distance temperature
-  kostet kosten preis preise gebühr teuer wann wo wer wie wieviel viele lange dauert dauern schwer geöffnet offen öffnet öffnen auf schließt geschlossen
-  haben habt hat verkaufen verkauft bieten bietet anbieten gibt gibt's erlaubt möglich darf dürfen kann können nummer telefonnummer adresse passiert alter alt uhr uhrzeit größe gewicht groß hoch
-  combien coûte coûtent prix tarif tarifs quand quel quelle quels quelles où qui comment heure ouvert ouverte ouverts ouvrez ouvre fermé fermez faut falloir peut peux peut-on
-  puis-je avez avez-vous vendez proposez proposez-vous trouver dure durée durent distance âge jour heures peut-on
-  cuánto cuanto cuesta cuestan precio precios cuándo dónde quién cómo qué hora horario abren abre abiertos abierto abierta cierran cierra dura duran tarda
-  tienen tiene hay venden ofrecen ofrece puedo puede pueden debo deben hacen llama desde hasta edad teléfono dirección tamaño
-  quanto costa costano prezzo prezzi quando dove chi come che ora orario aperto aperta aperti aprite apre chiuso chiude chiudete dura durano avete vendete
-  offrite c'è ci posso può possiamo serve devo età telefono indirizzo quanti quante
-  custa custam preço preços onde quem como aberto abre fecha têm vendem posso
-  kost prijs wanneer waar wie hoe open gesloten hebben verkopen kan
-  kosztuje cena kiedy gdzie kto jak otwarte macie`.split(/\s+/),
+  number address call phone telephone take takes last lasts happen happens happened need want use age size maximum minimum weight distance temperature
+  vorher rein beim ab kommt kommen komme bekomme bekommen bekommt leute personen dauer erreiche erreichen zahlen bezahlen zahlt
+  nächste nächster nächsten beste noch genau eigentlich derzeit arten sorten beginnt
+  kostet kosten preis preise gebühr teuer viele lange dauert dauern schwer geöffnet offen öffnet öffnen auf schließt geschlossen
+  haben habt hat verkaufen verkauft bieten bietet anbieten gibt gibt's erlaubt möglich darf dürfen kann können nummer telefonnummer adresse passiert hause zuhause alter alt uhr uhrzeit größe gewicht groß hoch
+  peuvent veux voudrais puis payer prendre personnes gens
+  prochain prochaine meilleur encore genre commence acceptez prenez
+  coûte coûtent prix tarif tarifs heure ouvert ouverte ouverts ouvrez ouvre fermé fermez faut falloir peut peux peut-on
+  puis-je avez avez-vous vendez proposez proposez-vous trouver dure durée durent âge jour heures domicile
+  pagar personas gente
+  próximo próxima mejor todavía tipo tipos empieza aceptan
+  cuesta cuestan precio precios hora horario abren abre abiertos abierto abierta cierran cierra dura duran tarda
+  tienen tiene hay venden ofrecen ofrece puedo puede pueden debo deben hacen llama desde hasta edad domicilio teléfono dirección tamaño
+  fino avere possono prendere pagare fare siete persone persona
+  prossimo prossima migliore ancora tipi inizia comincia accettate
+  costa costano prezzo prezzi ora orario aperto aperta aperti aprite apre chiuso chiude chiudete durano avete vendete
+  offrite c'è ci posso può possiamo serve devo età telefono indirizzo
+  custa custam preço preços aberto fecha têm vendem
+  kost prijs gesloten hebben verkopen kan
+  kosztuje cena otwarte macie`.split(/\s+/),
 );
+
+/** Words that only make a sentence a question. They have no meaning of their own. */
+const INTERROGATIVES = new Set(
+  `how what when where which who whose whom why
+  wann wo woher wohin wer wem wen was wie warum weshalb wieso wieviel wieviele welche welcher welches welchen welchem
+  quand quel quelle quels quelles où qui que quoi comment pourquoi combien
+  cuándo dónde quién quiénes cómo qué cuál cuáles cuánto cuánta cuántos cuántas cuando donde quien como que cual cuanto
+  quando dove chi che cosa come perché quanto quanta quanti quante quale quali qual
+  onde quem quantos quantas porquê
+  wanneer waar wie welk welke hoe hoeveel waarom
+  kiedy gdzie kto kogo jak jaki jaka jakie ile dlaczego który która które`.split(/\s+/),
+);
+
+export function isInterrogative(word: string): boolean {
+  return INTERROGATIVES.has(word);
+}
 
 export function isAskingWord(word: string): boolean {
   return ASKING_WORDS.has(word);

@@ -7,6 +7,7 @@ import {
   findOwnedWord,
   isAskingWord,
   isFollowUp,
+  isInterrogative,
   type ValueKind,
 } from "./question.ts";
 import { isQuestion, joinSentences, type Sentence, splitSentences } from "./sentences.ts";
@@ -38,6 +39,8 @@ const UNKNOWN_FACTOR = 0.5;
 const MIN_COVERAGE = 0.5;
 /** Added to MIN_COVERAGE if the question asks for a kind of value that the sentence lacks. */
 const MISSING_VALUE_COVERAGE = 0.3;
+/** The least coverage of a sentence about the business itself, such as "You find us at …" for "Where is the shop?". */
+const OWN_VALUE_COVERAGE = 1;
 /** A term is a subject of the message if it weighs at least this share of the heaviest known term. */
 const SUBJECT_SHARE = 0.5;
 
@@ -70,7 +73,16 @@ const PRONOUNS: Record<string, RegExp> = {
   nl: /^(?:hij|zij|dit|deze)(?!\p{L})/iu,
 };
 
-type Term = { stem: string; weight: number; isKnown: boolean; isAsking: boolean };
+type Term = {
+  stem: string;
+  /** Stems of longer words that the search looked for instead. Empty if it looked for the word itself. */
+  related: string[];
+  weight: number;
+  isKnown: boolean;
+  isAsking: boolean;
+};
+
+type SearchedTerm = Pick<Term, "stem" | "related">;
 
 type Candidate = {
   passage: Passage;
@@ -87,7 +99,7 @@ type Candidate = {
 };
 
 /** `subjects`: the subjects of the message that the sentence itself names. */
-type Scored = { candidate: Candidate; score: number; subjects: ReadonlySet<string> };
+type Scored = { candidate: Candidate; score: number; subjects: readonly Term[] };
 
 /** `previous`: the visitor's question before; empty for none. */
 export type Question = { message: string; previous: string };
@@ -170,13 +182,22 @@ function buildQuery(
   language: Language,
 ): Term[] {
   const weighted = searchTerms.length > 0 ? searchTerms : splitWords(message).map((word) => ({ word, weight: 1 }));
+  const asked = extractTerms(message, language);
   const terms = new Map<string, Term>();
-  for (const { word, weight } of weighted.slice(0, MAX_QUERY_TERMS))
-    for (const stem of extractTerms(word, language)) {
-      if (terms.has(stem)) continue;
-      const isKnown = candidates.some((each) => coverTerm(stem, each) > 0);
+  for (const { word, weight } of weighted.filter((each) => !isInterrogative(each.word)).slice(0, MAX_QUERY_TERMS))
+    for (const found of extractTerms(word, language)) {
+      const stem = asked.has(found) ? found : ([...asked].find((each) => isPart(each, found)) ?? found);
+      const earlier = terms.get(stem);
+      const related = [...(earlier?.related ?? []), ...(found === stem ? [] : [found])];
       const isAsking = isAskingWord(word);
-      terms.set(stem, { stem, weight: Math.sqrt(weight) * (isAsking ? ASKING_FACTOR : 1), isKnown, isAsking });
+      const isKnown = earlier?.isKnown === true || candidates.some((each) => coverTerm({ stem, related }, each) > 0);
+      terms.set(stem, {
+        stem,
+        related,
+        weight: Math.sqrt(weight) * (isAsking ? ASKING_FACTOR : 1),
+        isKnown,
+        isAsking,
+      });
     }
   const subjects = findLikelySubjects(message, [...terms.values()], language);
   return [...terms.values()].map((term) =>
@@ -208,28 +229,33 @@ function scoreCandidates(
   const hasSubject = query.some(({ isAsking }) => !isAsking);
   const known = query.filter(({ isKnown, isAsking }) => isKnown && !(isAsking && hasSubject));
   const minSubjectWeight = SUBJECT_SHARE * Math.max(0, ...known.map(({ weight }) => weight));
+  // "Where is the shop?" has one such word, and it may name the business.
+  const canAskAboutBusiness = query.filter(({ isAsking }) => !isAsking).length <= 1;
   return candidates
     .flatMap((candidate) => {
       const { sentence, rank } = candidate;
       if (sentence.isQuestion) return [];
-      const values = query.map((term) => coverTerm(term.stem, candidate));
-      const coverage = query.reduce((sum, { weight }, index) => sum + weight * (values[index] ?? 0), 0) / total;
+      const values = query.map((term) => coverTerm(term, candidate));
+      const isAboutBusiness = canAskAboutBusiness && kind?.own?.test(sentence.text) === true;
+      const coverage = Math.max(
+        query.reduce((sum, { weight }, index) => sum + weight * (values[index] ?? 0), 0) / total,
+        isAboutBusiness ? OWN_VALUE_COVERAGE : 0,
+      );
       const hasValue =
         kind?.value.test(sentence.text) ?? (asksForCode && findCode(candidate.sentences, candidate.index) !== "");
       const lacksValue = kind !== undefined && !hasValue;
       const minCoverage = MIN_COVERAGE + (lacksValue ? MISSING_VALUE_COVERAGE : 0);
-      const subjects = new Set(
-        known
-          .filter(({ stem, weight }) => weight >= minSubjectWeight && matchTerm(stem, candidate.terms.sentence) > 0)
-          .map(({ stem }) => stem),
+      const subjects = known.filter(
+        (term) => term.weight >= minSubjectWeight && matchTerm(term, candidate.terms.sentence) > 0,
       );
-      const namesSubject = known.some(
-        ({ stem, weight }) => weight >= minSubjectWeight && coverTerm(stem, candidate) >= PLACE_VALUES.title,
-      );
+      const namesSubject =
+        isAboutBusiness ||
+        known.some((term) => term.weight >= minSubjectWeight && coverTerm(term, candidate) >= PLACE_VALUES.title);
       if ((lacksValue && kind.isRequired) || coverage < minCoverage || !namesSubject) return [];
       const score =
         coverage +
-        (earlier.reduce((sum, stem) => sum + coverTerm(stem, candidate), 0) / Math.max(1, earlier.length)) *
+        (earlier.reduce((sum, stem) => sum + coverTerm({ stem, related: [] }, candidate), 0) /
+          Math.max(1, earlier.length)) *
           PREVIOUS_QUESTION_BONUS +
         (hasValue ? VALUE_BONUS : 0) +
         (query.some(({ stem, isAsking }) => !isAsking && stem === candidate.firstTerm) ? FIRST_WORD_BONUS : 0) +
@@ -242,17 +268,17 @@ function scoreCandidates(
 }
 
 /** Returns how well a candidate covers a term, from 0 to 1. */
-function coverTerm(stem: string, { terms, refersToPrevious }: Candidate): number {
+function coverTerm(term: SearchedTerm, { terms, refersToPrevious }: Candidate): number {
   return Math.max(
-    matchTerm(stem, terms.sentence) * PLACE_VALUES.sentence,
-    matchTerm(stem, terms.heading) * PLACE_VALUES.heading,
-    matchTerm(stem, terms.previous) * (refersToPrevious ? PLACE_VALUES.heading : PLACE_VALUES.previous),
-    matchTerm(stem, terms.title) * PLACE_VALUES.title,
+    matchTerm(term, terms.sentence) * PLACE_VALUES.sentence,
+    matchTerm(term, terms.heading) * PLACE_VALUES.heading,
+    matchTerm(term, terms.previous) * (refersToPrevious ? PLACE_VALUES.heading : PLACE_VALUES.previous),
+    matchTerm(term, terms.title) * PLACE_VALUES.title,
   );
 }
 
-function matchTerm(stem: string, terms: ReadonlySet<string>): number {
-  if (terms.has(stem)) return 1;
+function matchTerm({ stem, related }: SearchedTerm, terms: ReadonlySet<string>): number {
+  if (terms.has(stem) || related.some((each) => terms.has(each))) return 1;
   for (const term of terms) if (isPart(stem, term) || isPart(term, stem)) return PARTIAL_VALUE;
   return 0;
 }
@@ -262,10 +288,10 @@ function isPart(part: string, whole: string): boolean {
 }
 
 function isSecondQuote(each: Scored, best: Scored, quote: Quote): boolean {
-  if (each.subjects.size === 0 || quote.text.includes(each.candidate.sentence.text)) return false;
-  const addsSubject = [...each.subjects].some((subject) => coverTerm(subject, best.candidate) === 0);
+  if (each.subjects.length === 0 || quote.text.includes(each.candidate.sentence.text)) return false;
+  const addsSubject = each.subjects.some((subject) => coverTerm(subject, best.candidate) === 0);
   const isNear = each.candidate.passage === best.candidate.passage && each.score >= best.score - SECOND_QUOTE_DISTANCE;
-  return addsSubject || isNear;
+  return addsSubject || (isNear && best.subjects.length > 0);
 }
 
 /** Returns the candidate's sentence with the sentences that it needs: the one that a pronoun refers to, or the list that follows it. */

@@ -6,10 +6,13 @@ export const name = "0048_unanswered_turns";
 export const config = { transaction: false };
 
 const UNANSWERED =
-  "turns (workspace_id, bot_id, closed_at) WHERE status = 'done' AND (NOT grounded OR finish_detail = 'declined')";
+  "turns (workspace_id, bot_id, closed_at) WHERE status = 'done' AND (NOT grounded OR (grounded AND finish_detail = 'declined'))";
 const UNGROUNDED = "turns (workspace_id, bot_id, closed_at) WHERE status = 'done' AND NOT grounded";
 
-/** Replaces the index of the done turns without a passage with one that also has those in which the model said that it has no answer. */
+/**
+ * Replaces the index of the done turns without a passage with one that also has those in which the model said that it has no answer.
+ * turns.grounded is also NULL for a message that asks nothing, such as a greeting.
+ */
 export async function up(knex: Knex): Promise<void> {
   await replaceIndex(knex, "turns_ungrounded", "turns_unanswered", UNANSWERED);
 }

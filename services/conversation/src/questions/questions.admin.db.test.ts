@@ -201,6 +201,10 @@ describe("unanswered questions", () => {
   test("leave out greetings, questions whose reply called a tool, the playground, other bots, and deleted and erased sessions", async () => {
     const { bot, ask } = await createBotToAsk();
     await ask("Hello, please help me?");
+    for (const message of ["Guten Morgen!", "Merci beaucoup", "ok", "Are you a human?", "asdfgh", "???"]) {
+      await ask(message);
+      await ask(message, { isDeclined: true, chunkIds: [1] });
+    }
     await ask("Where is my order?", { toolsCalled: '[{"name":"look_up_order","status":"ok"}]' });
     await ask("Is this the playground?", { source: "playground" });
     const other = await createBot(system.database, { workspaceId: bot.workspaceId });

@@ -65,7 +65,7 @@ const READ_UNANSWERED = `
   ), unanswered AS MATERIALIZED (
     SELECT session_id, message_id, closed_at AS at, NOT grounded AS is_ungrounded, coalesce(finish_detail = 'declined', false) AS is_declined
     FROM conversation.turns
-    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND (NOT grounded OR finish_detail = 'declined')
+    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND (NOT grounded OR (grounded AND finish_detail = 'declined'))
       AND closed_at >= now() - make_interval(days => $3)
     ORDER BY closed_at DESC
     LIMIT (SELECT unanswered FROM bound)

@@ -37,14 +37,16 @@ beforeEach(() => system.admin.query("DELETE FROM conversation.task_leases WHERE 
 test("GetStatistics counts the rated sessions and each day's replies that were and were not answered from passages, and returns percentiles of the first-token times", async () => {
   const bot = await createBot(system.database);
   const { workspaceId, id: botId } = bot;
-  const rated = newTurn(bot, { chunkIds: [1] });
+  const newQuestion = (fields = {}) => newTurn(bot, { message: "Where is my parcel?", ...fields });
+  const rated = newQuestion({ chunkIds: [1] });
   const messageId = await runTurn(system.database, rated, { firstTokenMs: 900 });
-  await runTurn(system.database, newTurn(bot), { firstTokenMs: 800 });
-  await runTurn(system.database, newTurn(bot), { firstTokenMs: 0, finishDetail: "declined" });
-  await runTurn(system.database, newTurn(bot, { chunkIds: [1] }), { firstTokenMs: 0, finishDetail: "declined" });
-  await runTurn(system.database, newTurn(bot), { outcome: "error", month: undefined });
+  await runTurn(system.database, newQuestion(), { firstTokenMs: 800 });
+  await runTurn(system.database, newQuestion(), { firstTokenMs: 0, finishDetail: "declined" });
+  await runTurn(system.database, newQuestion({ chunkIds: [1] }), { firstTokenMs: 0, finishDetail: "declined" });
+  await runTurn(system.database, newTurn(bot, { message: "Thanks!" }), { firstTokenMs: 0 });
+  await runTurn(system.database, newQuestion(), { outcome: "error", month: undefined });
   await openTurn(system.database, newTurn(bot));
-  const old = newTurn(bot, { chunkIds: [1, 2] });
+  const old = newQuestion({ chunkIds: [1, 2] });
   await runTurn(system.database, old, { firstTokenMs: 3_000 });
   await moveBack(old.turnId, "3 days");
   const { sessionId } = rated;
@@ -55,14 +57,14 @@ test("GetStatistics counts the rated sessions and each day's replies that were a
   expect(last30Days).toMatchObject({
     days: [
       { day: daysAgo(3), replies: 1, grounded: 1, ungrounded: 0 },
-      { day: today(), replies: 4, grounded: 1, ungrounded: 3 },
+      { day: today(), replies: 5, grounded: 1, ungrounded: 3 },
     ],
     firstTokenMedianMs: 875,
     sessionsRatedUp: 0,
     sessionsRatedDown: 1,
   });
   expect(last30Days.firstTokenP95Ms).toBeGreaterThan(3_000);
-  expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 4 }]);
+  expect((await statistics(workspaceId, 1)).days).toMatchObject([{ day: today(), replies: 5 }]);
 });
 
 test("the task counts a turn that was committed after its hour was counted, and counts each turn once", async () => {

@@ -9,7 +9,7 @@ const FIRST_TOKENS = BUCKETS.map(
     `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${bucket})::integer`,
 ).join(", ");
 
-/** A turn that was answered from knowledge, and one that was not. Both are null for turns that old Parley versions stored. */
+/** A turn that was answered from knowledge, and one that was not. Both are null for messages that ask nothing, and for turns that old Parley versions stored. */
 const IS_DECLINED = "coalesce(t.finish_detail = 'declined', false)";
 const ANSWERED = `t.grounded AND NOT ${IS_DECLINED}`;
 const UNANSWERED = `NOT t.grounded OR (t.grounded AND ${IS_DECLINED})`;

@@ -1,4 +1,5 @@
 import type { Verdict } from "@parley/bot-rules/moderation";
+import { isQuestion } from "@parley/bot-rules/small-talk";
 import { type Database, invalidArgument, sqlState } from "@parley/service-kit";
 import { visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
@@ -57,6 +58,7 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 //   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
 // - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id
 //   (migration 0041). In the playground, the id is a member's, and the members share the session's history.
+// - grounded is NULL if the message asks nothing ($22), because a reply to a greeting needs no knowledge.
 // - `keep` returns the SQL of a text that the visitor sent, given its parameter.
 const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
   WITH ${before} session AS (
@@ -113,7 +115,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
       key_hash, request_hash, grounded, history_start
     )
     SELECT $1, $2, $3, user_message_id + 1, $4, $5, $13, $12, $12, $14, at, CASE WHEN $13 = 'streaming' THEN NULL ELSE at END,
-           $20::bytea, $21::bytea, cardinality($16::bigint[]) > 0, history_start
+           $20::bytea, $21::bytea, CASE WHEN $22::boolean THEN cardinality($16::bigint[]) > 0 END, history_start
     FROM opened
   ), message AS (
     INSERT INTO conversation.messages (
@@ -139,7 +141,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
 
 const OPEN_TURN = openTurnSql();
 
-const REFUSAL = { workspace: "$1", outcome: "$13", max: "$22::integer" };
+const REFUSAL = { workspace: "$1", outcome: "$13", max: "$23::integer" };
 
 // Above the limit of refusals, the statement stores no text of the visitor. It stores the fallback, which a repeated call must return.
 const OPEN_BLOCKED_TURN = openTurnSql({
@@ -195,6 +197,7 @@ export async function openTurn(
         step,
         turn.keyHash,
         turn.requestHash,
+        isQuestion(turn.message),
         ...(blocked ? [maxStoredRefusals("blocked")] : []),
       ],
     });

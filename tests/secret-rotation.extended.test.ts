@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describeWith, replaceFile, startRedis, type TestRedis } from "@parley/test-support";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { cliEnv, runCliJson } from "./system/cli.ts";
 import { readMetric } from "./system/metrics.ts";
 import { createTenant, type System, startSystem, type Tenant } from "./system/system.ts";
 import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "./system/visitors.ts";
@@ -102,5 +103,16 @@ describeWith("redis-server", "a system whose secret files change", () => {
     await expect.poll(visitAndReadFallback, TIMEOUT).toBe(0);
     for (const service of [edge(), system.llm])
       expect(service.outputs()).not.toMatch(/sk-old|sk-new|(old|new|wrong)-password|marker/);
+
+    // The edge has no database, so its reloads are only in its log.
+    const changes = await runCliJson<{ service: string; method: string; target: object }[]>(
+      ["changes", "--all"],
+      cliEnv(system),
+    );
+    const reloads = changes.filter(({ method }) => method === "Configuration/Reload");
+    expect(reloads.map(({ service, target }) => [service, target])).toEqual([
+      ["llm-proxy", { file: "OPENAI_API_KEY", result: "refused" }],
+      ["llm-proxy", { file: "OPENAI_API_KEY", result: "accepted" }],
+    ]);
   });
 });

@@ -90,13 +90,20 @@ export const SERVICE: Dashboard = {
         {
           title: "Refusals by code",
           shows:
-            "Requests refused before a stream starts, by code. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many open streams or too much waiting work. `unavailable`: a Parley service is not available.",
+            "Refused requests by code, and streams that ended with `quota_exceeded`, `blocked` or `busy`. `invalid_api_key`: a revoked or unknown public key. `origin_not_allowed`: a page that the key does not allow. `rate_limited`: too many requests a minute. `overloaded`: too many open streams or too much waiting work. `unavailable`: a Parley service is not available.",
           normal: "A few `rate_limited` and `origin_not_allowed`.",
           action:
-            "`unavailable`: see _Failed calls at the caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner.",
+            "`unavailable`: see _Failed calls at the caller_. `overloaded`: add edges. `invalid_api_key`: a page uses a revoked or unknown key; inform the page's owner. One visitor: `parley refusals`, or `parley explain` with the id that the widget shows.",
           unit: "reqps",
           stacked: true,
-          queries: [{ expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" }],
+          queries: [
+            { expr: `sum by (code) (${rate("parley_requests_refused_total")})`, legend: "{{code}}" },
+            {
+              expr: `sum by (finish) (${rate("parley_turns_total", 'finish=~"quota_exceeded|blocked"')})`,
+              legend: "{{finish}}",
+            },
+            { expr: `sum by (code) (${rate("parley_turns_total", 'code="busy"')})`, legend: "{{code}}" },
+          ],
         },
         {
           title: "Duration by route, p99",

@@ -11,6 +11,7 @@ import { countOutcomes, TRUST_FORWARDED_FOR, type VisitResult, visit } from "./s
 
 const TIMEOUT = { timeout: 30_000 };
 const VISITORS = 4;
+const SERVICES = ["edge", "conversation", "quota", "llm-proxy"] as const;
 
 describeWith("redis-server", "a system whose secret files change", () => {
   let folder: string;
@@ -26,10 +27,14 @@ describeWith("redis-server", "a system whose secret files change", () => {
     admin = new Redis(redisUrl("old-password"));
     await writeSecret("OPENAI_API_KEY", "sk-old");
     await writeSecret("REDIS_URL", redisUrl("old-password"));
+    for (const service of SERVICES) await writeSecret(`${service}-token`, "old-token");
+    const tokenOf = (service: (typeof SERVICES)[number]) => ({ INTERNAL_TOKEN_FILE: join(folder, `${service}-token`) });
     system = await startSystem({
       env: {
-        edge: { ...TRUST_FORWARDED_FOR, REDIS_URL_FILE: join(folder, "REDIS_URL") },
-        "llm-proxy": { OPENAI_API_KEY_FILE: join(folder, "OPENAI_API_KEY") },
+        edge: { ...TRUST_FORWARDED_FOR, ...tokenOf("edge"), REDIS_URL_FILE: join(folder, "REDIS_URL") },
+        conversation: tokenOf("conversation"),
+        quota: tokenOf("quota"),
+        "llm-proxy": { ...tokenOf("llm-proxy"), OPENAI_API_KEY_FILE: join(folder, "OPENAI_API_KEY") },
       },
     });
     tenant = await createTenant(system.admin, { plan: "scale", model: "openai:tokens-20-every-100" });
@@ -114,5 +119,22 @@ describeWith("redis-server", "a system whose secret files change", () => {
       ["llm-proxy", { file: "OPENAI_API_KEY", result: "refused" }],
       ["llm-proxy", { file: "OPENAI_API_KEY", result: "accepted" }],
     ]);
+  });
+
+  test("completes every stream if INTERNAL_TOKEN is replaced in one step, although the services read it at different times", async () => {
+    const outputs = { edge: edge(), conversation: system.conversation, quota: system.quota, "llm-proxy": system.llm };
+    const results = await runUnderLoad(async () => {
+      for (const service of SERVICES) {
+        await writeSecret(`${service}-token`, "new-token");
+        await expect
+          .poll(() => outputs[service].outputs(), TIMEOUT)
+          .toContain("token replaced in one step, previous token kept for a while");
+        const requestsBefore = system.provider.requests.length;
+        await expect.poll(() => system.provider.requests.length, TIMEOUT).toBeGreaterThan(requestsBefore + VISITORS);
+      }
+    });
+    expect(results.length).toBeGreaterThan(VISITORS * SERVICES.length);
+    expect(countOutcomes(results)).toEqual({ stop: results.length });
+    for (const service of SERVICES) expect(outputs[service].outputs()).not.toMatch(/call refused|old-token|new-token/);
   });
 });

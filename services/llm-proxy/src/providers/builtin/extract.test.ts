@@ -185,6 +185,31 @@ describe("extractAnswer", () => {
   });
 });
 
+test("a repetitive message of 10,000 characters and passage of 1,400 characters take less than half a second of CPU time", () => {
+  for (const unit of [
+    "what is ",
+    "how many ",
+    "then ",
+    "a",
+    "1",
+    "1,",
+    "€1",
+    " ",
+    "- ",
+    "my ",
+    "ok ",
+    "你",
+    "Ab ",
+    "l'",
+  ]) {
+    const text = `what is ${unit.repeat(10_000 / unit.length)}`;
+    const cpuMs = cpuMsOf(() =>
+      extractAnswer(`${text} b c d e f g`, [passage("a.md", text.slice(0, 100), `${text.slice(0, 1_400)}x.`)]),
+    );
+    expect(cpuMs, unit).toBeLessThan(500);
+  }
+});
+
 test("a long sentence is cut between words, a long word between characters, and the answer has at most 400 characters", () => {
   const quoteOf = (text: string) => {
     const answer = extractAnswer("refunds", [passage("long.md", "", text)]);

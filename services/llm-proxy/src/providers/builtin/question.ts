@@ -163,7 +163,7 @@ const PHONE: ValueKind = {
 const DEFINITION: ValueKind = {
   isRequired: false,
   asked:
-    /^\P{L}*(?:what(?:['’]s| is| are) (?!the |your )|was (?:ist|sind) (?!der |die |das |ihre? )|qu['’]est-ce que?|qué (?:es|son) (?!el |la )|(?:che )?cos(?:a |['’])è (?!il |la )|o que é (?!o |a )|wat (?:is|zijn) (?!de |het ))(?:\S+\s*){1,3}$/iu,
+    /^\P{L}*(?:what(?:['’]s| is| are) (?!the |your )|was (?:ist|sind) (?!der |die |das |ihre? )|qu['’]est-ce que?|qué (?:es|son) (?!el |la )|(?:che )?cos(?:a |['’])è (?!il |la )|o que é (?!o |a )|wat (?:is|zijn) (?!de |het ))\S+(?:\s+\S+){0,2}\s*$/iu,
   value:
     /^(?:\S+ ){1,4}(?:is|are|ist|sind|est|sont|es|son|è|sono|é|são|zijn) (?:an?|the|eine?|der|die|das|une?|l[ea]|el|una|il|um|uma|een|de|het) /iu,
 };

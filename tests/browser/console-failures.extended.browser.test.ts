@@ -26,12 +26,14 @@ describeInBrowser("failures in the console", (fixture) => {
 
   it("when another user has signed in instead, shows that user's console", async () => {
     const { page } = await openConsole(fixture);
-    await page.signIn("/usage", "Usage");
+    await page.signIn(`/bots/${await addBot(fixture.service)}`, "Bakery guide");
+    await page.field("Name").fill("Baker");
     await page.tab.context().clearCookies();
-    await page.tab.getByRole("link", { name: "Keys", exact: true }).focus();
-    await page.tab.keyboard.press("Enter");
+    await page.button("Save").click();
     await page.tab.getByRole("alertdialog", { name: "Your session has ended" }).waitFor();
     const other = await ConsolePage.open(await page.tab.context().newPage(), fixture.service.system.consoleUrl);
+    // The page asks before it leaves unsaved changes.
+    page.tab.once("dialog", (dialog) => void dialog.accept());
     const reloaded = page.tab.waitForEvent("load");
     await other.signInAs("demo-viewer", "/signed-in");
     await reloaded;

@@ -69,7 +69,10 @@ test("counts connections that fail: refused, or for a database or a role that do
 test("counts a connection that the server ends, in use or idle, and a response that is missing", async () => {
   const { url, database, readErrors } = await openTestDatabase({ queryTimeoutMs: 200 });
   const endAll = () =>
-    queryRows(url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'test'");
+    queryRows(
+      url,
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test'",
+    );
   const connection = await database.connect();
   const running = fail(connection.query({ text: "SELECT pg_sleep(10)", query_timeout: 0 } as never));
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -121,6 +121,7 @@ function Editor({ bot, stored, models }: EditorProps) {
         before?.map((each) => (each.id === saved.id ? saved : each)),
       );
       setChanges((before) => withoutSaved(before, changed));
+      setBases(toBotSettings(saved));
       announce("Saved. Visitors see the changes within a minute.");
     },
   });

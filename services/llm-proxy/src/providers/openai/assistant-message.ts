@@ -6,6 +6,9 @@ import { ToolCallAssembler, type ToolCallContext } from "./tool-call-deltas.ts";
 /** Longer than any real message. Bounds the memory of a stream. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
+/** The fields of a delta that Parley reads. The others go back to the provider as they are. */
+const READ_FIELDS: ReadonlySet<string> = new Set(["role", "refusal", "content", "tool_calls", "function_call"]);
+
 /**
  * Assembles the model's message from the deltas of a stream, with the fields that Parley does not know, such as `reasoning_content`: if the
  * message calls tools, many providers require it back unchanged. Keeps only the calls if the model was offered no tools.
@@ -38,13 +41,11 @@ export class AssistantMessage {
 
   /** Adds a delta and returns its text. Throws ProviderFailure if the delta is malformed or too large. */
   push(delta: Fields): string {
-    const { role: _, refusal: __, content, tool_calls: toolCalls, function_call: functionCall, ...rest } = delta;
-    const isThought = removeThoughtMark(rest);
-    const visible = isThought ? "" : content;
+    const visible = isThought(delta) ? "" : delta.content;
     const text = readText(visible);
     this.#hasContent ||= text !== "";
-    this.#calls.push(toCallDeltas(toolCalls, functionCall));
-    if (this.#canCallTools) this.#collect(toParts(visible), rest);
+    this.#calls.push(toCallDeltas(delta.tool_calls, delta.function_call));
+    if (this.#canCallTools) this.#collect(toParts(visible), delta);
     return text;
   }
 
@@ -59,7 +60,9 @@ export class AssistantMessage {
     return { ...this.#fields, role: "assistant", content: this.#buildContent(), tool_calls: calls };
   }
 
-  #collect(parts: readonly Fields[], fields: Fields): void {
+  #collect(parts: readonly Fields[], delta: Fields): void {
+    const fields = Object.fromEntries(Object.entries(delta).filter(([name]) => !READ_FIELDS.has(name)));
+    removeThoughtMark(fields);
     this.#characters += measureJson(parts) + measureJson(fields);
     if (this.#characters > MAX_CHARACTERS) throw failureFromReason("too_large");
     for (const part of parts) mergeElement(this.#parts, part);
@@ -75,15 +78,14 @@ export class AssistantMessage {
   }
 }
 
-/**
- * Gemini marks thoughts in `content` with `extra_content.google.thought`. Removes the mark, which would otherwise mark the whole message, and
- * returns whether it was set.
- */
-function removeThoughtMark({ extra_content: extra }: Fields): boolean {
-  const google = isObject(extra) && isObject(extra.google) ? extra.google : {};
-  const isThought = google.thought === true;
-  delete google.thought;
-  return isThought;
+/** Gemini marks thoughts in `content`. */
+function isThought({ extra_content: extra }: Fields): boolean {
+  return isObject(extra) && isObject(extra.google) && extra.google.thought === true;
+}
+
+/** The mark of one delta would otherwise mark the whole message. */
+function removeThoughtMark({ extra_content: extra }: Fields): void {
+  if (isObject(extra) && isObject(extra.google)) delete extra.google.thought;
 }
 
 /** Returns the text of a content for the visitor: all of a text, or the parts of the type `text`. */

@@ -1,4 +1,5 @@
 import type { Database } from "@parley/service-kit";
+import { IS_DECLINED, IS_UNANSWERED } from "../turns/index.ts";
 
 /** Limits the replies that a query reads: those without a passage or an answer and those that were rated down, together. */
 export const MAX_REPLIES = 1_000;
@@ -63,9 +64,9 @@ const READ_UNANSWERED = `
   ), bound AS (
     SELECT CASE WHEN $4 THEN ${MAX_REPLIES} - count(*) ELSE 0 END AS unanswered FROM rated
   ), unanswered AS MATERIALIZED (
-    SELECT session_id, message_id, closed_at AS at, NOT grounded AS is_ungrounded, coalesce(finish_detail = 'declined', false) AS is_declined
+    SELECT session_id, message_id, closed_at AS at, NOT grounded AS is_ungrounded, ${IS_DECLINED} AS is_declined
     FROM conversation.turns
-    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND (NOT grounded OR (grounded AND finish_detail = 'declined'))
+    WHERE workspace_id = $1 AND bot_id = $2 AND status = 'done' AND ${IS_UNANSWERED}
       AND closed_at >= now() - make_interval(days => $3)
     ORDER BY closed_at DESC
     LIMIT (SELECT unanswered FROM bound)

@@ -1,4 +1,5 @@
 import type { Database } from "@parley/service-kit";
+import { IS_ANSWERED, IS_UNANSWERED } from "../turns/index.ts";
 import { FIRST_TOKEN_BOUNDS_MS } from "./first-token-times.ts";
 
 /** The indexes of the buckets: one for each bound, and a last one for longer times. */
@@ -9,16 +10,11 @@ const FIRST_TOKENS = BUCKETS.map(
     `count(*) FILTER (WHERE t.first_token_ms > 0 AND width_bucket(t.first_token_ms, ${BOUNDS}) = ${bucket})::integer`,
 ).join(", ");
 
-/** A turn that was answered from knowledge, and one that was not. Both are null for messages that ask nothing, and for turns that old Parley versions stored. */
-const IS_DECLINED = "coalesce(t.finish_detail = 'declined', false)";
-const ANSWERED = `t.grounded AND NOT ${IS_DECLINED}`;
-const UNANSWERED = `NOT t.grounded OR (t.grounded AND ${IS_DECLINED})`;
-
 // Always counts whole hours, so that repeated and concurrent runs store the same counts.
 const COUNT_HOURS = `
   INSERT INTO conversation.reply_counts (workspace_id, hour, replies, grounded, ungrounded, first_tokens)
-  SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE ${ANSWERED}),
-         count(*) FILTER (WHERE ${UNANSWERED}), ARRAY[${FIRST_TOKENS}]
+  SELECT t.workspace_id, date_bin('1 hour', t.closed_at, '2000-01-01Z') AS hour, count(*), count(*) FILTER (WHERE ${IS_ANSWERED}),
+         count(*) FILTER (WHERE ${IS_UNANSWERED}), ARRAY[${FIRST_TOKENS}]
   FROM conversation.turns t
   WHERE t.status = 'done' AND t.closed_at >= $1 AND t.closed_at < $2
   GROUP BY 1, 2

@@ -9,3 +9,4 @@ export {
   type Settlement,
 } from "./close-turn.store.ts";
 export type { KnowledgeMatches, Passage, PromptTerm } from "./prompt.ts";
+export { IS_ANSWERED, IS_DECLINED, IS_UNANSWERED } from "./unanswered-sql.ts";

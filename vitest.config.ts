@@ -1,6 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { BaseSequencer, type Reporter, type TestSpecification } from "vitest/node";
 
 // The groups of tests, in the order in which they run. `pnpm test` runs groups 0 to 2, `pnpm test:extended` group 3, and `pnpm test:load` groups 4
 // and 5.
@@ -83,10 +84,21 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** Writes the errors outside of tests beside the JSON report, which lacks them although they fail the run. */
+const unhandledErrorsReporter: Reporter = {
+  onTestRunEnd(_modules, errors) {
+    const texts = errors.map(({ name, message, stack }) => stack ?? `${name}: ${message}`);
+    if (texts.length > 0) writeFileSync(`${resultsFile}.unhandled`, texts.join("\n\n"));
+  },
+};
+
 // The projects of a group (`groupOrder`) run together.
 export default defineConfig({
   test: {
-    reporters: ["default", ...(resultsFile ? [["json", { outputFile: resultsFile }] as ["json", object]] : [])],
+    reporters: [
+      "default",
+      ...(resultsFile ? [["json", { outputFile: resultsFile }] as ["json", object], unhandledErrorsReporter] : []),
+    ],
     sequence: { sequencer: SlowestFirst },
     projects: [
       {

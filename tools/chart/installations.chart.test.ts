@@ -65,10 +65,16 @@ async function testRules(input_series: object[], expected: object): Promise<stri
 describe("several installations", () => {
   it("read only their own series in every rule", async () => {
     const rules = ruleGroups(installations[2] ?? []).flatMap((group) => group.rules);
-    const series = rules.flatMap(
+    const isPlatform = /^(?:kube|container|certmanager)_/;
+    const selectors = rules.flatMap(({ expr }) => expr.match(/\b[\w:]+\{[^}]*/g) ?? []);
+    const unselected = rules.flatMap(
       ({ expr }) =>
-        expr.match(/\b(?:parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b\{?[^}]{0,40}/g) ?? [],
+        expr.match(
+          /\b(?:parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|process_\w+|up)\b(?![{\w:])[^}]{0,40}/g,
+        ) ?? [],
     );
+    expect(unselected).toEqual([]);
+    const series = selectors.filter((each) => !isPlatform.test(each));
     expect(series.length).toBeGreaterThan(80);
     expect(series.filter((each) => !each.includes('{namespace="chat", release="parley-two"'))).toEqual([]);
     const platformSeries = rules.flatMap(

@@ -5,14 +5,14 @@ namespace="{{ .Release.Namespace }}", release="{{ .Release.Name }}"
 
 {{/*
 Limits an expression of files/alerts.yaml to this installation: (dict "root" $ "expr" …). Parley's series are parley_…, parley:…, nodejs_…,
-up, and OpenTelemetry's histograms gen_ai_…. Some labels are named gen_ai_… too, so the pattern requires a histogram's suffix such as _bucket.
+process_…, up, and OpenTelemetry's histograms gen_ai_…. Some labels are named gen_ai_… too, so the pattern requires a histogram's suffix such as _bucket.
 The platform's series (kube_…, container_…) have no label `release`. In their expressions, this template replaces `namespace=~".+"` with a
 matcher of the release's namespace, and the prefix `parley-` of object names with the installation's full name and a hyphen.
 */}}
 {{- define "parley.installationExpr" -}}
 {{- $selector := printf "${1}{%s, ${2}}" (include "parley.seriesMatchers" .root) -}}
 {{- $name := include "parley.fullname" .root | replace "." "[.]" -}}
-{{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
+{{- $expr := regexReplaceAll `\b(parley[_:][\w:]+|gen_ai_\w+_(?:bucket|count|sum)|nodejs_\w+|process_\w+|up)\b(?:\{([^}]*)\})?` .expr $selector | replace ", }" "}" -}}
 {{- $expr | replace `namespace=~".+"` (printf `namespace="%s"` .root.Release.Namespace) | replace `=~"parley-` (printf `=~"%s-` $name) -}}
 {{- end -}}
 

@@ -451,6 +451,7 @@ const decisions: Section[] = [
     sentences: {
       1: "`up`, `down` or empty: 204, and the export shows it.",
       2: "A message that is not a reply of the session: 404 `message_not_found`.",
+      3: "`reason`, at most 1,000 characters and only with a rating, is stored with it until the next rating. The owners' exports of all conversations show it, the export of one conversation does not.",
     },
   },
   {

@@ -40,6 +40,7 @@ import * as unpaidTurns from "./0043_unpaid_turns.ts";
 import * as turnsByUnpaidDay from "./0044_turns_by_unpaid_day.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
 import * as unansweredTurns from "./0048_unanswered_turns.ts";
+import * as ratingReasons from "./0052_rating_reasons.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -84,4 +85,5 @@ export const migrations: readonly Migration[] = [
   turnsByUnpaidDay,
   refusalCounts,
   unansweredTurns,
+  ratingReasons,
 ];

@@ -66,7 +66,11 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       [workspaceId],
     );
 
-  type Line = { session: { id: string }; messages: { review: string; finish_detail: string }[]; cursor: string };
+  type Line = {
+    session: { id: string };
+    messages: { rating_reason: string; review: string; finish_detail: string }[];
+    cursor: string;
+  };
 
   const linesOf = (text: string) =>
     text
@@ -215,12 +219,12 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect((await get(`${NDJSON}?until=2020-01-01`, own)).text).toBe("");
     });
 
-    test("the NDJSON and CSV exports filter by bot, source, visitor, rating and review, and contain the reviews [D40/5] [D40/14]", async () => {
+    test("the NDJSON and CSV exports filter by bot, source, visitor, rating and review, and contain the reviews and the reasons of ratings [D27/3] [D40/5] [D40/14]", async () => {
       const own = await createTenant(system.admin);
       const bot = await addBot(system, own, "second");
       const a = await startConversation({ visitor_id: "v-a" }, own);
       const b = await startConversation({}, bot);
-      await api.rateMessage(own, { ...a, rating: "up" });
+      await api.rateMessage(own, { ...a, rating: "up", reason: "=clear" });
       await system.admin.sessions.reviewMessage({
         ...{ workspaceId: own.workspaceId, sessionId: a.session_id, messageId: BigInt(String(a.message_id)) },
         review: "bad",
@@ -241,7 +245,10 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       expect(await found("rating=down")).toEqual([]);
       const [line] = linesOf((await get(`${NDJSON}?review=bad`, own)).text);
       expect(line?.messages.map(({ review }) => review)).toEqual(["", "bad"]);
-      expect((await get(`${CSV}?review=bad`, own)).text).toMatch(/^[^\r]*,rating,review,model,/);
+      expect(line?.messages.map(({ rating_reason }) => rating_reason)).toEqual(["", "=clear"]);
+      const csv = (await get(`${CSV}?review=bad`, own)).text;
+      expect(csv).toMatch(/^[^\r]*,rating,rating_reason,review,model,/);
+      expect(csv).toContain(",up,'=clear,bad,");
     });
 
     test("a download that is cut at random continues by its cursor, with no line lost or duplicated [D40/5] [D40/7]", async () => {

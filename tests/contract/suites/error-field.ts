@@ -80,6 +80,7 @@ const RATING_CASES: Case[] = [
   [{ rating: "sideways" }, "invalid_message", "rating"],
   [{ rating: null }, "invalid_message", "rating"],
   [{ message_id: 1.5 }, "invalid_message", "message_id"],
+  [{ reason: 1 }, "invalid_message", "reason"],
 ];
 const DOCTOR_CASES: Case[] = [[{ silence_ms: "1" }, "invalid_message", "silence_ms"]];
 

@@ -183,6 +183,30 @@ export function exportSuite(shared: () => ContractSystem): void {
       }
     });
 
+    test("the reason of a rating is stored until the next rating, and is not in the export of one conversation [D27/3]", async () => {
+      const session_id = randomUUID();
+      const { meta } = await api.chat(tenant, { session_id });
+      const readReasons = async () => {
+        const { workspaceId } = tenant;
+        const { turns } = await system.admin.turns.listTurns({ workspaceId, sessionId: session_id });
+        return turns.map(({ rating, ratingReason }) => [rating, ratingReason]);
+      };
+      const reason = "😀".repeat(1_000);
+      for (const [fields, stored] of [
+        [{ rating: "down", reason }, reason],
+        [{ rating: "down", reason: "too vague" }, "too vague"],
+        [{ rating: "up" }, ""],
+        [{ rating: "", reason: "" }, ""],
+      ] as const) {
+        const answer = await api.rateMessage(tenant, { session_id, message_id: meta?.message_id, ...fields });
+        expect(answer).toMatchObject({ status: 204, text: "" });
+        expect(await readReasons()).toEqual([[fields.rating, stored]]);
+      }
+      await api.rateMessage(tenant, { session_id, message_id: meta?.message_id, rating: "down", reason: "secret" });
+      const transcript = await readTranscript(system, tenant, session_id);
+      expect(JSON.stringify(transcript)).not.toMatch(/reason|secret/);
+    });
+
     test("rating anything but a reply of the session gets message_not_found [D27/2]", async () => {
       const session_id = randomUUID();
       const { meta } = await api.chat(tenant, { session_id });
@@ -204,7 +228,7 @@ export function exportSuite(shared: () => ContractSystem): void {
       ]);
     });
 
-    test("a malformed rating gets 400 [D27/1]", async () => {
+    test("a malformed rating gets 400 [D27/1] [D27/3]", async () => {
       const good = { session_id: randomUUID(), message_id: 1, rating: "up" };
       const wrong: [Record<string, unknown>, string][] = [
         [{ rating: "sideways" }, "invalid_message"],
@@ -215,6 +239,9 @@ export function exportSuite(shared: () => ContractSystem): void {
         [{ message_id: undefined }, "invalid_message"],
         [{ session_id: undefined }, "invalid_message"],
         [{ session_id: "1" }, "invalid_session_id"],
+        [{ reason: "x".repeat(1_001) }, "invalid_message"],
+        [{ reason: 5 }, "invalid_message"],
+        [{ rating: "", reason: "x" }, "invalid_message"],
       ];
       for (const [fields, code] of wrong) {
         const answer = await api.rateMessage(tenant, { ...good, ...fields });

@@ -29,7 +29,7 @@ type TurnProps = {
 };
 
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
-export function Turn({ turn: { turn, message, reply, rating, review }, passages, page }: TurnProps) {
+export function Turn({ turn: { turn, message, reply, rating, ratingReason, review }, passages, page }: TurnProps) {
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
   if (turn === undefined) return null;
   const statusText = STATUSES[turn.status];
@@ -58,6 +58,12 @@ export function Turn({ turn: { turn, message, reply, rating, review }, passages,
             <span key={fact}>{fact}</span>
           ))}
         </p>
+        {ratingReason !== "" && (
+          <p className="rating-reason" dir="auto">
+            <span className="visually-hidden">The visitor’s reason: </span>
+            {ratingReason}
+          </p>
+        )}
         {mayReview && turn.status !== "streaming" && (
           <Review sessionId={turn.sessionId} messageId={turn.messageId} review={review} />
         )}

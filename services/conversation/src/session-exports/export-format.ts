@@ -46,6 +46,7 @@ const MESSAGE_COLUMNS = [
   "role",
   "content",
   "rating",
+  "rating_reason",
   "review",
   "model",
   "tokens_in",

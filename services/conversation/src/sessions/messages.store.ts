@@ -13,7 +13,7 @@ const RATE_MESSAGE = `
     WHERE m.workspace_id = $1 AND m.session_id = $2 AND m.message_id = $4 AND m.role = 'assistant'
     FOR NO KEY UPDATE OF m
   ), rated AS (
-    UPDATE conversation.messages m SET rating = $5
+    UPDATE conversation.messages m SET rating = $5, rating_reason = $6
     FROM target t
     WHERE m.workspace_id = t.workspace_id AND m.session_id = t.session_id AND m.message_id = t.message_id
   ), counted AS (
@@ -25,15 +25,15 @@ const RATE_MESSAGE = `
   )
   SELECT FROM target`;
 
-/** Rates a reply. Returns false if the bot's session has no such reply or was deleted or erased. */
+/** Rates a reply, and replaces the reason of the rating, which is empty by default. Returns false if the bot's session has no such reply or was deleted or erased. */
 export async function rateMessage(
   database: Database,
-  target: { workspaceId: string; sessionId: string; botId: string; messageId: string; rating: string },
+  target: { workspaceId: string; sessionId: string; botId: string; messageId: string; rating: string; reason?: string },
 ): Promise<boolean> {
   const { rowCount } = await database.query({
     name: "rate_message",
     text: RATE_MESSAGE,
-    values: [target.workspaceId, target.sessionId, target.botId, target.messageId, target.rating],
+    values: [target.workspaceId, target.sessionId, target.botId, target.messageId, target.rating, target.reason ?? ""],
   });
   return rowCount === 1;
 }

@@ -70,8 +70,11 @@ export const MESSAGE_FIELDS = `
   m.message_id::text AS id, m.role, m.content, m.rating, m.model, m.tokens_in, m.tokens_out, m.latency_ms, m.status,
   m.error_message, m.rag_chunks_used, m.tools_called, ${formatTimeSql("m.created_at")} AS created_at`;
 
-/** MESSAGE_FIELDS, and fields that the transcript `export.json` does not contain: the owner's review, and more about how a reply finished. */
-export const OWNER_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.review,
+/**
+ * MESSAGE_FIELDS, and fields that the transcript `export.json` does not contain: the reason of the visitor's rating, the owner's review, and more
+ * about how a reply finished.
+ */
+export const OWNER_MESSAGE_FIELDS = `${MESSAGE_FIELDS}, m.rating_reason, m.review,
   coalesce((
     SELECT t.finish_detail FROM conversation.turns t
     WHERE t.workspace_id = m.workspace_id AND t.turn_id = m.turn_id AND m.role = 'assistant'

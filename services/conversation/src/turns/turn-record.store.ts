@@ -94,11 +94,18 @@ export async function findTurnRecordById(
   return rows[0];
 }
 
-export type SessionTurn = TurnRecord & { message: string; reply: string; rating: string; review: string };
+export type SessionTurn = TurnRecord & {
+  message: string;
+  reply: string;
+  rating: string;
+  ratingReason: string;
+  review: string;
+};
 
 // The subquery limits the replies before the joins, so that the query reads only one page of a long session.
 const LIST_TURN_RECORDS = `
-  SELECT ${FIELDS}, question.content AS message, reply.content AS reply, reply.rating, reply.review
+  SELECT ${FIELDS}, question.content AS message, reply.content AS reply, reply.rating,
+    reply.rating_reason AS "ratingReason", reply.review
   FROM (
     SELECT * FROM conversation.messages
     WHERE workspace_id = $1 AND session_id = $2 AND message_id > $3 AND role = 'assistant'

@@ -53,8 +53,8 @@ export function createTurnAdmin({
             startedAt: session.startedAt.toISOString(),
             lastActivityAt: session.lastActivityAt.toISOString(),
           },
-          turns: page.map(({ message, reply, rating, review, ...turn }) => ({
-            ...{ message, reply, rating, review },
+          turns: page.map(({ message, reply, rating, ratingReason, review, ...turn }) => ({
+            ...{ message, reply, rating, ratingReason, review },
             turn: toProto(turn),
           })),
           passages: passages.map(({ id, text }) => ({ chunkId: BigInt(id), text })),

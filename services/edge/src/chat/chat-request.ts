@@ -71,7 +71,7 @@ export function readRequiredText(body: JsonObject, name: string): string {
   return text;
 }
 
-function readOptionalText(body: JsonObject, name: string, maxCharacters: number): string {
+export function readOptionalText(body: JsonObject, name: string, maxCharacters: number): string {
   if (!Object.hasOwn(body, name)) return "";
   const text = readText(body, name);
   if (isLongerThan(text, maxCharacters)) throw invalidMessage(name);

@@ -1,2 +1,2 @@
-export { invalidSessionId, MAX_VISITOR_ID_CHARACTERS, readRequiredText } from "./chat-request.ts";
+export { invalidSessionId, MAX_VISITOR_ID_CHARACTERS, readOptionalText, readRequiredText } from "./chat-request.ts";
 export { parseMessageId } from "./stop-request.ts";

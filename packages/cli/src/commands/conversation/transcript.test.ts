@@ -25,23 +25,42 @@ test("the export of a transcript times out only after one hour, because the read
   expect([await text(output), timeoutMs]).toEqual(['{"a":1}\n', 3_600_000]);
 });
 
-test("conversation show does not wrap lines if the terminal reports a width of 0", async () => {
+/** Returns what `conversation show` prints for a transcript with these messages, on a terminal of this width. */
+async function show(messages: readonly object[], columns: number): Promise<string | undefined> {
   const session = { id: "s", bot_slug: "b", source: "widget", visitor_id: "", started_at: "" };
-  const message = { role: "user", content: "Where is my order?", model: "", status: "done", rating: "", review: "" };
-  const document = { session, messages: [{ ...message, created_at: "" }] };
   const service = {
     async *getTranscript() {
-      yield { json: Buffer.from(JSON.stringify(document)) };
+      yield { json: Buffer.from(JSON.stringify({ session, messages })) };
     },
   };
   const shown: Result[] = [];
   const context: Partial<Context> = {
     callAdmin: ((_: unknown, call: (client: typeof service) => Promise<Result>) => call(service)) as never,
     report: async (pending) => void shown.push(await pending),
-    stdout: Object.assign(new PassThrough(), { isTTY: true, columns: 0 }),
+    stdout: Object.assign(new PassThrough(), { isTTY: true, columns }),
   };
   const program = new Command();
   addConversationCommands(program, context as Context);
   await program.parseAsync(["conversation", "show", "s", "--workspace", "ws_1"], { from: "user" });
-  expect(shown[0]?.text).toContain("\n  Where is my order?\n");
+  return shown[0]?.text;
+}
+
+const MESSAGE = { model: "", status: "done", rating: "", rating_reason: "", review: "", created_at: "" };
+
+test("conversation show does not wrap lines if the terminal reports a width of 0", async () => {
+  expect(await show([{ ...MESSAGE, role: "user", content: "Where is my order?" }], 0)).toContain(
+    "\n  Where is my order?\n",
+  );
+});
+
+test("conversation show prints the reason of a rating on one line, with invisible characters escaped", async () => {
+  const rated = {
+    ...MESSAGE,
+    role: "assistant",
+    content: "Soon.",
+    rating: "down",
+    rating_reason: "too\nvague \u202e!",
+  };
+  expect(await show([rated], 80)).toContain("rated down: too vague \\u{202e}!");
+  expect(await show([{ ...rated, rating_reason: "" }], 80)).toMatch(/rated down$/m);
 });

@@ -20,6 +20,7 @@ type Transcript = {
     model: string;
     status: string;
     rating: string;
+    rating_reason: string;
     review: string;
     finish_detail: string;
     created_at: string;
@@ -64,9 +65,18 @@ export async function showTranscript(
 }
 
 function formatMessage(message: Transcript["messages"][number], columns: number): string {
-  const { role, content, model, status, rating, review, finish_detail, created_at } = message;
+  const { role, content, model, status, rating, rating_reason, review, finish_detail, created_at } = message;
   const detail = { length: "cut at the token limit", declined: "has no answer" }[finish_detail] ?? "";
-  const states = [status === "done" ? "" : status, detail, rating && `rated ${rating}`, review && `reviewed ${review}`];
+  const states = [
+    status === "done" ? "" : status,
+    detail,
+    rating && formatRating(rating, rating_reason),
+    review && `reviewed ${review}`,
+  ];
   const notes = [created_at, model, ...states].filter(Boolean);
   return `${printable(role)}  ${notes.map(printable).join("  ")}\n${indentedLines(content, columns)}`;
+}
+
+function formatRating(rating: string, reason: string): string {
+  return reason ? `rated ${rating}: ${reason.replace(/\s+/g, " ")}` : `rated ${rating}`;
 }

@@ -3091,6 +3091,13 @@ export declare type SessionTurn = Message<"parley.conversation.v1.SessionTurn"> 
    * @generated from field: string review = 5;
    */
   review: string;
+
+  /**
+   * The visitor's reason for the rating; may be empty.
+   *
+   * @generated from field: string rating_reason = 6;
+   */
+  ratingReason: string;
 };
 
 /**

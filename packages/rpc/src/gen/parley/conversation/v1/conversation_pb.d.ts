@@ -1052,6 +1052,13 @@ export declare type RateMessageRequest = Message<"parley.conversation.v1.RateMes
    * @generated from field: string rating = 5;
    */
   rating: string;
+
+  /**
+   * The visitor's reason for the rating, at most 1,000 characters; may be empty. Replaces the earlier reason.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
 };
 
 /**
@@ -1805,11 +1812,11 @@ export declare const ConversationService: GenService<{
     output: typeof CloseTurnResponseSchema;
   },
   /**
-   * RateMessage sets or clears the rating of a reply.
+   * RateMessage sets or clears the rating of a reply, with its reason.
    *
    * Errors:
    * - NOT_FOUND (message_not_found): the bot's session has no such reply, or the session was deleted or erased.
-   * - INVALID_ARGUMENT (invalid_argument): the rating is not up, down or empty.
+   * - INVALID_ARGUMENT (invalid_argument): the rating is not up, down or empty, or the reason is too long or has no rating.
    *
    * Deadline: 3 s.
    * Handled in services/conversation/src/sessions/rate-message.rpc.ts.

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildWidget } from "./build.ts";
 import { LIMITS_BYTES, measureSizes } from "./size.ts";
 import { type Asset, loadAssets, type Manifest, pickEncoding } from "./src/index.ts";
+import { ENGLISH } from "./src/panel/words.ts";
 
 let directory: string;
 let manifest: Manifest;
@@ -30,8 +32,10 @@ const assetAt = (path: string): Asset => {
 };
 
 describe("buildWidget", () => {
-  it("after gzip, the launcher has at most 4 KB; launcher, panel and largest language file together have at most 20 KB", () => {
-    const { launcher, total } = measureSizes(manifest);
+  it("after gzip, the launcher has at most 4 KB; launcher, panel and largest language file together have at most 20 KB; a chunk has at most 6 KB", () => {
+    const { launcher, total, chunks } = measureSizes(manifest);
+    expect([...chunks.keys()]).toEqual(["tools"]);
+    for (const bytes of chunks.values()) expect(bytes).toBeLessThanOrEqual(LIMITS_BYTES.chunk);
     expect(launcher).toBeLessThanOrEqual(LIMITS_BYTES.launcher);
     expect(total).toBeLessThanOrEqual(LIMITS_BYTES.total);
   });
@@ -51,9 +55,20 @@ describe("buildWidget", () => {
   });
 
   it("builds no code that a strict Content-Security-Policy blocks", () => {
-    for (const file of ["/widget.js", `/widget/${manifest.panel[0]}`]) {
-      const code = assetAt(file).bodies.identity.toString();
+    for (const file of ["widget.js", ...[manifest.panel[0], ...manifest.chunks].map((each) => `widget/${each}`)]) {
+      const code = assetAt(`/${file}`).bodies.identity.toString();
       expect(code).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|<style/);
+    }
+  });
+
+  it("writes a load error for each language into the manifest, and the launcher's texts into no file of the panel", () => {
+    const languages = readdirSync(join(import.meta.dirname, "src/lang")).map((file) => file.replace(".json", ""));
+    expect(Object.keys(manifest.loadErrors)).toEqual(languages);
+    for (const text of Object.values(manifest.loadErrors)) expect(text).toMatch(/\S/);
+    for (const file of Object.keys(manifest.files).filter((each) => each.endsWith(".json"))) {
+      expect(Object.keys(JSON.parse(assetAt(`/widget/${file}`).bodies.identity.toString())), file).toEqual(
+        Object.keys(ENGLISH),
+      );
     }
   });
 

@@ -100,28 +100,43 @@ export async function buildWidget(directory: string): Promise<Manifest> {
   await mkdir(directory, { recursive: true });
   const output = new Output(directory);
 
-  const languages = await buildLanguages(output);
-  const panel = await output.writeHashed("panel.js", await bundle("panel/main.ts", "esm", { LANGUAGES: languages }));
-  await output.write("widget.js", await bundle("launcher/main.ts", "iife", { PANEL: panel }));
+  const { languages, labels, loadErrors } = await buildLanguages(output);
+  const tools = await output.writeHashed("tools.js", await bundle("tools/main.ts", "esm", {}));
+  const panelScript = await bundle("panel/main.ts", "esm", { LANGUAGES: languages, TOOLS: tools });
+  const panel = await output.writeHashed("panel.js", panelScript);
+  await output.write("widget.js", await bundle("launcher/main.ts", "iife", { PANEL: panel, LABELS: labels }));
 
   await buildPlayground(output);
 
-  const manifest: Manifest = { panel, files: { ...output.files } };
+  const manifest: Manifest = { panel, chunks: [tools[0]], loadErrors, files: { ...output.files } };
   await output.write("manifest.json", Buffer.from(JSON.stringify(manifest)));
   // Ends esbuild's child process.
   await stop();
   return manifest;
 }
 
-/** Writes the language files. Their names share one hash: the panel contains it, and would be larger with one hash per language. */
-async function buildLanguages(output: Output): Promise<[hash: string, languages: string[]]> {
+/**
+ * Writes the panel's texts to one file for each language, and returns the launcher's texts. The files' names share one hash: the panel contains
+ * it, and would be larger with one hash per language.
+ */
+async function buildLanguages(output: Output) {
   const names = (await readdir(join(SOURCE, "lang"))).toSorted();
-  const texts = await Promise.all(names.map((name) => readFile(join(SOURCE, "lang", name), "utf8")));
-  const files = texts.map((text) => Buffer.from(JSON.stringify(JSON.parse(text))));
-  const hash = computeHash(Buffer.concat(files));
   const languages = names.map((name) => name.replace(".json", ""));
+  const texts = await Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(join(SOURCE, "lang", name), "utf8")) as Record<string, string>),
+  );
+  const files = texts.map(({ chat, loadFailed, ...panelTexts }) => Buffer.from(JSON.stringify(panelTexts)));
+  const hash = computeHash(Buffer.concat(files));
   await Promise.all(files.map((bytes, at) => output.write(`${languages[at]}.${hash}.json`, bytes)));
-  return [hash, languages];
+  const byLanguage = (key: "chat" | "loadFailed") =>
+    Object.fromEntries(languages.map((language, at) => [language, texts[at]?.[key] ?? ""]));
+  // Many languages have the English word.
+  const labels = Object.entries(byLanguage("chat")).filter(([, label]) => label !== "Chat");
+  return {
+    languages: [hash, languages],
+    labels: Object.fromEntries(labels),
+    loadErrors: byLanguage("loadFailed"),
+  };
 }
 
 async function buildPlayground(output: Output): Promise<void> {

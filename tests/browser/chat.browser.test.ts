@@ -172,15 +172,15 @@ describeInBrowser("chat", (fixture) => {
     expect(await fixture.service.readTranscriptField(session_id, "status")).toEqual(["done", "done"]);
   });
 
-  it("shows and announces that the model is thinking if there is no text after 3 s", async () => {
+  it("shows and announces that the model is thinking if there is no event for 3 s, before and within the text", async () => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("think");
-    const thinking = widget.answers.getByText("Thinking…");
+    const thinking = widget.answers.getByText("Looking that up…");
     await widget.answers.locator(".typing").waitFor();
     await widget.page.waitForTimeout(1_000);
     expect(await thinking.isVisible()).toBe(false);
     await thinking.waitFor();
-    expect(await widget.panel.locator("xpath=following-sibling::p[@role='status']").innerText()).toBe("Thinking…");
+    expect(await widget.status.innerText()).toBe("Looking that up…");
     expect(await widget.texts()).toEqual(["think"]);
     await widget.ratingControls.waitFor();
     expect(await thinking.isVisible()).toBe(false);
@@ -263,7 +263,7 @@ describeInBrowser("chat", (fixture) => {
     await widget.page.route("**/api/chat/rating/", (route) => route.abort());
     const up = widget.panel.getByRole("button", { name: "Good answer" });
     await up.click();
-    await eventually(() => widget.host.locator("p[role=status].sr").innerText()).toBe("The rating could not be saved.");
+    await eventually(() => widget.status.innerText()).toBe("The rating could not be saved.");
     expect(await up.getAttribute("aria-pressed")).toBe("false");
   });
 
@@ -271,7 +271,7 @@ describeInBrowser("chat", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.ask("   \n ");
     await widget.ask("😀".repeat(4001));
-    expect(await widget.panel.getByText("Excess characters: 1").isVisible()).toBe(true);
+    expect(await widget.panel.locator(".excess", { hasText: "Excess characters: 1" }).isVisible()).toBe(true);
     await widget.sendButton.click({ force: true });
     await widget.input.fill("composing");
     await widget.input.dispatchEvent("keydown", { key: "Enter", isComposing: true });

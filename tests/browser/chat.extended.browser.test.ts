@@ -46,13 +46,23 @@ describeInBrowser("chat", (fixture) => {
     expect(statuses).toEqual(["done", "cancelled", "done", "done"]);
   });
 
-  it("scrolls with a long answer until the reader scrolls up", async () => {
+  it("scrolls with a long answer until the question is at the top, and follows the end after a click until the reader scrolls up", async () => {
     const widget = await fixture.visitAndOpen();
     const distanceToEndPx = () => widget.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight);
     const newestButton = widget.panel.getByRole("button", { name: "Newest message" });
+    await widget.askAndWait("tall 300");
     // The answer is so long that it still grows when the reader scrolls, even on a busy machine.
     await widget.ask("long 1800");
-    await eventually(() => widget.log.evaluate((log) => log.scrollHeight - log.clientHeight)).toBeGreaterThan(400);
+    await eventually(distanceToEndPx).toBeGreaterThan(300);
+    const question = widget.log.getByText("long 1800");
+    const [logBox, questionBox] = [await widget.log.boundingBox(), await question.boundingBox()];
+    expect((questionBox?.y ?? 0) - (logBox?.y ?? 0)).toBeGreaterThanOrEqual(0);
+    expect((questionBox?.y ?? 0) - (logBox?.y ?? 0)).toBeLessThan(40);
+    await newestButton.click();
+    await eventually(distanceToEndPx).toBeLessThan(60);
+    const height = () => widget.log.evaluate((log) => log.scrollHeight);
+    const heightBefore = await height();
+    await eventually(height).toBeGreaterThan(heightBefore + 100);
     expect(await distanceToEndPx()).toBeLessThan(60);
     expect(await newestButton.isVisible()).toBe(false);
     await widget.log.hover();
@@ -80,7 +90,9 @@ describeInBrowser("chat", (fixture) => {
     // The panel must be closed before the answer is complete.
     await widget.ask("slow 100");
     await widget.launcher.click();
-    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe("Chat: Sample Shop, 1");
+    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe(
+      "Chat: Sample Shop. New messages: 1",
+    );
     expect(await widget.launcher.locator(".badge").innerText()).toBe("1");
     await widget.open();
     expect(await widget.launcher.getAttribute("aria-label")).toBe("Chat: Sample Shop");
@@ -94,7 +106,9 @@ describeInBrowser("chat", (fixture) => {
     await widget.input.fill("1\n2\n3");
     const draft = await widget.input.boundingBox();
     await widget.launcher.click();
-    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe("Chat: Sample Shop, 1");
+    await eventually(() => widget.launcher.getAttribute("aria-label"), 30_000).toBe(
+      "Chat: Sample Shop. New messages: 1",
+    );
     await widget.open();
     await widget.waitForAnimations();
     expect((await widget.input.boundingBox())?.height).toBe(draft?.height);

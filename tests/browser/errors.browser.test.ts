@@ -11,13 +11,13 @@ const done = (finish_reason: string) => ["done", { finish_reason }] as const;
 const REFUSALS = [
   [400, "invalid_json", "This message could not be sent.", false],
   [400, "invalid_message", "This message could not be sent.", false],
-  [400, "message_too_long", "This message is too long. Please keep it under 4,000 characters.", false],
+  [400, "message_too_long", "This message is too long. It can have at most 4,000 characters.", false],
   [400, "invalid_session_id", "This message could not be sent.", false],
   [401, "invalid_api_key", "This chat is not available at the moment.", false],
   [403, "origin_not_allowed", "This chat is not available at the moment.", false],
   [405, "method_not_allowed", "This message could not be sent.", false],
-  [413, "payload_too_large", "This message is too long. Please keep it under 4,000 characters.", false],
-  [503, "unavailable", "The assistant is busy just now. Please try again in a moment.", true],
+  [413, "payload_too_large", "This message is too long. It can have at most 4,000 characters.", false],
+  [503, "unavailable", "The assistant is busy right now. Please try again in a moment.", true],
 ] as const;
 
 /** Errors in the stream: code, the text that the visitor sees, and whether a retry is offered. */
@@ -27,9 +27,9 @@ const FAILURES = [
     "The assistant cannot answer any more messages this month. Please contact us in another way.",
     false,
   ],
-  ["busy", "The assistant is busy just now. Please try again in a moment.", true],
+  ["busy", "The assistant is busy right now. Please try again in a moment.", true],
   ["provider_auth", "This chat is not available at the moment.", false],
-  ["provider_rate_limited", "The assistant is busy just now. Please try again in a moment.", true],
+  ["provider_rate_limited", "The assistant is busy right now. Please try again in a moment.", true],
   ["provider_timeout", "The answer took too long. Please try again.", true],
   ["provider_error", "Something went wrong. Please try again.", true],
   ["internal_error", "Something went wrong. Please try again.", true],
@@ -184,7 +184,7 @@ describeInBrowser("errors", (fixture) => {
     await widget.ask("quick");
     await widget.ratingControls.waitFor();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1900);
-    const waitText = "A lot of messages just now. Yours will be sent again in";
+    const waitText = "A lot of messages right now. Yours will be sent again in";
     expect(
       (await shownNotices.evaluate((notices) => [...notices])).filter((notice) => notice.startsWith(waitText)),
     ).toEqual([`${waitText} 2 s. Try again`, `${waitText} 1 s. Try again`]);
@@ -251,6 +251,6 @@ describeInBrowser("errors", (fixture) => {
     const widget = await fixture.visitAndOpen();
     await widget.mockChat({ status: 502, body: "<html>Bad gateway</html>" });
     await widget.ask("quick");
-    await eventually(() => widget.notice.innerText()).toContain("The assistant is busy just now.");
+    await eventually(() => widget.notice.innerText()).toContain("The assistant is busy right now.");
   });
 });

@@ -37,7 +37,7 @@ describeInBrowser("errors", (fixture) => {
     await widget.refuseChat(429, "rate_limited", { "Retry-After": "1" }, 4);
     await widget.ask("quick");
     await eventually(() => widget.notice.innerText(), 20_000).toBe(
-      "The assistant is busy just now. Please try again in a moment. Try again",
+      "The assistant is busy right now. Please try again in a moment. Try again",
     );
     expect(widget.postedBodies("/api/chat/")).toHaveLength(4);
   });

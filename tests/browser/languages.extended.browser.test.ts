@@ -1,27 +1,28 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { selectLauncherWords } from "../../packages/widget/src/launcher/words.ts";
 import type { Words } from "../../packages/widget/src/panel/words.ts";
 import { describeInBrowser } from "./fixture.ts";
 
 const FOLDER = join(import.meta.dirname, "../../packages/widget/src/lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));
-const wordsOf = (lang: string) => JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Words;
+const wordsOf = (lang: string) =>
+  JSON.parse(readFileSync(join(FOLDER, `${lang}.json`), "utf8")) as Words & { chat: string };
 
 describeInBrowser("languages", (fixture) => {
   it.each(LANGUAGES)("uses the page's language %s and fetches only that language's words", async (lang) => {
     const words = wordsOf(lang);
-    const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${lang}-XX"` });
+    const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${lang === "pt-pt" ? lang : `${lang}-XX`}"` });
     expect(await widget.input.getAttribute("placeholder")).toBe(words.placeholder);
     expect(await widget.panel.getByRole("button", { name: words.close }).isVisible()).toBe(true);
-    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
+    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${words.chat}: Sample Shop`);
     const fetched = widget.requestedPaths().filter((path) => path.endsWith(".json"));
     expect(fetched).toEqual([expect.stringMatching(new RegExp(`^/widget/${lang}\\.[\\da-f]{10}\\.json$`))]);
     const isRightToLeft = ["ar", "he"].includes(lang);
     expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe(
       isRightToLeft ? "rtl" : "ltr",
     );
+    expect(await widget.host.locator(".root").getAttribute("lang")).toBe(lang);
     const closeX = (await widget.panel.getByRole("button", { name: words.close }).boundingBox())?.x ?? 0;
     const headingX = (await widget.panel.getByRole("heading").boundingBox())?.x ?? 0;
     expect(closeX < headingX).toBe(isRightToLeft);
@@ -47,16 +48,19 @@ describeInBrowser("languages", (fixture) => {
     ["zh-TW", "zh-hant"],
     ["zh-Hans-TW", "zh"],
     ["iw-IL", "he"],
+    ["pt_BR", "pt"],
+    ["nn-NO", "nb"],
   ])("for the page's language %s, uses the words of %s", async (tag, lang) => {
     const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${tag}"` });
     expect(await widget.input.getAttribute("placeholder")).toBe(wordsOf(lang).placeholder);
-    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${selectLauncherWords(lang)[0]}: Sample Shop`);
+    expect(await widget.launcher.getAttribute("aria-label")).toBe(`${wordsOf(lang).chat}: Sample Shop`);
   });
 
-  it("uses English for an unknown language, in the page's direction", async () => {
-    const widget = await fixture.visitAndOpen({ htmlAttributes: 'lang="xx" dir="rtl"' });
+  it.each(["fa", "ur", "xx"])("uses English from left to right for %s, a language without texts", async (lang) => {
+    const widget = await fixture.visitAndOpen({ htmlAttributes: `lang="${lang}" dir="rtl"` });
     expect(await widget.input.getAttribute("placeholder")).toBe("Write a message…");
-    expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe("rtl");
+    expect(await widget.host.locator(".root").getAttribute("lang")).toBe("en");
+    expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).direction)).toBe("ltr");
     expect(widget.requestedPaths().filter((path) => path.endsWith(".json"))).toEqual([]);
   });
 
@@ -66,6 +70,7 @@ describeInBrowser("languages", (fixture) => {
       prepare: (page) => page.route("**/widget/de.*", (route) => route.abort()),
     });
     expect(await widget.input.getAttribute("placeholder")).toBe("Write a message…");
+    expect(await widget.host.locator(".root").getAttribute("lang")).toBe("en");
   });
 
   it("sets the direction of each message by its first word", async () => {

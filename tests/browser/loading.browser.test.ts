@@ -33,6 +33,25 @@ describeInBrowser("loading", (fixture) => {
     expect(widget.problems).toEqual([]);
   });
 
+  it("requests the controls below replies once, after the first complete reply, and again after a failure", async () => {
+    const widget = await fixture.visitAndOpen({
+      prepare: (page) => page.route("**/widget/tools.*", (route) => route.abort(), { times: 1 }),
+    });
+    const requests = () => files(widget).filter((path) => path.startsWith("/widget/tools."));
+    await widget.ask("slow 20");
+    await eventually(() => widget.answers.innerText()).toContain("word2");
+    expect(requests()).toEqual([]);
+    await eventually(requests).toHaveLength(1);
+    await eventually(() => widget.answers.innerText()).toContain("word20");
+    expect(await widget.ratingControls.count()).toBe(0);
+    await widget.ask("quick");
+    await eventually(() => widget.ratingControls.count()).toBe(2);
+    await widget.askAndWait("quick");
+    const [chunk] = (await manifest()).chunks;
+    expect(requests()).toEqual([`/widget/${chunk}`, `/widget/${chunk}`]);
+    expect(widget.problems).toEqual([]);
+  });
+
   it("works on a page whose Content Security Policy limits scripts and connections to the service's origin", async () => {
     const { url } = fixture.service;
     const policy = `script-src ${url}; style-src 'self'; connect-src ${url}; require-trusted-types-for 'script'; trusted-types 'none'`;
@@ -64,7 +83,9 @@ describeInBrowser("loading", (fixture) => {
         }),
     });
     await widget.launcher.click();
-    await eventually(() => widget.host.getByRole("alert").innerText()).toBe("Please try again.");
+    await eventually(() => widget.host.getByRole("alert").innerText()).toBe(
+      "The chat could not be loaded. Please try again.",
+    );
     expect(await widget.page.title()).toBe("A customer's page");
     expect(await widget.panel.count()).toBe(0);
   });
@@ -72,10 +93,18 @@ describeInBrowser("loading", (fixture) => {
   it("opens the panel on the next click after a fetch of the panel failed", async () => {
     const widget = await fixture.visit({ attributes: { "data-lang": "fr" } });
     await widget.launcher.waitFor();
+    await widget.page.route("**/widget/panel.*", (route) => route.abort());
+    await widget.launcher.click();
+    await eventually(() => widget.host.getByRole("alert").innerText()).toBe(
+      "Le chat n’a pas pu être chargé. Veuillez réessayer.",
+    );
+    expect(await widget.findAxeViolations()).toEqual([]);
     await widget.page.context().setOffline(true);
     await widget.launcher.click();
-    await eventually(() => widget.host.getByRole("alert").innerText()).toBe("Veuillez réessayer.");
-    expect(await widget.findAxeViolations()).toEqual([]);
+    await eventually(() => widget.host.getByRole("alert").innerText()).toBe(
+      "The chat could not be loaded. Please try again.",
+    );
+    await widget.page.unroute("**/widget/panel.*");
     await widget.page.context().setOffline(false);
     await widget.open();
     expect(await widget.host.getByRole("alert").count()).toBe(0);

@@ -165,7 +165,7 @@ describeInBrowser("visitors", (fixture) => {
     await reset(widget);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await widget.host.locator(".badge").isVisible()).toBe(false);
-    expect(await widget.host.locator(".sr[role=status]").textContent()).toBe("");
+    expect(await widget.host.locator(".sr[role=status]").allTextContents()).toEqual(["", ""]);
     await widget.open();
     await expectNewSession(widget);
   });

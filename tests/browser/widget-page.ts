@@ -30,7 +30,7 @@ export class WidgetPage {
     return this.host.getByRole("dialog");
   }
   get input(): Locator {
-    return this.panel.locator("textarea");
+    return this.panel.locator(".composer textarea");
   }
   /** The Send button. While an answer is streaming, this button stops the answer. */
   get sendButton(): Locator {
@@ -48,6 +48,30 @@ export class WidgetPage {
   }
   get notice(): Locator {
     return this.log.locator(".notice").filter({ visible: true });
+  }
+
+  /** Announces the state of a turn and the results of actions to screen readers. */
+  get status(): Locator {
+    return this.host.locator("[role=status]").last();
+  }
+
+  /**
+   * Records what the widget announces to screen readers, from now on. Returns a function that returns the announcements so far, in their order. The
+   * paragraphs of one announcement are separated by ` / `.
+   */
+  async recordAnnouncements(): Promise<() => Promise<string[]>> {
+    const recorded = await this.host.evaluateHandle((host) => {
+      const announcements: string[] = [];
+      for (const region of host.shadowRoot?.querySelectorAll("[role=status]") ?? []) {
+        const record = () => {
+          const text = [...region.children].map((line) => line.textContent).join(" / ");
+          if (text) announcements.push(text);
+        };
+        new MutationObserver(record).observe(region, { childList: true, characterData: true, subtree: true });
+      }
+      return announcements;
+    });
+    return () => recorded.evaluate((announcements) => [...announcements]);
   }
 
   /** Opens the panel. Only waits for it if it opens by itself, because it was open on the previous page. */

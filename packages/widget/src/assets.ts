@@ -14,6 +14,10 @@ export interface ManifestFile {
 /** The files of a build. If the launcher of an earlier build can no longer load its own panel, it loads `panel`. */
 export interface Manifest {
   readonly panel: HashedFile;
+  /** The files that the panel loads when they are first needed. */
+  readonly chunks: readonly string[];
+  /** The launcher's notice that the panel could not be loaded, by language. */
+  readonly loadErrors: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, ManifestFile>>;
 }
 

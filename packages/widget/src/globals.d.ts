@@ -9,5 +9,11 @@ declare module "*.css" {
 /** The panel's file. Defined only in the launcher's bundle. */
 declare const PANEL: import("./shared/types.ts").HashedFile;
 
+/** The launcher's labels that are not the English word, by language. Defined only in the launcher's bundle. */
+declare const LABELS: Readonly<Record<string, string>>;
+
+/** The file with the controls below a reply. Defined only in the panel's bundle. */
+declare const TOOLS: import("./shared/types.ts").HashedFile;
+
 /** The hash in the names of the language files, and the languages. Defined only in the panel's bundle. */
 declare const LANGUAGES: readonly [hash: string, languages: readonly string[]];

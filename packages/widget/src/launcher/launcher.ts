@@ -3,7 +3,7 @@ import { addStyles, createElement, createIcon } from "../shared/dom.ts";
 import type { BotConfig } from "../shared/types.ts";
 import css from "./launcher.css";
 import type { Options } from "./options.ts";
-import { selectLauncherWords } from "./words.ts";
+import { createLabel, selectLabelLanguage } from "./words.ts";
 
 /** The part of the widget that is on the page before the visitor opens the panel. */
 export interface Launcher {
@@ -18,9 +18,8 @@ export interface Launcher {
 }
 
 export function createLauncher(bot: BotConfig, options: Options, onClick: () => void): Launcher {
-  const [chat, loadFailedText] = selectLauncherWords(options.lang);
-  const label = bot.name ? `${chat}: ${bot.name}` : chat;
-  const loadError = createElement("p", { class: "load-error", role: "alert", dir: "auto" }, loadFailedText);
+  const label = createLabel(options.lang, bot.name);
+  const loadError = createElement("p", { class: "load-error", role: "alert", dir: "auto" });
   const button = createElement(
     "button",
     { class: "launcher", "aria-label": label, "aria-expanded": "false", onclick: onClick },
@@ -30,6 +29,7 @@ export function createLauncher(bot: BotConfig, options: Options, onClick: () => 
     "section",
     {
       class: "root",
+      lang: selectLabelLanguage(options.lang),
       "aria-label": label,
       "data-position": options.position ?? bot.position,
       "data-launcher": options.launcher ?? "",

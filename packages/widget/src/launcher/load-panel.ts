@@ -4,11 +4,11 @@ import type { Options } from "./options.ts";
 let loadCount = 0;
 
 /**
- * Loads a panel file. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
+ * Loads a module of the widget. `import()` has no integrity option, so a modulepreload link with the hash loads and checks the
  * module first; `import()` then uses the loaded module. Neither the link nor `import()` needs a trusted-types policy. Safari
  * before 17 has no modulepreload, and no trusted types: there a script element loads the module.
  */
-async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Options): Promise<PanelModule> {
+export async function loadModule([file, integrity]: HashedFile, { base, nonce }: Options): Promise<unknown> {
   // The browser caches a failed module by its URL. A new fragment changes the URL, but not the request.
   const url = `${base}widget/${file}${loadCount++ ? `#${loadCount}` : ""}`;
   const canPreload = document.createElement("link").relList.supports("modulepreload");
@@ -27,7 +27,7 @@ async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Opt
   } finally {
     loader.remove();
   }
-  return import(url) as Promise<PanelModule>;
+  return import(url);
 }
 
 /**
@@ -36,9 +36,10 @@ async function loadPanelFile([file, integrity]: HashedFile, { base, nonce }: Opt
  */
 export async function loadPanel(options: Options): Promise<PanelModule> {
   try {
-    return await loadPanelFile(PANEL, options);
+    return (await loadModule(PANEL, options)) as PanelModule;
   } catch {
     const response = await fetch(`${options.base}widget/manifest.json`);
-    return loadPanelFile(((await response.json()) as { panel: HashedFile }).panel, options);
+    const { panel } = (await response.json()) as { panel: HashedFile };
+    return (await loadModule(panel, options)) as PanelModule;
   }
 }

@@ -10,8 +10,6 @@ export interface Options {
   readonly nonce: string;
   /** `data-lang`, or the page's language, or the browser's, without the region. */
   readonly lang: string;
-  /** `data-lang`, which may differ from the page's language. */
-  readonly ownLanguage: string | undefined;
   /** `data-position`, which overrides the bot's position. */
   readonly position: string | undefined;
   /** `data-theme`, which overrides the bot's theme. */
@@ -44,7 +42,6 @@ export function readOptions(script: HTMLScriptElement): Options {
     publicKey,
     nonce: script.nonce ?? "",
     lang: selectLanguage(lang || document.documentElement.lang || navigator.language),
-    ownLanguage: lang,
     position,
     offsets: { "--edge-x": toPixels(offsetX), "--edge-y": toPixels(offsetY) },
     theme,

@@ -4,8 +4,9 @@ import type { ParleyApi } from "./api.ts";
 import { fetchConfig } from "./fetch-config.ts";
 import { keepInPage } from "./keep-in-page.ts";
 import { createLauncher, type Launcher } from "./launcher.ts";
-import { loadPanel } from "./load-panel.ts";
+import { loadModule, loadPanel } from "./load-panel.ts";
 import type { Options } from "./options.ts";
+import { fetchLoadError } from "./words.ts";
 
 const textOf = (id: unknown) => (typeof id === "object" ? "" : String(id ?? ""));
 /** Starts the widget: fetches the configuration and shows the launcher. Loads the panel when it is first opened. */
@@ -32,7 +33,15 @@ export function startWidget(options: Options): ParleyApi {
     button.setAttribute("aria-busy", "true");
     try {
       panelLoading ??= loadPanel(options).then(({ mount }) =>
-        mount({ ...options, ...parts, visitor, signal, emit, close: api.close }),
+        mount({
+          ...options,
+          ...parts,
+          visitor,
+          signal,
+          emit,
+          close: api.close,
+          load: (file) => loadModule(file, options),
+        }),
       );
       panel = await panelLoading;
       // Several clicks may have waited for the panel.
@@ -45,6 +54,7 @@ export function startWidget(options: Options): ParleyApi {
       console.warn("Parley:", error);
       panelLoading = undefined;
       isOpen = false;
+      loadError.textContent = await fetchLoadError(base, options.lang);
       root.append(loadError);
     }
     button.removeAttribute("aria-busy");

@@ -1,32 +1,18 @@
-// Keep these texts short: the size of the launcher's file is limited.
+// The build reads these texts from src/lang: see globals.d.ts. Only the labels are in the launcher's file, whose size is limited.
 
-/** The launcher's accessible name, and the notice that the panel could not be loaded. */
-export type LauncherWords = readonly [chat: string, loadFailed: string];
+/** Returns the language of the label: `lang`, or English if there is no label in that language. */
+export const selectLabelLanguage = (lang: string) => (LABELS[lang] ? lang : "en");
 
-const CHAT: Readonly<Record<string, string>> = {
-  ar: "الدردشة",
-  he: "צ׳אט",
-  ja: "チャット",
-  pl: "Czat",
-  zh: "聊天",
-  "zh-hant": "聊天",
-};
+/** Returns the launcher's accessible name. */
+export function createLabel(lang: string, botName: string): string {
+  const chat = LABELS[lang] ?? "Chat";
+  return botName ? `${chat}: ${botName}` : chat;
+}
 
-const LOAD_FAILED: Readonly<Record<string, string>> = {
-  ar: "حاول مرة أخرى.",
-  de: "Bitte erneut versuchen.",
-  es: "Inténtelo de nuevo.",
-  fr: "Veuillez réessayer.",
-  he: "נסו שוב.",
-  it: "Riprovi.",
-  ja: "もう一度お試しください。",
-  nl: "Probeer het opnieuw.",
-  pl: "Spróbuj ponownie.",
-  pt: "Tente novamente.",
-  zh: "请重试。",
-  "zh-hant": "請再試一次。",
-};
-
-export function selectLauncherWords(lang: string): LauncherWords {
-  return [CHAT[lang] ?? "Chat", LOAD_FAILED[lang] ?? "Please try again."];
+/** Returns the notice that the panel could not be loaded. It is in English if the service does not send the notice in `lang`. */
+export async function fetchLoadError(base: string, lang: string): Promise<string> {
+  const { loadErrors } = await fetch(`${base}widget/manifest.json`)
+    .then((response) => response.json() as Promise<{ loadErrors: Readonly<Record<string, string>> }>)
+    .catch(() => ({ loadErrors: {} as Readonly<Record<string, string>> }));
+  return loadErrors[lang] ?? "The chat could not be loaded. Please try again.";
 }

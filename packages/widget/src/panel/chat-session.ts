@@ -17,13 +17,19 @@ import {
 export interface ChatView {
   /** Shows the stored entries and the active one. Called at most once per frame while a reply grows. */
   show(entries: readonly Entry[], active?: ActiveEntry): void;
-  /** Called when a reply has had no text for 3 s. */
-  onThinking(): void;
+  /** Called when a turn enters a state that the visitor should learn of, with the seconds until a message is sent again. */
+  onState(state: TurnState, seconds?: number): void;
   /** Called when a turn ends. Without a code, the reply is complete. */
   onTurnEnd(replyId: string, code?: string): void;
 }
 
-/** How long a reply may have no text before the visitor reads that the bot is thinking. */
+/**
+ * `typing`: the message was sent. `ended`: it was sent in a new session, because the earlier one has ended. `thinking`: the service has sent
+ * nothing for 3 s, because the model is thinking or a tool is running. `wait`: the message will be sent again. The words have the same keys.
+ */
+export type TurnState = "typing" | "ended" | "thinking" | "wait";
+
+/** How long the service may send no event before the visitor reads that the bot is thinking. */
 const THINKING_AFTER_MS = 3_000;
 
 /** How many times a message is sent again after `rate_limited`. */
@@ -67,7 +73,7 @@ export class ChatSession {
       this.#queue.push(text);
     } else {
       this.#context.emit("message", { role: "user", text });
-      void this.#runTurn({ id: this.#newId(), role: "user", text });
+      void this.#runTurn({ id: this.#newId(), role: "user", text, at: Date.now() });
     }
   }
 
@@ -100,6 +106,14 @@ export class ChatSession {
     this.leave();
   }
 
+  /** Returns to the session before `startNew`. */
+  undo(): void {
+    this.#store.undo();
+    this.#context.emit("undo", {});
+    this.show();
+    this.resume();
+  }
+
   /** Called when the session was replaced. Stops the earlier session's reply. */
   leave(): void {
     this.stop();
@@ -120,25 +134,34 @@ export class ChatSession {
     const shownReply = entries.find((entry) => pending.key && entry.id === id);
     const wasStopped =
       pending.key && entries.some((entry) => [pending.id, id].includes(entry.id) && entry.failed === "stopped");
-    let reply: Entry = { id, role: "assistant", text: shownReply?.text ?? "" };
+    const empty = { id, role: "assistant", at: Date.now() } as const;
+    let reply: Entry = { ...empty, text: shownReply?.text ?? "" };
     let received: Reply = reply;
     let failure: Failure | undefined;
     let ended: FailedTurn | undefined;
-    let isThinking = false;
-    const thinkingTimer = setTimeout(() => {
-      isThinking = !reply.text;
-      if (isThinking) {
-        this.#active = { entry: reply, isThinking };
+    const { onState } = this.#view;
+    let thinkingTimer: ReturnType<typeof setTimeout> | undefined;
+    let hasThought = false;
+    const waitForEvent = () => {
+      clearTimeout(thinkingTimer);
+      thinkingTimer = setTimeout(() => {
+        this.#active = { entry: reply, isThinking: true };
         this.show();
-        this.#view.onThinking();
-      }
-    }, THINKING_AFTER_MS);
+        if (!hasThought) {
+          hasThought = true;
+          onState("thinking");
+          this.#context.emit("thinking", {});
+        }
+      }, THINKING_AFTER_MS);
+    };
+    waitForEvent();
     this.#turn = turn;
     turn.signal.onabort = () => void post(this.#context, "stop", session, { idempotency_key: key });
     this.#active = { entry: reply };
     this.#store.put(session, question);
     this.#store.put(session, reply);
     this.show();
+    onState(question.failed ? "ended" : "typing");
     try {
       ended = await sendMessage(this.#context, { session, message: question.text, key }, signal, (update) => {
         // The service has received the message.
@@ -147,14 +170,15 @@ export class ChatSession {
           this.#store.put(session, question);
         }
         received = update;
+        waitForEvent();
         if (received.text.length >= reply.text.length) {
           reply = { ...reply, ...received };
-          this.#active = { entry: reply, isThinking };
+          this.#active = { entry: reply };
           cancelAnimationFrame(this.#frame);
           this.#frame = requestAnimationFrame(() => this.show());
         }
       });
-      reply = { id, role: "assistant", ...received };
+      reply = { ...empty, ...received };
     } catch (error) {
       failure = error instanceof Failure ? error : new Failure(signal.aborted ? "stopped" : "failed");
     }
@@ -212,6 +236,7 @@ export class ChatSession {
 
   /** Shows a countdown beside the message. Resolves when the countdown is over or the signal is aborted. */
   async #countDown(entry: Entry, seconds: number, signal: AbortSignal): Promise<void> {
+    this.#view.onState("wait", seconds);
     for (let remainingSeconds = seconds; remainingSeconds > 0 && !signal.aborted; remainingSeconds--) {
       this.#active = { entry, waitSeconds: remainingSeconds };
       this.show();

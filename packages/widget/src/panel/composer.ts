@@ -18,13 +18,22 @@ export interface Composer {
   isBusy(): boolean;
 }
 
-/** Creates the composer. It calls `onSend` with a trimmed text of 1 to 4,000 characters. */
-export function createComposer(words: Words, onSend: (text: string) => void, onStop: () => void): Composer {
+export interface ComposerActions {
+  /** Receives a trimmed text of 1 to 4,000 characters. */
+  onSend(text: string): void;
+  onStop(): void;
+  /** Announces a text to screen readers. */
+  announce(text: string): void;
+}
+
+export function createComposer(words: Words, { onSend, onStop, announce }: ComposerActions): Composer {
   let isBusy = false;
-  const excessNotice = createElement("p", { class: "excess", role: "status" });
+  let isTooLong = false;
+  const excessNotice = createElement("p", { class: "excess", id: "excess" });
   const input = createElement("textarea", {
     rows: "1",
     "aria-label": words.input,
+    "aria-describedby": "excess",
     placeholder: words.placeholder,
     enterkeyhint: "send",
     oninput: () => update(),
@@ -46,7 +55,9 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
   const countExcess = () => [...text()].length - MAX_CHARACTERS;
 
   const submit = () => {
-    if (!isBusy && text() && countExcess() <= 0) {
+    if (isTooLong) {
+      announce(excessNotice.textContent);
+    } else if (!isBusy && text()) {
       const message = text();
       clear();
       onSend(message);
@@ -64,12 +75,20 @@ export function createComposer(words: Words, onSend: (text: string) => void, onS
       input.style.height = "";
       input.style.height = `${input.scrollHeight}px`;
     }
-    excessNotice.textContent = countExcess() > 0 ? fillPlaceholders(words.excess, { n: countExcess() }) : "";
+    const excess = countExcess();
+    const wasTooLong = isTooLong;
+    isTooLong = excess > 0;
+    excessNotice.textContent = isTooLong ? fillPlaceholders(words.excess, { n: excess }) : "";
+    input.setAttribute("aria-invalid", String(isTooLong));
+    // Not at each key: a screen reader would not come to the end.
+    if (isTooLong && !wasTooLong) {
+      announce(excessNotice.textContent);
+    }
     button.title = isBusy ? words.stop : words.send;
     button.setAttribute("aria-label", button.title);
     button.dataset.busy = String(isBusy);
     // Not `disabled`, because a button that becomes disabled loses the keyboard focus.
-    button.setAttribute("aria-disabled", String(!(isBusy || (text() && countExcess() <= 0))));
+    button.setAttribute("aria-disabled", String(!isBusy && (isTooLong || !text())));
   };
   update();
   return {

@@ -5,7 +5,6 @@ import type { Words } from "./words.ts";
 const NEW_ICON = "M12 20h8M16.5 4.5a2 2 0 0 1 3 3L8 19l-4 1 1-4z";
 const CLOSE_ICON = "M6 6l12 12M18 6L6 18";
 
-/** Tab keeps the focus inside the dialog. */
 export function createDialog(
   { bot, signal }: PanelContext,
   words: Words,
@@ -36,18 +35,6 @@ export function createDialog(
     if (event.keyCode === 27) {
       event.stopPropagation();
       actions.onEscape();
-    } else if (event.key === "Tab") {
-      const focusable = [...dialog.querySelectorAll<HTMLElement>("button,a,textarea,[tabindex='0']")].filter(
-        (element) => element.getClientRects().length > 0,
-      );
-      if (event.shiftKey) {
-        focusable.reverse();
-      }
-      const { activeElement } = dialog.getRootNode() as ShadowRoot;
-      if (activeElement === focusable.at(-1) || activeElement === dialog) {
-        event.preventDefault();
-        focusable[0]?.focus();
-      }
     }
   });
   // On iOS the on-screen keyboard resizes only the visual viewport, which the visitor can then pan. The dialog follows it.

@@ -1,7 +1,8 @@
-import { addStyles, createElement, FULL_SCREEN_QUERY } from "../shared/dom.ts";
+import { addStyles, FULL_SCREEN_QUERY } from "../shared/dom.ts";
 import { readOpenState, writeOpenState } from "../shared/open-state.ts";
 import type { Panel, PanelContext } from "../shared/types.ts";
 import { createUuid } from "../shared/uuid.ts";
+import { createAnnouncer } from "./announcer.ts";
 import { createBadge } from "./badge.ts";
 import { ChatSession } from "./chat-session.ts";
 import { createComposer } from "./composer.ts";
@@ -9,38 +10,26 @@ import { createDialog } from "./dialog.ts";
 import { readVisitorId } from "./identity.ts";
 import { keepEventsFromPage } from "./keep-events.ts";
 import { createMessageLog } from "./message-log.ts";
-import { post } from "./post.ts";
-import { type Entry, SessionStore } from "./session-store.ts";
+import { createModality } from "./modality.ts";
+import { createRatings } from "./ratings.ts";
+import { createToolsLoader } from "./reply-tools.ts";
+import { SessionStore } from "./session-store.ts";
 import { PANEL_CSS } from "./styles.ts";
 import { applyTheme } from "./theme.ts";
-import { loadWords, selectNotice } from "./words.ts";
+import { fillPlaceholders, loadTexts, selectNotice } from "./words.ts";
 
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
   const { bot, root, signal, visitor } = context;
-  const words = await loadWords(context.lang, context.base);
+  const texts = await loadTexts(context.lang, context.base);
+  const { words } = texts;
   const store = new SessionStore(context.publicKey, () => localStorage, createUuid);
-  /** Announces each reply or failure to screen readers. */
-  const status = createElement("p", { class: "sr", role: "status" });
-  const badge = createBadge(context.button);
+  /** Announces each complete reply. Separate from `status`, so that the state of the next turn does not replace a reply that is being read. */
+  const replies = createAnnouncer();
+  /** Announces the state of a turn, and the results of the visitor's actions. */
+  const status = createAnnouncer();
+  const badge = createBadge(context, words);
 
-  // Ratings are sent one after the other, so that the last one is stored. If a request fails, the reply's previous rating is shown again.
-  let ratings = Promise.resolve();
-  const rate = ({ id }: Entry, rating: "up" | "down" | "") => {
-    ratings = ratings.then(async () => {
-      const { session, entries } = store.read();
-      const entry = entries.find((each) => each.id === id);
-      if (entry) {
-        store.put(session, { ...entry, rating });
-        chat.show();
-        if (!(await post(context, "rating", session, { message_id: entry.messageId, rating }))) {
-          store.put(session, entry);
-          chat.show();
-          status.textContent = words.ratingFailed;
-        }
-      }
-    });
-  };
   const focus = () => {
     // On a touch screen, focusing the text field would open a keyboard that covers the messages.
     if (!matchMedia("(pointer: coarse)").matches) {
@@ -68,7 +57,8 @@ export async function mount(context: PanelContext): Promise<Panel> {
     if (isForgotten) {
       composer.clear();
       badge.clear();
-      status.textContent = "";
+      status.announce();
+      replies.announce();
       chat.leave();
     } else {
       chat.show();
@@ -82,24 +72,42 @@ export async function mount(context: PanelContext): Promise<Panel> {
   };
   const log = createMessageLog(bot, words, {
     send,
-    rate,
     retry(entry) {
       follow();
       chat.retry(entry);
       focus();
     },
+    undo() {
+      chat.undo();
+      status.announce(words.undo);
+      log.scrollToEnd();
+      focus();
+    },
+    getTools: createToolsLoader(context, {
+      ...texts,
+      announce: status.announce,
+      rate: createRatings(context, store, {
+        show: () => chat.show(),
+        onFailed: () => status.announce(words.ratingFailed),
+      }),
+      onLoaded: () => chat.show(),
+    }),
   });
-  const composer = createComposer(words, send, () => chat.stop());
+  const composer = createComposer(words, { onSend: send, onStop: () => chat.stop(), announce: status.announce });
   const chat: ChatSession = new ChatSession(context, store, createUuid, {
     show(entries, active) {
-      log.show(entries, active);
+      log.show(entries, active, store.read().previous !== undefined);
       composer.setBusy(active !== undefined);
     },
-    onThinking() {
-      status.textContent = words.thinking;
+    onState(state, n = 0) {
+      status.announce(fillPlaceholders(words[state], { name: bot.name, n }));
     },
     onTurnEnd(replyId, code) {
-      status.textContent = code ? words[selectNotice(code).key] : log.textOf(replyId);
+      // Without a failure, the status becomes empty: the same state in the next turn is a change then, which screen readers announce.
+      status.announce(...(code ? [words[selectNotice(code).key]] : []));
+      if (!code) {
+        replies.announce(...log.linesOf(replyId));
+      }
       if (dialog.hidden) {
         badge.add();
       }
@@ -110,16 +118,19 @@ export async function mount(context: PanelContext): Promise<Panel> {
     onEscape: () => (composer.isBusy() ? chat.stop() : context.close()),
     onNew() {
       chat.startNew();
+      status.announce(words.new);
       focus();
     },
   });
 
   const shadow = root.getRootNode() as ShadowRoot;
   addStyles(shadow, PANEL_CSS);
-  root.dir ||= isRightToLeft(context) ? "rtl" : "ltr";
+  root.lang = texts.lang;
+  root.dir = /^(ar|he)$/.test(texts.lang) ? "rtl" : "ltr";
   keepEventsFromPage(shadow.host, signal);
   applyTheme(context);
-  root.prepend(dialog, status);
+  root.prepend(dialog, replies.element, status.element);
+  const modality = createModality(dialog, signal);
   follow();
   chat.resume();
   // Another tab changed the session, or cleared the storage (key null).
@@ -150,10 +161,11 @@ export async function mount(context: PanelContext): Promise<Panel> {
       opener = withFocus ? document.activeElement : null;
       dialog.hidden = false;
       context.button.setAttribute("aria-expanded", "true");
-      const coversPage = matchMedia(FULL_SCREEN_QUERY).matches;
-      dialog.setAttribute("aria-modal", String(coversPage));
+      modality.update();
+      // Screen readers do not announce changes outside a modal dialog.
+      dialog.append(replies.element, status.element);
       // A panel that would cover the next page does not open there.
-      writeOpenState(context.publicKey, coversPage ? undefined : true);
+      writeOpenState(context.publicKey, matchMedia(FULL_SCREEN_QUERY).matches ? undefined : true);
       badge.clear();
       log.scrollToEnd();
       if (withFocus) {
@@ -163,6 +175,8 @@ export async function mount(context: PanelContext): Promise<Panel> {
     hide() {
       const hadFocus = shadow.activeElement;
       dialog.hidden = true;
+      modality.update();
+      root.append(replies.element, status.element);
       context.button.setAttribute("aria-expanded", "false");
       writeOpenState(context.publicKey, false);
       if (hadFocus) {
@@ -178,9 +192,4 @@ export async function mount(context: PanelContext): Promise<Panel> {
     },
     restored: () => log.restoreScroll(),
   };
-}
-
-function isRightToLeft({ lang, ownLanguage }: PanelContext): boolean {
-  const pageDirection = getComputedStyle(document.documentElement).direction;
-  return /^(ar|dv|fa|he|ps|ur|yi)\b/.test(lang) || (!ownLanguage && pageDirection === "rtl");
 }

@@ -1,33 +1,44 @@
 import { createElement, createIcon } from "../shared/dom.ts";
 import { renderMarkdown } from "../shared/render-markdown.ts";
 import type { BotConfig } from "../shared/types.ts";
-import { type ActiveEntry, createMessageView, type MessageActions, type MessageView } from "./message.ts";
+import type { Tools } from "../tools/main.ts";
+import { type ActiveEntry, createArticle, createMessageView, type MessageView } from "./message.ts";
 import type { Entry } from "./session-store.ts";
 import type { Words } from "./words.ts";
 
 export interface MessageLog {
   readonly elements: readonly HTMLElement[];
-  /** Shows the entries, and after them `active`, the entry that is still changing. Keeps the elements of entries that are already shown. */
-  show(entries: readonly Entry[], active?: ActiveEntry): void;
-  /** Returns the shown text of a message, without its markup. */
-  textOf(id: string): string;
+  /**
+   * Shows the entries, and after them `active`, the entry that is still changing. Keeps the elements of entries that are already shown. If
+   * `canUndo` is true, offers to return to the earlier session.
+   */
+  show(entries: readonly Entry[], active: ActiveEntry | undefined, canUndo: boolean): void;
+  /** Returns the lines of a message's shown text. */
+  linesOf(id: string): string[];
   scrollToEnd(): void;
   /** Restores the scroll position, which is lost when the page removes the widget and inserts it again. */
   restoreScroll(): void;
 }
 
+export interface LogActions {
+  send(text: string): void;
+  retry(entry: Entry): void;
+  undo(): void;
+  /** Returns the code that complete replies need. Returns undefined while it is loading; `show` must be called when it has loaded. */
+  getTools(): Tools | undefined;
+}
+
 /** The distance from the end, in CSS pixels, within which new text scrolls the list to the end. */
 const NEAR_END_PX = 48;
+/** The distance between the list's upper edge and the question that stays in view, in CSS pixels. */
+const MARGIN_PX = 12;
 
 /** Creates the list of the welcome message and the entries. Shows the quick replies while there is no entry. */
-export function createMessageLog(
-  bot: BotConfig,
-  words: Words,
-  actions: MessageActions & { send(text: string): void },
-): MessageLog {
+export function createMessageLog(bot: BotConfig, words: Words, actions: LogActions): MessageLog {
   const views = new Map<string, MessageView>();
+  const context = { botName: bot.name, words, retry: actions.retry };
   const welcome = createElement("div", { dir: "auto" });
-  renderMarkdown(welcome, bot.welcome_message, document.baseURI);
+  renderMarkdown(welcome, bot.welcome_message, document.baseURI, words.code);
   const messages = createElement("div", { class: "messages" });
   const quickReplies = createElement(
     "div",
@@ -36,16 +47,21 @@ export function createMessageLog(
       createElement("button", { type: "button", class: "chip", dir: "auto", onclick: () => actions.send(text) }, text),
     ),
   );
-  // aria-live is off. Otherwise a screen reader would announce every token. The panel's status announces each reply once.
+  const undoButton = createElement("button", { type: "button", class: "link", onclick: actions.undo }, words.undo);
+  // aria-live is off. Otherwise a screen reader would announce every token. The panel announces each reply once.
   const scroller = createElement(
     "div",
     { class: "log", role: "log", "aria-live": "off", "aria-label": words.log, tabindex: "0" },
-    bot.welcome_message &&
-      createElement("div", { class: "message assistant" }, createElement("div", { class: "bubble" }, welcome)),
+    bot.welcome_message && createArticle("assistant", bot.name, createElement("div", { class: "bubble" }, welcome)),
     messages,
     quickReplies,
+    undoButton,
   );
-  let isAtEnd = true;
+  /** Whether new text scrolls the list. */
+  let isFollowing = true;
+  /** The newest message. The text of its reply does not scroll it out of view, until the reader goes to the end. */
+  let question: HTMLElement | undefined;
+  let lastReplyId = "";
   let lastScrollTop = 0;
   const latestButton = createElement(
     "button",
@@ -54,30 +70,39 @@ export function createMessageLog(
       class: "latest",
       "aria-label": words.latest,
       title: words.latest,
-      onclick: () => scrollToEnd(),
+      onclick() {
+        scrollToEnd();
+        // The button is hidden now, so it cannot keep the focus.
+        (messages.lastElementChild as HTMLElement | null)?.focus({ preventScroll: true });
+      },
     },
     createIcon("M12 5v14M6 13l6 6 6-6"),
   );
+  const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
   const scrollToEnd = () => {
-    isAtEnd = true;
-    followEnd();
+    isFollowing = true;
+    question = undefined;
+    follow();
   };
-  const followEnd = () => {
-    if (isAtEnd) {
-      scroller.scrollTop = scroller.scrollHeight;
+  const follow = () => {
+    if (isFollowing) {
+      const toQuestion = question?.isConnected
+        ? question.getBoundingClientRect().top - scroller.getBoundingClientRect().top - MARGIN_PX
+        : Number.POSITIVE_INFINITY;
+      scroller.scrollTop += Math.min(distanceToEnd(), Math.max(toQuestion, 0));
     }
-    latestButton.hidden = isAtEnd;
+    latestButton.hidden = distanceToEnd() < NEAR_END_PX;
   };
   scroller.addEventListener("scroll", () => {
     lastScrollTop = scroller.scrollTop;
-    isAtEnd = scroller.scrollHeight - lastScrollTop - scroller.clientHeight < NEAR_END_PX;
-    latestButton.hidden = isAtEnd;
+    isFollowing = distanceToEnd() < NEAR_END_PX;
+    latestButton.hidden = isFollowing;
   });
-  new ResizeObserver(followEnd).observe(scroller);
+  new ResizeObserver(follow).observe(scroller);
 
   return {
     elements: [scroller, latestButton],
-    show(entries, active) {
+    show(entries, active, canUndo) {
       const allEntries = active ? [...entries.filter(({ id }) => id !== active.entry.id), active.entry] : entries;
       for (const [id, { element }] of views) {
         if (!allEntries.some((entry) => entry.id === id)) {
@@ -85,18 +110,33 @@ export function createMessageLog(
           views.delete(id);
         }
       }
+      const isComplete = (entry: Entry) => entry.role === "assistant" && entry !== active?.entry && !entry.failed;
+      const tools = allEntries.some(isComplete) ? actions.getTools() : undefined;
+      // A conversation of today needs no day.
+      let lastDay = tools?.formatDay(Date.now()) ?? "";
       for (const [at, entry] of allEntries.entries()) {
-        const view = views.get(entry.id) ?? createMessageView(entry.role, bot.name, words, actions);
+        const view = views.get(entry.id) ?? createMessageView(entry.role, context);
         views.set(entry.id, view);
-        view.update(entry, active?.entry.id === entry.id ? active : undefined);
+        if (tools && !view.hasTools && isComplete(entry)) {
+          view.addTools(tools.createReplyTools());
+        }
+        const time = (entry.at && tools?.formatTime(entry.at)) || "";
+        const day = (entry.at && tools?.formatDay(entry.at)) || lastDay;
+        view.update(entry, entry === active?.entry ? active : undefined, time, day === lastDay ? "" : day);
+        lastDay = day;
         if (messages.children[at] !== view.element) {
           messages.insertBefore(view.element, messages.children[at] ?? null);
         }
       }
+      if (active && active.entry.id !== lastReplyId) {
+        lastReplyId = active.entry.id;
+        question = views.get(lastReplyId.replace(":a", ""))?.element;
+      }
       quickReplies.hidden = allEntries.length > 0 || bot.quick_replies.length === 0;
-      followEnd();
+      undoButton.hidden = !canUndo;
+      follow();
     },
-    textOf: (id) => views.get(id)?.element.querySelector(".bubble")?.textContent ?? "",
+    linesOf: (id) => views.get(id)?.readLines() ?? [],
     scrollToEnd,
     restoreScroll() {
       scroller.scrollTop = lastScrollTop;

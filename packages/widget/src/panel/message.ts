@@ -1,47 +1,51 @@
-import { createElement, createIcon } from "../shared/dom.ts";
-import { renderMarkdown } from "../shared/render-markdown.ts";
+import { createElement } from "../shared/dom.ts";
+import { readLines, renderMarkdown } from "../shared/render-markdown.ts";
+import type { ReplyTools } from "../tools/main.ts";
 import type { Entry } from "./session-store.ts";
 import { fillPlaceholders, selectNotice, type Words } from "./words.ts";
-
-const THUMB_ICON =
-  "M7 10v10H4V10zM7 11l4-7c1.6 0 2.5 1.2 2.2 2.7L12.5 10H18c1.4 0 2.3 1.2 2 2.5l-1.3 5.6c-.3 1.1-1.2 1.9-2.4 1.9H7";
-
-export interface MessageActions {
-  /** Stores a rating; `""` removes it. */
-  rate(entry: Entry, rating: "up" | "down" | ""): void;
-  retry(entry: Entry): void;
-}
 
 /** The entry that is still changing: a reply being received, or a message that will be sent again. */
 export interface ActiveEntry {
   readonly entry: Entry;
   /** Seconds until the message is sent again. */
   readonly waitSeconds?: number;
-  /** Whether the reply has had no text for some seconds. */
+  /** Whether the service has sent nothing for some seconds. */
   readonly isThinking?: boolean;
 }
 
 export interface MessageView {
   readonly element: HTMLElement;
-  /** Shows the entry. `active` is set only if this entry is the active one. */
-  update(entry: Entry, active?: ActiveEntry): void;
+  /**
+   * Shows the entry. `active` is set only if this entry is the active one. `time` appears when the visitor points at the message, and `day`
+   * before the message; both may be empty.
+   */
+  update(entry: Entry, active: ActiveEntry | undefined, time: string, day: string): void;
+  readonly hasTools: boolean;
+  /** Adds the controls below a complete reply. */
+  addTools(tools: ReplyTools): void;
+  /** Returns the lines of the shown text. */
+  readLines(): string[];
 }
 
-export function createMessageView(
-  role: Entry["role"],
-  botName: string,
-  words: Words,
-  actions: MessageActions,
-): MessageView {
+/** What a message needs of the panel. */
+export interface MessageContext {
+  readonly botName: string;
+  readonly words: Words;
+  retry(entry: Entry): void;
+}
+
+export function createMessageView(role: Entry["role"], context: MessageContext): MessageView {
+  const { botName, words } = context;
   const isVisitor = role === "user";
   let entry: Entry;
+  let tools: ReplyTools | undefined;
   // dir="auto" is on the text and not on the bubble, whose alignment and corner depend on the panel's direction.
   const text = createElement("div", { dir: "auto" });
   const bubble = createElement("div", { class: "bubble" }, text);
   const notice = createElement("span");
   const retry = createElement(
     "button",
-    { type: "button", class: "link", onclick: () => actions.retry(entry) },
+    { type: "button", class: "link", onclick: () => context.retry(entry) },
     words.retry,
   );
   const requestId = createElement("small", { dir: "ltr" });
@@ -54,46 +58,42 @@ export function createMessageView(
     createElement("span", { class: "dots" }, createElement("i"), createElement("i"), createElement("i")),
     thinking,
   );
-  const thumbs = (["up", "down"] as const).map((value) =>
-    createElement(
-      "button",
-      {
-        type: "button",
-        class: `icon thumb ${value}`,
-        "aria-label": words[value],
-        title: words[value],
-        onclick: () => actions.rate(entry, entry.rating === value ? "" : value),
-      },
-      createIcon(THUMB_ICON),
-    ),
+  const dayBox = createElement("p", { class: "day" });
+  const timeBox = createElement("span", { class: "time" });
+  const element = createArticle(
+    role,
+    isVisitor ? words.you : botName,
+    bubble,
+    ...(isVisitor ? [] : [typing]),
+    footer,
+    timeBox,
   );
-  const rating = createElement("div", { class: "rating" }, ...thumbs);
-  const author = createElement("span", { class: "sr" }, `${isVisitor ? words.you : botName}: `);
+  element.prepend(dayBox);
   return {
-    element: createElement(
-      "div",
-      { class: `message ${role}` },
-      author,
-      bubble,
-      ...(isVisitor ? [] : [typing, rating]),
-      footer,
-    ),
-    update(newEntry, active) {
+    element,
+    get hasTools() {
+      return tools !== undefined;
+    },
+    addTools(added) {
+      tools = added;
+      footer.before(tools.element);
+    },
+    readLines: () => readLines(text),
+    update(newEntry, active, time, day) {
       entry = newEntry;
       const waitSeconds = active?.waitSeconds;
       const isReplying = active !== undefined && !waitSeconds;
       if (isVisitor) {
         text.textContent = entry.text;
       } else {
-        renderMarkdown(text, entry.text, document.baseURI);
+        renderMarkdown(text, entry.text, document.baseURI, words.code);
       }
+      dayBox.textContent = day;
+      timeBox.textContent = time;
       bubble.hidden = !entry.text;
-      typing.hidden = !(isReplying && bubble.hidden);
+      typing.hidden = !(isReplying && (bubble.hidden || active.isThinking));
       thinking.hidden = !active?.isThinking;
-      rating.hidden = isReplying || entry.messageId === undefined || entry.failed !== undefined;
-      for (const [at, thumb] of thumbs.entries()) {
-        thumb.setAttribute("aria-pressed", String(entry.rating === (at ? "down" : "up")));
-      }
+      tools?.update(entry, isReplying);
       const failure = entry.failed && !isReplying ? selectNotice(entry.failed) : undefined;
       notice.textContent = waitSeconds
         ? fillPlaceholders(words.wait, { n: waitSeconds })
@@ -105,4 +105,14 @@ export function createMessageView(
       retry.hidden = waitSeconds !== undefined || !failure?.canRetry;
     },
   };
+}
+
+/** Creates a message's element. It can get the focus from a script. */
+export function createArticle(role: Entry["role"], author: string, ...content: readonly Node[]): HTMLElement {
+  return createElement(
+    "article",
+    { class: `message ${role}`, "aria-label": author, tabindex: "-1" },
+    createElement("span", { class: "sr" }, `${author}: `),
+    ...content,
+  );
 }

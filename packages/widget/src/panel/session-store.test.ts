@@ -142,4 +142,32 @@ describe("SessionStore", () => {
     store.put(session, entry("c"));
     expect(texts(store)).toEqual(["a", "b", "c"]);
   });
+
+  it("returns to the session before a new one until the new one has an entry", () => {
+    const store = open();
+    const { session } = store.read();
+    store.put(session, entry("a"));
+    store.startNew();
+    expect(texts(store)).toEqual([]);
+    // A second click does not replace the session to return to.
+    store.startNew();
+    // Another tab and a later page can return, too.
+    open().undo();
+    expect(store.read()).toMatchObject({ session, entries: [entry("a")] });
+    store.startNew();
+    store.put(store.read().session, entry("b"));
+    store.undo();
+    expect(texts(store)).toEqual(["b"]);
+    expect(store.read().previous).toBeUndefined();
+  });
+
+  it("does not return to an earlier session after the session was forgotten", () => {
+    const store = open();
+    store.put(store.read().session, entry("a"));
+    store.startNew();
+    store.forget();
+    store.undo();
+    expect(texts(store)).toEqual([]);
+    expect([...storage.items.values()].join()).not.toContain('"a"');
+  });
 });

@@ -4,9 +4,13 @@ export interface Entry {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly text: string;
+  /** When it was sent or arrived, in milliseconds since 1970. */
+  readonly at?: number;
   /** On a reply that can be rated: its ID in the service. */
   readonly messageId?: number;
   readonly rating?: "up" | "down" | "";
+  /** With the rating `down`, the visitor's reason. */
+  readonly reason?: string;
   /**
    * An error code. On a message: why it has no reply, or SESSION_NOT_FOUND if it was sent again in a new session. On a
    * reply: why it is incomplete.
@@ -42,12 +46,16 @@ export function findUnanswered(entries: readonly Entry[], openedAt: number): Ent
   );
 }
 
+type PreviousSession = Pick<StoredSession, "session" | "entries">;
+
 interface StoredSession {
   /** The session ID. */
   readonly session: string;
   readonly entries: readonly Entry[];
   /** The id of the visitor to whom the session belongs. Absent if no message had one. */
   readonly visitor?: string | undefined;
+  /** The session before this one, until this one has an entry. */
+  readonly previous?: PreviousSession | undefined;
   /** When a page last forgot a session, in milliseconds since 1970; 0 if no page did. */
   readonly resetAt: number;
 }
@@ -129,14 +137,25 @@ export class SessionStore {
     if (current.session === session) {
       const entries = current.entries.map((old) => (old.id === entry.id ? entry : old));
       const all = entries.includes(entry) ? entries : [...entries, entry];
-      this.#write({ ...current, entries: all.filter(({ text }) => text).slice(-MAX_ENTRIES) });
+      this.#write({ ...current, entries: all.filter(({ text }) => text).slice(-MAX_ENTRIES), previous: undefined });
     }
   }
 
-  /** Starts a new session of the same visitor. */
+  /** Starts a new session of the same visitor. Until it has an entry, `undo` returns to the current one. */
   startNew(): void {
-    const { visitor, resetAt } = this.read();
-    this.#write(this.#newSession(visitor, resetAt));
+    const { session, entries, visitor, resetAt, previous } = this.read();
+    this.#write({
+      ...this.#newSession(visitor, resetAt),
+      previous: entries.length > 0 ? { session, entries } : previous,
+    });
+  }
+
+  /** Returns to the session before `startNew`. Does nothing if the new session has an entry. */
+  undo(): void {
+    const { previous, ...current } = this.read();
+    if (previous) {
+      this.#write({ ...current, ...previous });
+    }
   }
 
   /** Forgets the session and the visitor, in every tab. */
@@ -164,12 +183,16 @@ export class SessionStore {
 function parse(stored: string | null): StoredSession | undefined {
   try {
     // `trim` and `filter` throw if a field is missing or has another type: only strings have `trim`, and only arrays have `filter`.
-    const { session, entries, visitor, resetAt } = JSON.parse(stored ?? "") as StoredSession;
-    return {
+    const { previous, visitor, resetAt, ...current } = JSON.parse(stored ?? "") as StoredSession;
+    const check = ({ session, entries }: PreviousSession) => ({
       session: session.trim(),
       entries: entries.filter(({ id, text }) => id && typeof text === "string"),
+    });
+    return {
+      ...check(current),
       visitor,
       resetAt: resetAt || 0,
+      previous: previous && check(previous),
     };
   } catch {
     return undefined;

@@ -1,32 +1,42 @@
-/** The panel's texts in English. Each file in src/lang has the same keys. `{n}` is replaced by a number, `{name}` by the bot's name. */
+/**
+ * The panel's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{name}`
+ * by the bot's name. No text needs a plural form: the number stands apart from the noun, as in "New messages: 2".
+ */
 export const ENGLISH = {
   input: "Your message",
   placeholder: "Write a message…",
   send: "Send",
   stop: "Stop",
   new: "New conversation",
+  undo: "Back to the earlier conversation",
   close: "Close chat",
   log: "Conversation",
   you: "You",
   suggestions: "Suggestions",
   typing: "{name} is writing",
-  thinking: "Thinking…",
+  thinking: "Looking that up…",
+  code: "Code",
+  copy: "Copy",
+  copied: "Copied",
   up: "Good answer",
   down: "Bad answer",
+  reason: "What was wrong? (optional)",
+  reasonSent: "Thank you for your feedback.",
   ratingFailed: "The rating could not be saved.",
   retry: "Try again",
   latest: "Newest message",
+  unread: "New messages: {n}",
   excess: "Excess characters: {n}",
   stopped: "Stopped.",
   offline: "You are offline. The chat continues when you are online again.",
   network: "The connection was lost. Please try again.",
   interrupted: "The answer was cut off.",
-  wait: "A lot of messages just now. Yours will be sent again in {n} s.",
-  busy: "The assistant is busy just now. Please try again in a moment.",
+  wait: "A lot of messages right now. Yours will be sent again in {n} s.",
+  busy: "The assistant is busy right now. Please try again in a moment.",
   slow: "The answer took too long. Please try again.",
   failed: "Something went wrong. Please try again.",
   refused: "This message could not be sent.",
-  long: "This message is too long. Please keep it under 4,000 characters.",
+  long: "This message is too long. It can have at most 4,000 characters.",
   closed: "This chat is not available at the moment.",
   quota: "The assistant cannot answer any more messages this month. Please contact us in another way.",
   ended: "The earlier conversation has ended. This is a new one.",
@@ -75,15 +85,23 @@ export function fillPlaceholders(text: string, values: Readonly<Record<string, s
 
 const TIMEOUT_MS = 3_000;
 
+/** The panel's texts and their language, a BCP 47 tag. */
+export interface Texts {
+  readonly words: Words;
+  readonly lang: string;
+}
+
+const ENGLISH_TEXTS: Texts = { words: ENGLISH, lang: "en" };
+
 /** Fetches a translation. Returns the English texts if there is none or it cannot be fetched within 3 s. */
-export async function loadWords(lang: string, base: string): Promise<Words> {
+export async function loadTexts(lang: string, base: string): Promise<Texts> {
   // The build defines LANGUAGES: see globals.d.ts. English is built in, so it is not among them.
   const [hash, offered] = LANGUAGES;
   if (!offered.includes(lang)) {
-    return ENGLISH;
+    return ENGLISH_TEXTS;
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   return fetch(`${base}widget/${lang}.${hash}.json`, { credentials: "omit", signal })
-    .then((response) => (response.ok ? (response.json() as Promise<Words>) : ENGLISH))
-    .catch(() => ENGLISH);
+    .then(async (response) => (response.ok ? { words: (await response.json()) as Words, lang } : ENGLISH_TEXTS))
+    .catch(() => ENGLISH_TEXTS);
 }

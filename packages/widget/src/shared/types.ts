@@ -2,7 +2,9 @@
 // new panel. Therefore members are only added here, never changed or removed, and the panel must work without the
 // members of PanelContext and BotConfig that are newer than the launcher.
 
-export type { HashedFile } from "./hashed-file.ts";
+import type { HashedFile } from "./hashed-file.ts";
+
+export type { HashedFile };
 
 /** The bot's display configuration, as the service sends it. */
 export interface BotConfig {
@@ -43,6 +45,16 @@ export interface WidgetEvents {
   error: { code: string };
   /** A new session has started. */
   new: Record<string, never>;
+  /** The visitor has returned to the session before `new`. */
+  undo: Record<string, never>;
+  /** The service has sent nothing for 3 s: the model is thinking, or a tool is running. At most once a reply. */
+  thinking: Record<string, never>;
+  /** The number of replies that the visitor has not seen has changed. */
+  unread: { count: number };
+  /** The visitor has copied a reply, as this text. */
+  copy: { text: string };
+  /** The service has stored the visitor's rating of a reply with this text. */
+  rate: { rating: "up" | "down" | ""; reason: string; text: string };
 }
 
 export interface PanelContext {
@@ -51,8 +63,6 @@ export interface PanelContext {
   readonly publicKey: string;
   /** The preferred language, a BCP 47 tag in lower case. */
   readonly lang: string;
-  /** `data-lang`, which may differ from the page's language. Unset by older launchers, which set the root's `dir`. */
-  readonly ownLanguage?: string | undefined;
   /** `data-theme`, which overrides the bot's theme. Unset by older launchers, which override it in `bot`. */
   readonly theme?: string | undefined;
   readonly bot: BotConfig;
@@ -61,6 +71,8 @@ export interface PanelContext {
   /** The launcher's button. */
   readonly button: HTMLButtonElement;
   readonly visitor: Identity;
+  /** Loads a module of the widget. Unset by older launchers. */
+  readonly load?: (file: HashedFile) => Promise<unknown>;
   /** Aborted when the widget is destroyed. */
   readonly signal: AbortSignal;
   emit<Name extends keyof WidgetEvents>(name: Name, detail: WidgetEvents[Name]): void;

@@ -80,12 +80,25 @@ describeInBrowser("playground", (fixture) => {
     await eventually(() => message.inputValue()).toBe("");
   });
 
-  it("shows why an access token is refused and puts the message back into its field, stops a reply, and starts a new session", async () => {
+  it("shows the id of a turn whose reply failed, which the service has too", async () => {
+    const { admin, system } = fixture.service;
+    const { slug } = await fixture.service.addBot({});
+    const { workspaceId } = system;
+    await admin.bots.updateBot({ workspaceId, slug, changes: { model: "no:such" } });
+    const { ask, status, widgetPage } = await openPlayground(fixture, slug);
+    await ask("quick");
+    await eventually(() => status.innerText()).toMatch(/ ID [0-9a-f-]{36}$/);
+    const [, turnId = ""] = (await status.innerText()).split(" ID ");
+    expect((await admin.turns.getTurn({ workspaceId, turnId })).turn).toMatchObject({ turnId, status: "error" });
+    expect(await widgetPage.findAxeViolations()).toEqual([]);
+  });
+
+  it("shows why an access token is refused, with the id of the request, and puts the message back into its field, stops a reply, and starts a new session", async () => {
     const { page, ask, status } = await open();
     const message = page.getByLabel("Message", { exact: true });
     await page.getByLabel("Access token").fill("nonsense");
     await ask("quick");
-    await eventually(() => status.innerText()).toMatch(/^authentication_required: /);
+    await eventually(() => status.innerText()).toMatch(/^authentication_required: .* ID [0-9a-f-]{36}$/);
     expect(await message.inputValue()).toBe("quick");
     await page.getByLabel("Access token").fill(fixture.service.system.token);
     await ask("slow 300");

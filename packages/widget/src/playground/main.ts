@@ -104,8 +104,13 @@ function showEntry({ id, role, text }: Entry): void {
   messageList.scrollTop = messageList.scrollHeight;
 }
 
+/** Shows an error, with the id of the request if the service responded. */
 function showError(error: unknown): void {
-  status.textContent = error instanceof Failure ? describeError(error.code) : String(error);
+  const isFailure = error instanceof Failure;
+  status.textContent = isFailure ? describeError(error.code) : String(error);
+  if (isFailure && error.requestId) {
+    status.append(" ", createElement("small", { dir: "ltr" }, `ID ${error.requestId}`));
+  }
 }
 
 /** Continues the first reply that is not complete. Asks for the access token if none is entered. */
@@ -156,7 +161,7 @@ async function runTurn(pending: Entry): Promise<void> {
       body: { ...target, message: question.text },
       key,
       signal,
-      onEvent(name, data) {
+      onEvent(name, data, requestId) {
         timeline.add(name, data);
         if (name === "meta") {
           reply = { ...reply, text: "" };
@@ -167,7 +172,7 @@ async function runTurn(pending: Entry): Promise<void> {
           reply = { ...reply, text: name === "blocked" ? String(data.fallback) : reply.text + String(data.text) };
           showEntry(reply);
         } else if (name === "error") {
-          showError(new Failure(String(data.code)));
+          showError(new Failure(String(data.code), 0, requestId));
         } else if (data.finish_reason === "stop") {
           status.textContent = "The reply is complete.";
         } else if (data.finish_reason === "cancelled") {

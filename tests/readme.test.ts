@@ -156,6 +156,13 @@ it("docs/knowledge.md's commands add files and a page, list them and remove one"
     expect(output).toContain(text);
 }, 180_000);
 
+it("docs/faq.md's commands create a bot, change its looks and add a document", async () => {
+  const output = await runPage("faq.md");
+  expect(output).toMatch(/slug +guide\n/);
+  expect(output).toMatch(/colour +#0F766E\n/);
+  expect(output).toMatch(/README\.md/);
+}, 180_000);
+
 it("docs/tools.md's commands give a bot tools, list them and remove them", async () => {
   const output = await runPage("tools.md");
   for (const text of [

@@ -5,7 +5,7 @@ import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Document, readDocumentation } from "./documentation.ts";
 import { systemCode } from "./errors.ts";
-import { buildShopDocument } from "./shop-document.ts";
+import { buildShopDocument, readTranslations } from "./shop-document.ts";
 
 export type Demo = {
   publicKey: string;
@@ -81,7 +81,7 @@ async function ensureKey(callAdmin: CallAdmin): Promise<string> {
 }
 
 async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<DocumentChanges> {
-  const documents = [...(await readDocumentation()), buildShopDocument()];
+  const documents = [...(await readDocumentation()), buildShopDocument(), ...(await readTranslations())];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);
   const { sources } = await callAdmin(KnowledgeAdminService, (service) => service.listSources(DEMO));

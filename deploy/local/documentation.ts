@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export type Document = {
-  /** The path of a page in the repository, such as `docs/api.md`; `sample shop` for the document about the sample shop. */
+  /** The path of a page in the repository, such as `docs/api.md`; `sample shop` and the like for a document about the sample shop. */
   name: string;
   content: Uint8Array<ArrayBuffer>;
   /** Hexadecimal SHA-256 of the content. */
@@ -14,10 +14,7 @@ export type Document = {
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The pages that a newcomer asks about. The passages of further pages would displace passages that answer a newcomer's question. */
-export const PAGES = [
-  "README.md",
-  ...["console", "embed", "knowledge", "moderation", "providers", "quota", "tools"].map((name) => `docs/${name}.md`),
-];
+export const PAGES = ["README.md", ...["faq", "console", "embed"].map((name) => `docs/${name}.md`)];
 
 /** Reads the README and the pages of docs/ that a newcomer asks about. */
 export function readDocumentation(root = ROOT): Promise<Document[]> {
@@ -25,6 +22,9 @@ export function readDocumentation(root = ROOT): Promise<Document[]> {
 }
 
 async function readDocument(root: string, name: string): Promise<Document> {
-  const content = new Uint8Array(await readFile(join(root, name)));
+  return toDocument(name, new Uint8Array(await readFile(join(root, name))));
+}
+
+export function toDocument(name: string, content: Document["content"]): Document {
   return { name, content, digest: createHash("sha256").update(content).digest("hex") };
 }

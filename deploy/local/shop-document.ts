@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { GOODS, TERMS } from "@parley/sample-shop/goods";
-import type { Document } from "./documentation.ts";
+import { type Document, toDocument } from "./documentation.ts";
 
 /** Returns the sample shop's goods and terms as a knowledge document for the demo bot. */
 export function buildShopDocument(): Document {
@@ -16,6 +16,17 @@ export function buildShopDocument(): Document {
     "# The sample shop's delivery and returns",
     ...terms,
   ].join("\n\n");
-  const content = new TextEncoder().encode(text);
-  return { name: "sample shop", content, digest: createHash("sha256").update(content).digest("hex") };
+  return toDocument("sample shop", new TextEncoder().encode(text));
+}
+
+/** The sample shop and the first questions about Parley in other languages, by the name of the document. The folder `knowledge` has them. */
+const TRANSLATIONS = { Beispielladen: "beispielladen.md", "Boutique d'exemple": "boutique.md" };
+
+/** Reads the demo bot's documents in German and French. */
+export function readTranslations(): Promise<Document[]> {
+  return Promise.all(
+    Object.entries(TRANSLATIONS).map(async ([name, file]) =>
+      toDocument(name, new Uint8Array(await readFile(new URL(`knowledge/${file}`, import.meta.url)))),
+    ),
+  );
 }

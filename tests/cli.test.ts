@@ -79,7 +79,18 @@ describe("parley bot", () => {
     const { workspaceId } = tenant;
     const created = await json(
       ...["bot", "create", "--workspace", workspaceId, "--slug", "helper", "--model", "openai:default"],
-      ...["--system-prompt", "Be brief.", "--fallback", "No.", "--name", "Helper", "--welcome-message", "Hi"],
+      ...[
+        "--system-prompt",
+        "Be brief.",
+        "--fallback",
+        "No.",
+        "--time-zone",
+        "Europe/Berlin",
+        "--name",
+        "Helper",
+        "--welcome-message",
+        "Hi",
+      ],
       ...["--logo-url", "https://shop.example/logo.svg", "--primary-color", "#123456", "--position", "bottom-left"],
       ...["--theme-mode", "dark", "--font-family", "serif", "--border-radius", "4"],
       ...["--quick-reply", "One", "--quick-reply", "Two", "--css-var", "--gap=4px", "--css-var", "--pad=a=b"],
@@ -91,6 +102,7 @@ describe("parley bot", () => {
       model: "openai:default",
       system_prompt: "Be brief.",
       fallback: "No.",
+      time_zone: "Europe/Berlin",
       display: {
         name: "Helper",
         welcome_message: "Hi",

@@ -105,6 +105,21 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("saves a bot's time zone, which can be chosen with the keyboard alone", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    expect(await page.field("Time zone").inputValue()).toBe("UTC");
+    await page.tabTo("Time zone");
+    await page.tab.keyboard.type("Europe/Berlin");
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    const { bot } = await fixture.service.admin.bots.getBot({ workspaceId: CONSOLE_WORKSPACE, slug });
+    expect(bot?.timeZone).toBe("Europe/Berlin");
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(page.problems).toEqual([]);
+  });
+
   it("asks before a save replaces what another window has saved since", async () => {
     const slug = await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { isDecline } from "../../../services/llm-proxy/src/providers/builtin/small-talk.ts";
 import { createTenant, type System } from "../../../tests/system/system.ts";
 import { visit } from "../../../tests/system/visitors.ts";
-import { type AnswerQuestion, type Business, type Half, readBusinesses } from "./businesses.ts";
+import { type Answer, type AnswerQuestion, type Business, type Half, readBusinesses } from "./businesses.ts";
 
 export type Verdict = "right" | "wrong" | "too long" | "declined rightly" | "declined wrongly";
 
@@ -14,9 +14,9 @@ export const MAX_CHARACTERS = 400;
 export const GOALS = { right: 0.85, wrong: 0.05 };
 
 /** Asks a bot of each business its questions through the edge, as the widget does. Each question opens a session of its own. */
-export async function measureAnswers(system: System): Promise<Answered[]> {
+export async function measureAnswers(system: System, businesses = readBusinesses()): Promise<Answered[]> {
   const answered: Answered[] = [];
-  for (const business of readBusinesses()) {
+  for (const business of businesses) {
     const tenant = await createTenant(system.admin, { model: "builtin:extractive", plan: "scale" });
     const { workspaceId, botSlug } = tenant;
     for (const { name, format, text } of business.documents)
@@ -36,13 +36,23 @@ export async function measureAnswers(system: System): Promise<Answered[]> {
   return answered;
 }
 
-function judge({ answer }: AnswerQuestion, reply: string): Verdict {
+function judge({ answer: answers }: AnswerQuestion, reply: string): Verdict {
+  const answer = isAnswer(answers) ? answers : answers[today()];
+  if (answer === undefined) throw new Error(`no answer on a ${today()}`);
   const isDeclined = isDecline(reply);
   if (answer === null) return isDeclined ? "declined rightly" : "wrong";
   if (isDeclined) return "declined wrongly";
   const parts = typeof answer === "string" ? [answer] : answer;
   if (!parts.every((part) => fold(reply).includes(fold(part)))) return "wrong";
   return reply.length > MAX_CHARACTERS ? "too long" : "right";
+}
+
+function isAnswer(answer: AnswerQuestion["answer"]): answer is Answer {
+  return answer === null || typeof answer === "string" || Array.isArray(answer);
+}
+
+function today(): string {
+  return new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" }).format().toLowerCase();
 }
 
 /** Case, white space and the kinds of dashes and quotation marks do not matter. */

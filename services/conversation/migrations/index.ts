@@ -41,6 +41,7 @@ import * as turnsByUnpaidDay from "./0044_turns_by_unpaid_day.ts";
 import * as refusalCounts from "./0047_refusal_counts.ts";
 import * as unansweredTurns from "./0048_unanswered_turns.ts";
 import * as ratingReasons from "./0052_rating_reasons.ts";
+import * as timeZones from "./0053_time_zones.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -86,4 +87,5 @@ export const migrations: readonly Migration[] = [
   refusalCounts,
   unansweredTurns,
   ratingReasons,
+  timeZones,
 ];

@@ -49,6 +49,7 @@ import { createTestDatabase, type TestDatabase } from "./testing/database.ts";
 import { readKnowledge } from "./testing/knowledge.ts";
 import { createBot, edgeFields, newClosing, newTurn } from "./testing/turns.ts";
 import { closeTurn, findTurnResult } from "./turns/close-turn.store.ts";
+import { readEarlierMessages } from "./turns/history.store.ts";
 import { findKeyedTurn, findTurnOfMessage } from "./turns/keyed-turns.store.ts";
 import { findOpenedTurn, openTurn } from "./turns/open-turn.store.ts";
 import { findTurnRecord, findTurnRecordById, listTurnRecords } from "./turns/turn-record.store.ts";
@@ -196,6 +197,13 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   [
     "searching knowledge with a misspelled word",
     async (database) => searchByWords(database, await readKnowledge(database, bot), "When are refnuds paid?"),
+  ],
+  [
+    "reading a session's earlier messages",
+    async (database) => {
+      const { sessionId } = await findDoneTurn();
+      await readEarlierMessages(database, { workspaceId: bot.workspaceId, botId: bot.id, sessionId, visitorId: "v" });
+    },
   ],
   ["reading unanswered questions", (database) => readUnanswered(database, unansweredFiltersOf(bot))],
   ["finding a document", (database) => hasDocument(database, { workspaceId: bot.workspaceId, botId: bot.id }, "x")],

@@ -1,4 +1,4 @@
-import { TextArea, TextField } from "../components/field.tsx";
+import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
 
 /** `models` are the models that the workspace's plan permits owners to choose. "<provider>:*" stands for every model of the provider. */
@@ -31,9 +31,24 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
         ))}
       </datalist>
       <TextArea label={LABELS.fallback} rows={2} required maxLength={2_000} {...textProps("fallback")} />
+      <SelectField
+        label={LABELS.timeZone}
+        hint="Where your business is. The bot reads “today” and “now” in this time zone."
+        options={
+          TIME_ZONES.includes(draft.timeZone)
+            ? TIME_ZONE_OPTIONS
+            : [[draft.timeZone, draft.timeZone], ...TIME_ZONE_OPTIONS]
+        }
+        value={draft.timeZone}
+        onChange={(timeZone) => change("timeZone", timeZone)}
+      />
     </section>
   );
 }
+
+/** The list may lack UTC, and aliases such as Europe/Kyiv, which a bot can also have. */
+const TIME_ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
+const TIME_ZONE_OPTIONS = TIME_ZONES.map((name) => [name, name] as const);
 
 const isModelName = (entry: string) => !entry.endsWith("*");
 

@@ -32,6 +32,7 @@ export function BotFacts({ settings }: { settings: BotSettings }) {
           [LABELS.systemPrompt, settings.systemPrompt || "None"],
           [LABELS.model, settings.model || "Default model"],
           [LABELS.fallback, settings.fallback],
+          [LABELS.timeZone, settings.timeZone],
         ]}
       />
     </div>

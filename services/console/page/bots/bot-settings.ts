@@ -2,7 +2,12 @@ import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 
 /** A bot's settings as the bot editor shows them. */
-export type BotSettings = Omit<Display, "customCssVars"> & { model: string; systemPrompt: string; fallback: string };
+export type BotSettings = Omit<Display, "customCssVars"> & {
+  model: string;
+  systemPrompt: string;
+  fallback: string;
+  timeZone: string;
+};
 
 /** The labels of the settings. */
 export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
@@ -18,6 +23,7 @@ export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
   systemPrompt: "Instructions",
   model: "Model",
   fallback: "Text in place of a blocked answer",
+  timeZone: "Time zone",
 };
 
 export type SectionProps = {
@@ -25,11 +31,12 @@ export type SectionProps = {
   change: <Name extends keyof BotSettings>(name: Name, value: BotSettings[Name]) => void;
 };
 
-export function toBotSettings({ model, systemPrompt, fallback, display }: Bot): BotSettings {
+export function toBotSettings({ model, systemPrompt, fallback, timeZone, display }: Bot): BotSettings {
   return {
     model,
     systemPrompt,
     fallback,
+    timeZone: timeZone || "UTC",
     name: display?.name ?? "",
     welcomeMessage: display?.welcomeMessage ?? "",
     logoUrl: display?.logoUrl ?? "",

@@ -26,6 +26,8 @@ test("toBotPatch keeps valid values unchanged", () => {
   expect(patchOf({ ...display, model: "openai:gpt-4.1-mini", systemPrompt: "x".repeat(16_000) })).toMatchObject({
     display,
   });
+  for (const timeZone of ["UTC", "Europe/Kyiv", "America/Argentina/Buenos_Aires"])
+    expect(patchOf({ timeZone })).toMatchObject({ timeZone });
   expect(patchOf({ customCssVars: { values: { "--parley-gap": "4px" } } }).display.customCssVars).toEqual({
     "--parley-gap": "4px",
   });
@@ -48,6 +50,9 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["model", { model: `openai:${"x".repeat(194)}` }],
   ["system_prompt", { systemPrompt: "x".repeat(16_001) }],
   ["fallback", { fallback: " " }],
+  ["time_zone", { timeZone: "" }],
+  ["time_zone", { timeZone: "Berlin" }],
+  ["time_zone", { timeZone: "+02:00" }],
   ["name", { name: "" }],
   ["name", { name: "😀".repeat(201) }],
   ["name", { name: "a\0b" }],

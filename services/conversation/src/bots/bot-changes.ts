@@ -8,6 +8,7 @@ export type BotPatch = {
   model?: string;
   systemPrompt?: string;
   fallback?: string;
+  timeZone?: string;
   display: Partial<Display>;
 };
 
@@ -79,6 +80,12 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         changes.fallback,
         hasOneTo(2_000),
         "have 1 to 2,000 characters, not only white space",
+      ),
+      timeZone: requireValid(
+        "time_zone",
+        changes.timeZone,
+        isTimeZone,
+        "be the IANA name of a time zone, such as Europe/Berlin",
       ),
     }),
     display: withoutUndefined({
@@ -157,6 +164,17 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
 
 function isModelOrDefault(value: string): boolean {
   return value === "" || isModelName(value);
+}
+
+/** Refuses offsets such as +02:00, which also create a format: they do not change with daylight saving time. */
+function isTimeZone(value: string): boolean {
+  if (!/^[A-Za-z]/.test(value)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isWebUrl(value: string): boolean {

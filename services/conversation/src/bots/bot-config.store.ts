@@ -6,6 +6,8 @@ export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
+  /** An IANA name. */
+  timeZone: string;
   /** `hasEmbeddings`: at least one chunk has an embedding. */
   knowledge: { chunks: number; languages: string[]; hasEmbeddings: boolean };
   /** In the order in which they are matched. */
@@ -15,7 +17,7 @@ export type StoredBotConfig = {
 };
 
 const READ_BOT_CONFIG = `
-  SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback,
+  SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback, b.time_zone AS "timeZone",
          (
            SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
                                     'hasEmbeddings', coalesce(bool_or(s.embedded > 0), false))

@@ -20,6 +20,7 @@ describe("bots", () => {
       workspaceId: "acme",
       slug: "help",
       model: "",
+      timeZone: "UTC",
       display: {
         name: "Ada",
         position: "bottom-right",

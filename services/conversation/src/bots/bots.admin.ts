@@ -57,6 +57,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         model: "",
         systemPrompt: "",
         fallback: DEFAULT_FALLBACK,
+        timeZone: "UTC",
         ...patch,
         display: { ...DEFAULT_DISPLAY, ...display },
       };

@@ -10,6 +10,8 @@ export type Bot = {
   systemPrompt: string;
   /** The text to show instead of a reply if the moderation pattern that matched has no fallback of its own. */
   fallback: string;
+  /** An IANA name. */
+  timeZone: string;
   display: Display;
   createdAt: Date;
 };
@@ -17,8 +19,8 @@ export type Bot = {
 /** Identifies a bot in the tables. */
 export type BotRef = { workspaceId: string; botId: string };
 
-const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback, display,
-             created_at AS "createdAt"`;
+const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, model, system_prompt AS "systemPrompt", fallback,
+             time_zone AS "timeZone", display, created_at AS "createdAt"`;
 
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({
@@ -58,10 +60,10 @@ export async function insertBot(
     );
     if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
     const { rows } = await connection.query<Bot>(
-      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, display)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)
+      `INSERT INTO conversation.bots (workspace_id, bot_id, slug, model, system_prompt, fallback, time_zone, display)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT_COLUMNS}`,
-      [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.display],
+      [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.timeZone, bot.display],
     );
     return rows[0] ?? "exists";
   });
@@ -77,9 +79,9 @@ export async function updateBot(
   const { rows } = await database.query<Bot>(
     `UPDATE conversation.bots
      SET model = coalesce($3, model), system_prompt = coalesce($4, system_prompt), fallback = coalesce($5, fallback),
-         display = display || $6::jsonb
+         time_zone = coalesce($6, time_zone), display = display || $7::jsonb
      WHERE workspace_id = $1 AND slug = $2 RETURNING ${BOT_COLUMNS}`,
-    [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.display],
+    [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.timeZone, patch.display],
   );
   return rows[0];
 }

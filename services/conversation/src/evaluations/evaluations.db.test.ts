@@ -126,7 +126,7 @@ test("a case can be removed only once, and only through its own bot", async () =
 /** Returns a fake search that counts its running searches, and a function that evaluates nine cases with it. */
 function createCountingSearch(onSearch: () => Promise<void> | void = () => undefined) {
   const counts = { running: 0, maxRunning: 0, started: 0 };
-  const bot = { workspaceId: "ws", botId: "bot" };
+  const bot = { workspaceId: "ws", botId: "bot", timeZone: "UTC" };
   const search = {
     readKnowledge: async () => ({ ...bot, chunks: 1, languages: ["english"], hasEmbeddings: true }),
     search: async () => {

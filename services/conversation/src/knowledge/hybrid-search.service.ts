@@ -1,9 +1,11 @@
+import { listNamesOfRelativeDay, listSynonyms } from "@parley/bot-rules/questions";
 import type { Database } from "@parley/service-kit";
+import { tokenize } from "../documents/index.ts";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 import { fuseRankings } from "./fusion.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
 import type { SemanticSearch, SemanticSearchResult } from "./semantic-search.service.ts";
-import { searchByWords } from "./word-search.service.ts";
+import { MAX_QUERY_CHARACTERS, searchByWords } from "./word-search.service.ts";
 
 export type FoundPassage = Passage & {
   /** Undefined if the word search did not find the passage. */
@@ -23,16 +25,29 @@ export type HybridMatches = {
   semanticResult: SemanticSearchResult | undefined;
 };
 
-/** Finds passages for a message by word search and by semantic search, and merges both rankings. */
+/** Limits the continued question in the text for the semantic search, so that the message fits too. */
+const MAX_CONTINUED_CHARACTERS = 500;
+
+/**
+ * Finds passages for a message by word search and by semantic search, and merges both rankings. `continued` is the visitor's question that the
+ * message continues; empty if it stands alone.
+ */
 export async function searchHybrid(
   database: Database,
   semanticSearch: SemanticSearch,
   bot: BotKnowledge,
   message: string,
+  continued = "",
 ): Promise<HybridMatches> {
+  const day = listNamesOfRelativeDay(message, bot.timeZone, new Date());
+  const synonyms = [message, continued]
+    .flatMap((each) => tokenize(each.slice(0, MAX_QUERY_CHARACTERS)))
+    .flatMap(listSynonyms);
+  const context = [continued, ...day, ...synonyms].join(" ");
+  const text = continued === "" ? message : `${continued.slice(0, MAX_CONTINUED_CHARACTERS)}\n${message}`;
   const [byWords, byMeaning] = await Promise.all([
-    searchByWords(database, bot, message),
-    semanticSearch.search(bot, message),
+    searchByWords(database, bot, message, context),
+    semanticSearch.search(bot, text),
   ]);
   const passages = fuseRankings<Omit<FoundPassage, "score">>([byWords.passages, byMeaning.passages]);
   return { terms: byWords.terms, passages, semanticResult: byMeaning.result };

@@ -53,6 +53,20 @@ describe("searchByWords ranks first the passage that answers a colloquial or mis
   });
 });
 
+test("searchByWords takes a word with synonyms for no misspelling, and the words of the context only add to the ranks", async () => {
+  const owner = await createBot(db.database);
+  await add(
+    owner,
+    "shop.md",
+    "# Mall\nShopping hours are long.\n# Delivery\nDelivery is free.\n# Mug\nThe mug is red.",
+  );
+  const knowledge = await readKnowledge(db.database, owner);
+  expect((await searchByWords(db.database, knowledge, "shipping")).passages).toEqual([]);
+  const { passages, terms } = await searchByWords(db.database, knowledge, "red shipping", "delivery");
+  expect(passages.map(({ heading }) => heading)).toEqual(["Mug", "Delivery"]);
+  expect(terms.map(({ word }) => word)).toEqual(["red", "shipping"]);
+});
+
 test("searchByWords corrects a misspelt word even if hundreds of documents have another word with the same prefix", async () => {
   const owner = await createBot(db.database);
   await db.admin.query(

@@ -25,6 +25,8 @@ export type QueryWord = { word: string; boost: number };
 export type BotKnowledge = {
   workspaceId: string;
   botId: string;
+  /** An IANA name. */
+  timeZone: string;
   chunks: number;
   /** PostgreSQL's text search configurations for the bot's sources. */
   languages: readonly string[];

@@ -1,3 +1,4 @@
+import { listSynonyms } from "@parley/bot-rules/questions";
 import type { Database } from "@parley/service-kit";
 import { tokenize } from "../documents/index.ts";
 import {
@@ -14,26 +15,49 @@ import { findWordBoost } from "./word-boosts.ts";
 /** Only the beginning of a long message is the query, because a question usually comes first. */
 export const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 48;
+/** Multiplies the weights of words that only the query's context contains. */
+const CONTEXT_FACTOR = 0.5;
 
 const NO_MATCHES: WordMatches = { passages: [], terms: [] };
 
 /**
- * Finds the passages of a bot's knowledge that share words with a message. If a word does not occur in the knowledge, but likely corrections of
- * it or longer words that contain it do, searches a second time with those.
+ * Finds the passages of a bot's knowledge that share words with a message. If a word of the message does not occur in the knowledge, but likely
+ * corrections of it or longer words that contain it do, searches a second time with those.
+ *
+ * `context` is text that the message refers to. Its words only add to the ranks of passages, and are not among the returned terms.
  */
-export async function searchByWords(database: Database, bot: BotKnowledge, message: string): Promise<WordMatches> {
+export async function searchByWords(
+  database: Database,
+  bot: BotKnowledge,
+  message: string,
+  context = "",
+): Promise<WordMatches> {
   if (bot.chunks === 0) return NO_MATCHES;
-  const words = [...new Set(tokenize(message.slice(0, MAX_QUERY_CHARACTERS)))].slice(0, MAX_QUERY_WORDS);
-  if (words.length === 0) return NO_MATCHES;
-  const found = await findPassages(database, bot, words.map(toQueryWord));
-  const corrections = await readCorrections(database, bot, found.frequencies);
+  const words = new Set([...new Set(tokenize(message.slice(0, MAX_QUERY_CHARACTERS)))].slice(0, MAX_QUERY_WORDS));
+  if (words.size === 0) return NO_MATCHES;
+  const added = [...new Set(tokenize(context.slice(0, MAX_QUERY_CHARACTERS)))]
+    .filter((word) => !words.has(word))
+    .slice(0, MAX_QUERY_WORDS);
+  const find = async (ofMessage: ReadonlySet<string>) => {
+    const query = [
+      ...[...ofMessage].map((word) => toQueryWord(word)),
+      ...added.map((word) => toQueryWord(word, CONTEXT_FACTOR)),
+    ];
+    const found = await findPassages(database, bot, query);
+    return { ...found, terms: found.terms.filter(({ word }) => ofMessage.has(word)) };
+  };
+  const found = await find(words);
+  const corrections = await readCorrections(
+    database,
+    bot,
+    found.frequencies.filter(({ word }) => words.has(word)),
+  );
   if (corrections.size === 0) return found;
-  const corrected = new Set(words.flatMap((word) => corrections.get(word) ?? [word]));
-  return findPassages(database, bot, [...corrected].map(toQueryWord));
+  return find(new Set([...words].flatMap((word) => corrections.get(word) ?? [word])));
 }
 
-function toQueryWord(word: string): QueryWord {
-  return { word, boost: findWordBoost(word) };
+function toQueryWord(word: string, factor = 1): QueryWord {
+  return { word, boost: findWordBoost(word) * factor };
 }
 
 /**
@@ -53,7 +77,8 @@ async function readCorrections(
   const candidates = await readCorrectionCandidates(database, bot, unknown);
   const corrections = unknown.map((word, index) => {
     const near = candidates[index] ?? [];
-    const corrected = findCorrections(word, near);
+    // A word with synonyms is not misspelt: "shipping" is no misspelling of "shopping".
+    const corrected = listSynonyms(word).length > 0 ? [] : findCorrections(word, near);
     return [word, corrected.length > 0 ? corrected : findRelated(word, near)] as const;
   });
   return new Map(corrections.filter(([, words]) => words.length > 0));

@@ -46,7 +46,7 @@ export class QuestionSearch {
   async readKnowledge(workspaceId: string, botId: string): Promise<BotKnowledge> {
     const config = await readBotConfig(this.#database, workspaceId, botId);
     if (config === undefined) throw botNotFound();
-    return { workspaceId, botId, ...config.knowledge };
+    return { workspaceId, botId, timeZone: config.timeZone, ...config.knowledge };
   }
 
   /** Searches, and subtracts the elapsed time from the workspace's search time. */

@@ -26,5 +26,5 @@ export async function readKnowledge(database: Database, bot: Bot): Promise<BotKn
   const { workspaceId, id: botId } = bot;
   const config = await readBotConfig(database, workspaceId, botId);
   if (config === undefined) throw new Error("there is no such bot");
-  return { workspaceId, botId, ...config.knowledge };
+  return { workspaceId, botId, timeZone: config.timeZone, ...config.knowledge };
 }

@@ -19,6 +19,7 @@ export async function createBot(database: Database, fields: Partial<Omit<Bot, "c
     model: "builtin:extractive",
     systemPrompt: "Answer briefly.",
     fallback: "I cannot talk about that.",
+    timeZone: "UTC",
     display: DEFAULT_DISPLAY,
     ...fields,
   };

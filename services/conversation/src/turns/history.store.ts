@@ -1,3 +1,5 @@
+import type { Database } from "@parley/service-kit";
+
 /** Bounds the turns that the query reads, because `maxCharacters` does not count failed turns. */
 const MAX_TURNS = 50;
 
@@ -67,4 +69,40 @@ export function historySql({
     SELECT json_agg(json_build_array(message, reply) ORDER BY message_id) AS exchanges
     FROM walk
     WHERE is_finished AND walk.characters <= ${maxCharacters}`;
+}
+
+/** The newest message always fits: MESSAGE_SHARE of this is the longest part of a message that the knowledge search uses. */
+const EARLIER_CHARACTERS = 4_000;
+
+// If the request replaces the session's visitor, its prompt has no history (see open-turn.store.ts), and there are no earlier messages.
+const READ_EARLIER_MESSAGES = `
+  SELECT history.exchanges
+  FROM conversation.sessions s
+  CROSS JOIN LATERAL (${historySql({
+    workspace: "$1",
+    session: "s.session_id",
+    messageId: `${Number.MAX_SAFE_INTEGER}`,
+    start: "CASE WHEN s.source = 'widget' THEN s.visitor_since END",
+    closedBefore: "clock_timestamp()",
+    maxCharacters: "$5",
+  })}) history
+  WHERE s.workspace_id = $1 AND s.session_id = $2 AND s.bot_id = $3 AND s.deleted_at IS NULL AND s.erased_at IS NULL
+    AND NOT (s.source = 'widget' AND $4 <> '' AND s.visitor_id <> '' AND s.visitor_id <> $4)`;
+
+/** Returns the visitor's messages in a session that the prompt of a new turn would contain, newest first. */
+export async function readEarlierMessages(
+  database: Database,
+  {
+    workspaceId,
+    sessionId,
+    botId,
+    visitorId,
+  }: { workspaceId: string; sessionId: string; botId: string; visitorId: string },
+): Promise<string[]> {
+  const { rows } = await database.query<{ exchanges: [string, string][] | null }>({
+    name: "read_earlier_messages",
+    text: READ_EARLIER_MESSAGES,
+    values: [workspaceId, sessionId, botId, visitorId, EARLIER_CHARACTERS],
+  });
+  return (rows[0]?.exchanges ?? []).map(([message]) => message).reverse();
 }

@@ -177,10 +177,11 @@ describe("with turns of the previous release, message ids", () => {
   test("are no longer taken from the sequence in a session from before the migration", async () => {
     const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
     const fresh = await createTestDatabase();
+    // Before the reverted migrations, because createBot fills columns that they add.
+    const freshBot = await createBot(fresh.database);
     const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
     await revertMigrations({ ...target, url: fresh.adminUrl }, revertedCount);
     await fresh.admin.query("SELECT setval('conversation.message_ids', 1, false)");
-    const freshBot = await createBot(fresh.database);
     const sessionId = randomUUID();
     await fresh.database.query(PREVIOUS_OPEN_TURN, [freshBot.workspaceId, randomUUID(), sessionId, freshBot.id]);
     await migrate({ ...target, url: fresh.adminUrl });

@@ -1,12 +1,20 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { moderateMessage, type PatternThreadPool } from "@parley/bot-rules/moderation";
+import { findContinuedQuestion, isFollowUp } from "@parley/bot-rules/questions";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, ServiceError } from "@parley/service-kit";
 import { type BotConfig, botNotFound, type GetBotConfig } from "../bots/index.ts";
-import { readPassages, type SemanticSearch, searchByWords, searchHybrid } from "../knowledge/index.ts";
+import {
+  type BotKnowledge,
+  readPassages,
+  type SemanticSearch,
+  searchByWords,
+  searchHybrid,
+} from "../knowledge/index.ts";
 import type { TurnCounter } from "../metrics.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { selectPassagesForPrompt } from "./budget.ts";
+import { readEarlierMessages } from "./history.store.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
 import { encodePrompt } from "./prompt.ts";
@@ -43,8 +51,11 @@ export async function handleOpenTurn(
 
   const blocked = await moderateMessage(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const searchStartedAt = performance.now();
-  const knowledge = { workspaceId, botId, ...bot.knowledge };
-  const found = blocked === undefined ? await searchHybrid(database, semanticSearch, knowledge, message) : undefined;
+  const search = async () => {
+    const continued = await readContinuedQuestion(database, request, bot);
+    return searchHybrid(database, semanticSearch, toKnowledge(request, bot), message, continued);
+  };
+  const found = blocked === undefined ? await search() : undefined;
   const passages = selectPassagesForPrompt(found?.passages ?? []);
   const retrievalMs = bot.knowledge.chunks > 0 ? performance.now() - searchStartedAt : 0;
   const turn = {
@@ -114,8 +125,7 @@ async function readRepeatedTurn(
   const messageId = BigInt(turn.messageId);
   if (blocked) return { messageId, blocked, model };
   const passages = await readPassages(database, request.workspaceId, turn.chunkIds);
-  const knowledge = { workspaceId: request.workspaceId, botId: request.botId, ...bot.knowledge };
-  const { terms } = await searchByWords(database, knowledge, message);
+  const { terms } = await searchByWords(database, toKnowledge(request, bot), message);
   return {
     messageId,
     model,
@@ -124,6 +134,16 @@ async function readRepeatedTurn(
   };
 }
 
-function promptPartsOfBot({ systemPrompt: system, fallback, tools, replyPatterns }: BotConfig) {
-  return { system, fallback, tools, replyPatterns };
+/** Returns the visitor's question that the message continues; empty if there is none. Only a message that continues one needs a statement. */
+async function readContinuedQuestion(database: Database, request: OpenTurnRequest, bot: BotConfig): Promise<string> {
+  if (bot.knowledge.chunks === 0 || !isFollowUp(request.message)) return "";
+  return findContinuedQuestion(request.message, await readEarlierMessages(database, request));
+}
+
+function toKnowledge({ workspaceId, botId }: OpenTurnRequest, { timeZone, knowledge }: BotConfig): BotKnowledge {
+  return { workspaceId, botId, timeZone, ...knowledge };
+}
+
+function promptPartsOfBot({ systemPrompt: system, fallback, timeZone, tools, replyPatterns }: BotConfig) {
+  return { system, fallback, timeZone, tools, replyPatterns };
 }

@@ -3,7 +3,7 @@ import { PromptSchema, Role } from "@parley/rpc/llm";
 import { expect, test } from "vitest";
 import { encodePrompt } from "./prompt.ts";
 
-test("encodePrompt encodes the system prompt, the fallback, the passages, the search terms and the history, with the visitor's message last", () => {
+test("encodePrompt encodes the system prompt, the fallback, the time zone, the passages, the search terms and the history, with the visitor's message last", () => {
   const passages = [{ id: 7, source: "plans.md", heading: "Plans > Free", text: "100 messages." }];
   const terms = [{ word: "free", weight: 2.5 }];
   const history = [{ message: "q1", reply: "a1" }];
@@ -12,6 +12,7 @@ test("encodePrompt encodes the system prompt, the fallback, the passages, the se
     encodePrompt({
       system: "s",
       fallback: "f",
+      timeZone: "Asia/Tokyo",
       passages,
       terms,
       history,
@@ -20,7 +21,7 @@ test("encodePrompt encodes the system prompt, the fallback, the passages, the se
       replyPatterns: [],
     }),
   );
-  expect([prompt.system, prompt.fallback]).toEqual(["s", "f"]);
+  expect([prompt.system, prompt.fallback, prompt.timeZone]).toEqual(["s", "f", "Asia/Tokyo"]);
   expect(prompt.passages).toMatchObject([
     { id: 7n, source: "plans.md", heading: "Plans > Free", text: "100 messages." },
   ]);

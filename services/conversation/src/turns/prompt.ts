@@ -20,6 +20,8 @@ export type PromptParts = KnowledgeMatches & {
   system: string;
   /** The bot's text for a message that the model declines to answer. */
   fallback: string;
+  /** The IANA name of the bot's time zone. */
+  timeZone: string;
   /** Oldest first. */
   history: readonly Exchange[];
   message: string;
@@ -32,6 +34,7 @@ export type PromptParts = KnowledgeMatches & {
 export function encodePrompt({
   system,
   fallback,
+  timeZone,
   passages,
   terms,
   history,
@@ -49,6 +52,7 @@ export function encodePrompt({
     create(PromptSchema, {
       system,
       fallback,
+      timeZone,
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
       tools: [...tools],

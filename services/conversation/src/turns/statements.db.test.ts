@@ -54,7 +54,7 @@ async function statementsToOpen(bot: Bot, message?: string) {
   return recordStatements(db.database, (database) => openTurn(database, getBotConfig, request(bot, message)));
 }
 
-test("OpenTurn runs one statement, a second one to search the bot's knowledge, and two more to correct a misspelt word", async () => {
+test("OpenTurn runs one statement, a second one to search the bot's knowledge, a third one if the message continues a question, and two more to correct a misspelt word", async () => {
   const bot = await createBot(db.database);
   expect(await statementsToOpen(bot)).toHaveLength(1);
   const { workspaceId, id: botId } = bot;
@@ -62,6 +62,8 @@ test("OpenTurn runs one statement, a second one to search the bot's knowledge, a
   expect(await statementsToOpen(bot)).toHaveLength(2);
   // One more statement finds words similar to the misspelt one, and another one searches for them.
   expect(await statementsToOpen(bot, "How long do refnuds take?")).toHaveLength(4);
+  // One more statement reads the question that the message continues.
+  expect(await statementsToOpen(bot, "And a refund?")).toHaveLength(3);
   // OpenTurn does not search if a pattern blocks the message.
   await insertPattern(
     db.database,

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { insertPattern } from "../bot-rules/moderation.store.ts";
 import type { Bot } from "../bots/bots.store.ts";
 import { exportSession } from "../sessions/export-session.store.ts";
+import { addDocument } from "../testing/knowledge.ts";
 import { countClosedTurns, useTestSystem } from "../testing/system.ts";
 import { botFields, createBot, newCloseRequest, newOpenRequest, type OpenRequest } from "../testing/turns.ts";
 
@@ -122,6 +123,52 @@ describe("a turn", () => {
       [turnId],
     );
     expect(rows).toEqual([{ content: "a\uFFFDb" }]);
+  });
+
+  describe("that continues a question", () => {
+    const ask = async (owner: Bot, message: string, fields: Partial<OpenRequest> = {}) => {
+      const turn = newOpenRequest(owner, { ...fields, message });
+      const { prompt } = await open(turn);
+      await close(turn);
+      const { passages, terms } = promptOf(prompt);
+      return { headings: passages.map(({ heading }) => heading), words: terms.map(({ word }) => word), ...turn };
+    };
+    const addShop = async () => {
+      const owner = await createBot(system.database);
+      // Each of the other sections contains the words of the follow-up, and a prompt has room for 12 passages.
+      const others = Array.from(
+        { length: 20 },
+        (_, n) => `## Item ${n}\nFor item ${n}, take the blue box. It has a lid.`,
+      );
+      await addDocument(
+        system.database,
+        owner,
+        "shop.md",
+        `# Glaze\nGlaze on a kiln plate is food safe.\n${others.join("\n")}`,
+      );
+      return owner;
+    };
+
+    test("searches for the words of that question too, but does not name them as its own", async () => {
+      const owner = await addShop();
+      const { headings, sessionId, words } = await ask(owner, "Which glaze is food safe?");
+      expect(headings[0]).toBe("Glaze");
+      expect(words).toContain("glaze");
+      const continued = await ask(owner, "And for the box?", { sessionId });
+      expect(continued.headings).toContain("Glaze");
+      expect(continued.words).not.toContain("glaze");
+      expect((await ask(owner, "And for the lid?", { sessionId })).headings).toContain("Glaze");
+      expect((await ask(owner, "Is there a lid on the box?", { sessionId })).headings).not.toContain("Glaze");
+      expect((await ask(owner, "And for the box?")).headings).not.toContain("Glaze");
+    });
+
+    test("does not search for another visitor's question", async () => {
+      const owner = await addShop();
+      const { sessionId } = await ask(owner, "Which glaze is food safe?", { visitorId: "ada" });
+      expect((await ask(owner, "And for the box?", { sessionId, visitorId: "ada" })).headings).toContain("Glaze");
+      expect((await ask(owner, "And for the box?", { sessionId, visitorId: "bob" })).headings).not.toContain("Glaze");
+      expect((await ask(owner, "And for the box?", { sessionId, visitorId: "bob" })).headings).not.toContain("Glaze");
+    });
   });
 
   test("stores the passages of its prompt, and returns the same passages when it is opened again", async () => {

@@ -7,6 +7,7 @@ type BotOptions = {
   model?: string;
   systemPrompt?: string;
   fallback?: string;
+  timeZone?: string;
   name?: string;
   welcomeMessage?: string;
   logoUrl?: string;
@@ -25,6 +26,7 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option("--model <provider:name>", "Set the model; '' for the installation's default.")
     .option("--system-prompt <text>", "Set the system prompt.")
     .option("--fallback <text>", "Set the default text that replaces blocked replies.")
+    .option("--time-zone <name>", 'Set the time zone of "today", such as Europe/Berlin.')
     .option("--name <name>", "Set the name in the widget.")
     .option("--welcome-message <text>", "Set the first message in the widget.")
     .option("--logo-url <url>", "Set the logo's URL; '' for none.")

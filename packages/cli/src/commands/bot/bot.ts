@@ -76,7 +76,7 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
 }
 
 function toResult(bot: Bot): Result {
-  const { slug, model, systemPrompt, fallback, createdAt } = bot;
+  const { slug, model, systemPrompt, fallback, timeZone, createdAt } = bot;
   const display = requireField(bot.display);
   return {
     json: messageToJson(BotSchema, bot),
@@ -86,6 +86,7 @@ function toResult(bot: Bot): Result {
       ["model", model || "the default"],
       ["system prompt", systemPrompt],
       ["fallback", fallback],
+      ["time zone", timeZone],
       ["name", display.name],
       ["welcome message", display.welcomeMessage],
       ["quick replies", display.quickReplies.join(" | ")],

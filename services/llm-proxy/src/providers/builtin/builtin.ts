@@ -3,16 +3,20 @@ import type { CompletionRequest, Provider } from "../provider.ts";
 import { extractAnswer } from "./extract.ts";
 
 /** The provider without a language model. Its model `extractive` answers with sentences of the prompt's passages. */
-export function createBuiltinProvider(): Provider {
-  return { hasModel: (model) => model === "extractive", stream, close: () => Promise.resolve() };
+export function createBuiltinProvider(now = () => new Date()): Provider {
+  return {
+    hasModel: (model) => model === "extractive",
+    stream: (request) => stream(request, now()),
+    close: () => Promise.resolve(),
+  };
 }
 
 /** The answer is sent in parts of at most this many words, because a language model also sends its answer in parts. */
 const WORDS_PER_PART = 6;
 
-async function stream({ prompt, signal, onText, onFinished }: CompletionRequest): Promise<void> {
-  const [message = "", previous] = userMessagesNewestFirst(prompt);
-  const { text, isDeclined } = extractAnswer(message, prompt.passages, prompt.terms, previous);
+async function stream({ prompt, signal, onText, onFinished }: CompletionRequest, now: Date): Promise<void> {
+  const [message = "", ...earlier] = userMessagesNewestFirst(prompt);
+  const { text, isDeclined } = extractAnswer(message, prompt, { earlier, now });
   for (const part of splitAfterWords(text, WORDS_PER_PART)) {
     signal.throwIfAborted();
     await onText(part);

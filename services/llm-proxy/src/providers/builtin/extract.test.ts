@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Passage, PassageSchema, QueryTermSchema } from "@parley/rpc/llm";
+import { type Passage, PassageSchema, type QueryTerm, QueryTermSchema } from "@parley/rpc/llm";
 import { cpuMsOf } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import * as extract from "./extract.ts";
@@ -8,9 +8,16 @@ import { isDecline } from "./small-talk.ts";
 const passage = (source: string, heading: string, text: string): Passage =>
   create(PassageSchema, { source, heading, text });
 
+/** A Monday. */
+const NOW = new Date("2026-11-30T12:00:00Z");
+
 /** Returns the text of the reply. Checks that a reply with a decline's text is marked as declined, and no other. */
-function extractAnswer(...input: Parameters<typeof extract.extractAnswer>): string {
-  const { text, isDeclined } = extract.extractAnswer(...input);
+function extractAnswer(
+  message: string,
+  passages: Passage[],
+  { terms = [], earlier = [], timeZone = "UTC" }: { terms?: QueryTerm[]; earlier?: string[]; timeZone?: string } = {},
+): string {
+  const { text, isDeclined } = extract.extractAnswer(message, { passages, terms, timeZone }, { earlier, now: NOW });
   expect(isDecline(text)).toBe(isDeclined);
   return text;
 }
@@ -110,8 +117,80 @@ describe("extractAnswer", () => {
       passage("prices.md", "Prices", "A flat tyre is repaired on Mondays.\nservice: Flat tyre; price: 18 €."),
     ];
     const price = "service: Flat tyre; price: 18 €.";
-    expect(extractAnswer("And a flat tyre?", prices, [], "How much is a full service?")).toContain(price);
-    expect(extractAnswer("And a flat tyre?", prices, [], "When do you repair chains?")).not.toContain(price);
+    expect(extractAnswer("And a flat tyre?", prices, { earlier: ["How much is a full service?"] })).toContain(price);
+    expect(extractAnswer("And a flat tyre?", prices, { earlier: ["When do you repair chains?"] })).not.toContain(price);
+  });
+
+  test("a continued question without a subject is about the subject of the question before it", () => {
+    const courses = [
+      passage("courses.md", "", "The beginner course takes three hours and costs £35. The kids' club costs £110."),
+    ];
+    const price = "The beginner course takes three hours and costs £35.\n\n— courses.md";
+    expect(extractAnswer("How much does it cost?", courses, { earlier: ["How long is the beginner course?"] })).toBe(
+      price,
+    );
+  });
+
+  test("today is the weekday in the bot's time zone, also within a range", () => {
+    const hours = [
+      passage(
+        "hours.md",
+        "",
+        "Our kitchen is closed on Sundays.\nDay: Monday; Opens: 14:00.\nDay: Tuesday to Friday; Opens: 10:00.\nThe hall is open daily.",
+      ),
+      passage("about.md", "", "We are happy to see you today. Today we have a team of nine."),
+    ];
+    const answer = (message: string, timeZone = "UTC") => extractAnswer(message, hours, { timeZone });
+    expect(answer("When do you open today?")).toMatch(/^Day: Monday; Opens: 14:00\./);
+    expect(answer("When do you open tomorrow?")).toMatch(/^Day: Tuesday to Friday; Opens: 10:00\./);
+    expect(answer("Is the kitchen open today?", "Pacific/Kiritimati")).not.toBe("");
+    expect(answer("Is the kitchen open tomorrow?", "Pacific/Pago_Pago")).toMatch(/^Our kitchen is closed/);
+  });
+
+  test("a synonym of a word counts as the word, and a dog is a pet", () => {
+    const rules = [passage("a.md", "", "Pets are not allowed. Bicycles can be hired at the reception for 9 €.")];
+    expect(extractAnswer("Can I bring my dog?", rules)).toMatch(/^Pets are not allowed\./);
+    expect(extractAnswer("How much does it cost to rent a bike?", rules)).toMatch(/^Bicycles can be hired/);
+    expect(extractAnswer("How much is a cat?", rules)).toSatisfy(isDecline);
+  });
+
+  test("a heading that asks the same as the message weighs more than other sentences with its words", () => {
+    const faq = [
+      passage("faq.md", "Is it free?", "Yes, you pay only for the servers that you use."),
+      passage("faq.md", "How do I pay?", "By card, by transfer or by invoice."),
+    ];
+    expect(extractAnswer("How can I pay?", faq)).toBe(
+      "By card, by transfer or by invoice.\n\n— faq.md › How do I pay?",
+    );
+  });
+
+  test("the answer to a question about anything holds for each thing", () => {
+    const faq = [
+      passage("faq.md", "Can I send something back?", "Yes, unused and within 30 days."),
+      passage("faq.md", "Vase", "The vase costs 22.00."),
+    ];
+    expect(extractAnswer("Can I send the vase back?", faq)).toMatch(/^Yes, unused and within 30 days\./);
+  });
+
+  test("prefers passages in the message's language", () => {
+    const mixed = [
+      passage("fr.md", "", "Parley est gratuit et libre, sous la licence Apache-2.0."),
+      passage("en.md", "", "The service, whose name is Parley, is free and open source."),
+    ];
+    expect(extractAnswer("Is Parley free or not?", mixed)).toMatch(/^The service/);
+    expect(extractAnswer("Est-ce que Parley est gratuit ?", mixed)).toMatch(/^Parley est gratuit/);
+  });
+
+  test("a number of hours or euros is no answer to a question for a number of things", () => {
+    const course = [passage("a.md", "", "The course for people takes 4 hours and costs 75 euros.")];
+    expect(extractAnswer("How many people can join the course?", course)).toSatisfy(isDecline);
+    expect(extractAnswer("How many hours does the course take?", course)).toMatch(/^The course/);
+  });
+
+  test("the parts of a compound that the search added are no words of the message", () => {
+    const terms = ["openai", "open", "ai"].map((word) => create(QueryTermSchema, { word, weight: 2 }));
+    const models = [passage("a.md", "", "To use OpenAI, set its key. Open the AI page.")];
+    expect(extractAnswer("Can I use OpenAI?", models, { terms })).toMatch(/^To use OpenAI, set its key\./);
   });
 
   test("a question about the place of the business is answered by the sentence that gives it", () => {
@@ -127,7 +206,7 @@ describe("extractAnswer", () => {
     const terms = ["versicherungsnummer", "versicherungskarte", "haftpflichtversicherung"].map((word) =>
       create(QueryTermSchema, { word, weight: 2 }),
     );
-    expect(extractAnswer("Brauche ich eine Versicherung?", insurance, terms)).toMatch(/^Ihr Hund braucht/);
+    expect(extractAnswer("Brauche ich eine Versicherung?", insurance, { terms })).toMatch(/^Ihr Hund braucht/);
   });
 
   test("answers a German question from German passages only if they contain the answer", () => {

@@ -1,4 +1,5 @@
-import type { Passage, QueryTerm } from "@parley/rpc/llm";
+import { findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
+import type { Prompt } from "@parley/rpc/llm";
 import { findQuotes, type Quote } from "./quotes.ts";
 import { decline, replyToSmallTalk } from "./small-talk.ts";
 
@@ -8,16 +9,20 @@ const MAX_SOURCE_CHARACTERS = 120;
 
 export type Reply = { text: string; isDeclined: boolean };
 
+/** `earlier`: the visitor's messages before, newest first. */
+export type Circumstances = { earlier: readonly string[]; now: Date };
+
 /** Replies to small talk. Answers any other message with at most two quotes of the passages, or declines if no passage contains an answer. */
 export function extractAnswer(
   message: string,
-  passages: readonly Passage[],
-  terms: readonly QueryTerm[] = [],
-  previous = "",
+  { passages, terms, timeZone }: Pick<Prompt, "passages" | "terms" | "timeZone">,
+  { earlier, now }: Circumstances,
 ): Reply {
   const smallTalk = replyToSmallTalk(message);
   if (smallTalk !== undefined) return { text: smallTalk, isDeclined: false };
-  const [best, second] = findQuotes({ message, previous }, passages, terms);
+  const continued = findContinuedQuestion(message, earlier);
+  const days = findAskedDays(message, timeZone || "UTC", now);
+  const [best, second] = findQuotes({ message, continued, days }, passages, terms);
   if (best === undefined) return { text: decline(message, passages), isDeclined: true };
   return { text: renderAnswer(best, second), isDeclined: false };
 }

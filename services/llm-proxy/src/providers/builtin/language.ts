@@ -79,6 +79,12 @@ const LANGUAGES: readonly Language[] = [
   createLanguage("pl", (word) => word, POLISH_STOPS.split(" ")),
 ];
 
+/** Returns the codes of the languages with the most stop words among `words`, which must be in lower case. Empty if there are none. */
+export function detectLanguages(words: readonly string[]): ReadonlySet<string> {
+  const counts = countStopWords(words).filter(({ count }, _, [best]) => count > 0 && count === best?.count);
+  return new Set(counts.map(({ language }) => language.code));
+}
+
 /** Returns the language with the most stop words among `words`, which must be in lower case. */
 export function detectLanguage(words: readonly string[]): Language {
   return countStopWords(words)[0]?.language ?? ENGLISH;

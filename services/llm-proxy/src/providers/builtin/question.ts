@@ -1,3 +1,5 @@
+import { words } from "@parley/bot-rules/questions";
+
 /** A kind of value that a question can ask for. */
 export type ValueKind = {
   /** Matches a question that asks for such a value. */
@@ -10,14 +12,8 @@ export type ValueKind = {
   own?: RegExp;
 };
 
-/** Matches whole words. Scripts without spaces between words have no word boundaries, so their words are in `unspaced`. */
-function words(spaced: string, unspaced?: string): RegExp {
-  const bounded = `(?<![\\p{L}\\p{N}])(?:${spaced})(?![\\p{L}\\p{N}])`;
-  return new RegExp(unspaced === undefined ? bounded : `${bounded}|${unspaced}`, "iu");
-}
-
 const UNITS_OF_TIME = `\\p{N}*(?:seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?
-|sekunden?|minuten?|stunden?|tage?n?|nächte?|wochen?|monate?n?|jahre?n?
+|sekunden?|minuten?|stunden?|(?:werk|arbeits|kalender)?tage?n?|nächte?|wochen?|monate?n?|jahre?n?
 |secondes?|minutes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?
 |segundos?|minutos?|horas?|días?|noches?|semanas?|mes(?:es)?|años?
 |second[oi]|minut[oi]|or[ae]|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]
@@ -77,7 +73,7 @@ const TIME: ValueKind = {
 const DURATION: ValueKind = {
   isRequired: true,
   asked: words(
-    "how long|how soon|how fast|how quickly|wie lange|wie schnell|combien de temps|quelle durée|quel délai|cuánto (?:dura|duran|tarda|tardan|tiempo)|quanto (?:dura|durano|tempo|ci vuole)|quanto tempo|hoe lang|hoe snel|jak długo",
+    `how (?:many|much) (?:${UNITS_OF_TIME}|time)|wie ?viele? (?:${UNITS_OF_TIME}|zeit)|combien de (?:${UNITS_OF_TIME})|cuánt[oa]s (?:${UNITS_OF_TIME})|quant[ie] (?:${UNITS_OF_TIME})|how long|how soon|how fast|how quickly|wie lange|wie schnell|combien de temps|quelle durée|quel délai|cuánto (?:dura|duran|tarda|tardan|tiempo)|quanto (?:dura|durano|tempo|ci vuole)|quanto tempo|hoe lang|hoe snel|jak długo`,
     "どのくらい|多久|多长时间|كم يستغرق|كم تستغرق|כמה זמן",
   ),
   value: words(
@@ -93,12 +89,12 @@ const COUNT: ValueKind = {
     "いくつ|何人|何個|多少个|几个|كم عدد|כמה",
   ),
   value: words(
-    `\\p{N}\\S*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
+    `(?:(?<![:.,]|[€$£] ?)\\p{N}[\\p{N}.,]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
 |zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|unbegrenzt|beliebig
 |deux|trois|quatre|cinq|six|sept|huit|neuf|dix|douze|vingt|trente|cent|illimité\\p{L}*
 |dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cien|ilimitad[oa]s?
 |due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|venti|trenta|cento|illimitat\\p{L}
-|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig`.replaceAll(
+|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig)(?![\\p{N}.,]*\\p{N}|[:.]\\p{N}|(?:[–-]\\p{N}+)? ?(?:${UNITS_OF_TIME}|[€$£¥%]|euros?|dollars?|uhr|h|am|pm|o'clock)(?!\\p{L}))`.replaceAll(
       "\n",
       "",
     ),
@@ -112,18 +108,24 @@ const AGE: ValueKind = {
     "how old|what age|which age|minimum age|wie alt|welche[mn]? alter|mindestalter|quel âge|qué edad|che età|que idade|hoe oud|leeftijd|ile lat",
   ),
   value: words(
-    `${UNITS_OF_TIME}|(?:under|over|above|aged?|unter|über|moins de|plus de|menores de|mayores de|sotto i|sopra i) (?:the age of )?\\p{N}+|adults?|erwachsene?n?|adultes?|adultos?|adulti|grown-ups`,
+    `${UNITS_OF_TIME}|(?:under|over|above|age[ds]?|unter|über|moins de|plus de|menores de|mayores de|sotto i|sopra i) (?:the age of )?\\p{N}+|adults?|erwachsene?n?|adultes?|adultos?|adulti|grown-ups`,
   ),
 };
 
 const MEASURE: ValueKind = {
   isRequired: true,
   asked: words(
-    "how (?:big|large|heavy|tall|high|far|wide|deep|hot|cold)|(?:maximum|file) size|temperatur\\p{L}*|température|wie (?:groß|schwer|hoch|weit|breit|tief)|quelle (?:taille|distance|hauteur)|qué (?:tamaño|altura|distancia)|quanto (?:è|sono) (?:grande|grandi|alt[oaie]|lontan[oaie])|hoe (?:groot|zwaar|hoog|ver)",
+    "how (?:big|large|heavy|tall|high|far|wide|deep)|(?:maximum|file) size|wie (?:groß|schwer|hoch|weit|breit|tief)|quelle (?:taille|distance|hauteur)|qué (?:tamaño|altura|distancia)|quanto (?:è|sono) (?:grande|grandi|alt[oaie]|lontan[oaie])|hoe (?:groot|zwaar|hoog|ver)",
   ),
   value: words(
     `\\p{N}[\\p{N}.,]*\\s*(?:°\\s?[cf]?|[kmgt]i?b|bytes?|[kmc]?m²?|k?g|lb|lbs|oz|inch(?:es)?|feet|foot|miles?|met(?:er|re)s?|kilo\\p{L}*|gramm?\\p{L}*|lit(?:er|re|ro)s?|quadratmeter|mètres?|metros?|metri|%|persons?|people|personen)|${UNITS_OF_TIME}|\\p{L}+(?:meter|metre|mètre|metro|metri|kilogramm)s?`,
   ),
+};
+
+const TEMPERATURE: ValueKind = {
+  isRequired: true,
+  asked: words("how (?:hot|warm|cold)|temperatur\\p{L}*|température|wie (?:heiß|warm|kalt)"),
+  value: words("\\p{N}+\\s*(?:°\\s?[cf]?|degrees?|grad|degrés?|grados|gradi)"),
 };
 
 const PERSON: ValueKind = {
@@ -135,7 +137,7 @@ const PERSON: ValueKind = {
 const PLACE: ValueKind = {
   isRequired: true,
   own: words(
-    "(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
+    "(?:is|are) (?:at|on|in) \\p{N}+|(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
     "当店は|我们位于|我們位於|نحن في|אנחנו נמצאים",
   ),
   asked: words(
@@ -151,13 +153,25 @@ const PLACE: ValueKind = {
 const PHONE: ValueKind = {
   isRequired: false,
   own: words(
-    "(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
+    "(?:tele)?(?:phone|fono|fon)[:.] ?\\+?\\p{N}|téléphone ?[:.] ?\\+?\\p{N}|tel[:.]+ ?\\+?\\p{N}|(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
   ),
   asked: words(
     "(?:tele)?phone number|your phone|call you|reach you|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
     "電話|电话|هاتف|טלפון",
   ),
   value: /\p{N}(?:[\s/()-]?\p{N}){5,}/u,
+};
+
+const EMAIL_ADDRESS = /[^\s@]{1,64}@[^\s@]{1,255}/u;
+
+const EMAIL: ValueKind = {
+  isRequired: true,
+  own: EMAIL_ADDRESS,
+  asked: words(
+    "(?:your|the|an?) e-?mail|e-?mail address|e-?mail-?adresse|adresse (?:e-?mail|électronique)|(?:su|un) (?:correo|e-?mail)|correo electrónico|(?:indirizzo|vostra|una) e-?mail|endereço de e-?mail|adres e-?mail",
+    "メールアドレス|电子邮件|電子郵件|البريد الإلكتروني|דוא״ל|אימייל",
+  ),
+  value: EMAIL_ADDRESS,
 };
 
 const DEFINITION: ValueKind = {
@@ -169,9 +183,11 @@ const DEFINITION: ValueKind = {
 };
 
 const KINDS: readonly ValueKind[] = [
+  EMAIL,
   CLOCK,
   DURATION,
   AGE,
+  TEMPERATURE,
   MEASURE,
   PRICE,
   COUNT,
@@ -188,7 +204,7 @@ export function findAskedKind(message: string): ValueKind | undefined {
 }
 
 const ASKS_HOW = words(
-  "how (?:do|can|to|could|should|would)|which command|what command|wie (?:kann|mache?|geht|bette|installiere|starte|richte)|welcher befehl|comment|cómo|come (?:si|posso|faccio)|como|hoe (?:kan|moet)|jak",
+  "how (?:do|can|to|could|should|would)|which command|what command|wie (?:kann|geht|\\p{L}+e ich|\\p{L}+t man)|welcher befehl|comment|cómo|come (?:si|posso|faccio)|como|hoe (?:kan|moet)|jak",
   "どうやって|如何|怎么|怎麼|كيف|איך",
 );
 
@@ -265,6 +281,24 @@ export function findHeadWord(message: string): string | undefined {
   return HEAD.exec(message)?.groups?.head?.toLowerCase();
 }
 
+const ASKS_ABOUT_A_CASE = words(
+  "what (?:happens|if)|was (?:passiert|ist|geschieht),? wenn|que se passe-t-il si|(?:qué|que) (?:pasa|ocurre) si|(?:che )?cosa succede se|o que acontece se|wat (?:gebeurt er )?als|co (?:się stanie,? )?jeśli",
+);
+
+/** Whether a question is about a case, such as "What happens if I miss a lesson?". Then each of its words matters, not only the nouns. */
+export function asksAboutCase(message: string): boolean {
+  return ASKS_ABOUT_A_CASE.test(message);
+}
+
+const INDEFINITE = words(
+  "something|anything|an? (?:item|article|product|order)|etwas|einen artikel|quelque chose|un article|un produit|algo|un (?:artículo|producto)|qualcosa|un (?:articolo|prodotto)|iets|een artikel|coś",
+);
+
+/** Whether a question is about anything of a kind, such as "Can I send something back?". Its answer holds for each thing. */
+export function asksAboutAnything(question: string): boolean {
+  return INDEFINITE.test(question);
+}
+
 const OWNED = words(
   "(?:my|our|meine?[nmrs]?|unsere?[nmrs]?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:il|la|i|le) (?:mi[oae]|miei)|meus?|minhas?|mijn|onze|moj[aąeę]|mój)\\s+(?<owned>[\\p{L}\\p{M}-]+)",
 );
@@ -272,14 +306,4 @@ const OWNED = words(
 /** Returns what belongs to the visitor: "car" in "Where can I park my car?". The documents rarely name it. */
 export function findOwnedWord(message: string): string | undefined {
   return OWNED.exec(message)?.groups?.owned;
-}
-
-const FOLLOW_UP = words(
-  "^\\P{L}*(?:and|what about|how about|und|et|y|e|ed|en|i|a)|(?:then|instead|dann|stattdessen|alors|entonces|allora|invece|então)\\P{L}*$",
-  "^(?:じゃあ|では|那|那么|那麼|ו|و)",
-);
-
-/** Whether a message continues the question before it, such as "And on Sunday?". */
-export function isFollowUp(message: string): boolean {
-  return FOLLOW_UP.test(message);
 }

@@ -14,12 +14,16 @@ export function splitWords(text: string): string[] {
 /** Returns the stems of a text's words, without stop words and accents, each once and in order. */
 export function extractTerms(text: string, language: Language): Set<string> {
   const words = splitWords(text)
-    .map((word) => word.replace(ELISION, ""))
+    .map(removeElision)
     .filter((word) => !language.stopWords.has(word));
   return new Set(words.map((word) => removeAccents(language.stem(word.replace(/'s?$/, "")))));
 }
 
-/** An article, preposition or pronoun without its last vowel, as in "l'arrivée" and "dell'albergo". */
+/** Removes an article, preposition or pronoun without its last vowel, as in "l'arrivée" and "dell'albergo". */
+export function removeElision(word: string): string {
+  return word.replace(ELISION, "");
+}
+
 const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|un|gl|dell|all|nell|dall|sull|quell|quest)'(?=\p{L}{2})/u;
 
 function removeAccents(word: string): string {

@@ -345,6 +345,13 @@ export declare type Bot = Message<"parley.conversation.v1.Bot"> & {
    * @generated from field: string created_at = 8;
    */
   createdAt: string;
+
+  /**
+   * The IANA name of the time zone in which visitors say "today" and "now", such as Europe/Berlin.
+   *
+   * @generated from field: string time_zone = 9;
+   */
+  timeZone: string;
 };
 
 /**
@@ -484,6 +491,13 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional parley.conversation.v1.CssVars custom_css_vars = 13;
    */
   customCssVars?: CssVars | undefined;
+
+  /**
+   * The IANA name of the time zone in which visitors say "today" and "now", such as Europe/Berlin.
+   *
+   * @generated from field: optional string time_zone = 14;
+   */
+  timeZone?: string | undefined;
 };
 
 /**

@@ -320,6 +320,13 @@ export declare type Prompt = Message<"parley.llm.v1.Prompt"> & {
    * @generated from field: string fallback = 7;
    */
   fallback: string;
+
+  /**
+   * The IANA name of the time zone in which the visitor says "today" and "now"; empty for UTC.
+   *
+   * @generated from field: string time_zone = 8;
+   */
+  timeZone: string;
 };
 
 /**

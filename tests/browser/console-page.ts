@@ -141,12 +141,18 @@ export class ConsolePage {
     if (typeof target === "object" && "locator" in target) {
       return target.evaluate((element) => element.matches(":focus"));
     }
-    const focused = await this.tab.evaluate(() => {
-      const element = document.activeElement;
-      const label = (element as HTMLInputElement | null)?.labels?.[0]?.textContent;
-      return element?.ariaLabel ?? label ?? element?.textContent;
+    const focused = await this.focusedName();
+    return typeof target === "string" ? focused === target : target.test(focused);
+  }
+
+  /** Returns the name of the focused element: its label or its text. Returns the tag, such as `BODY` or `MAIN`, of the other elements. */
+  focusedName(): Promise<string> {
+    return this.tab.evaluate(() => {
+      const element = document.activeElement ?? document.body;
+      if (["BODY", "MAIN", "IFRAME"].includes(element.tagName)) return element.tagName;
+      const label = (element as HTMLInputElement).labels?.[0]?.textContent;
+      return (element.ariaLabel ?? label ?? element.textContent).trim();
     });
-    return typeof target === "string" ? focused?.trim() === target : target.test(focused ?? "");
   }
 
   /** Presses keys to replace the text of the field that has the focus. */

@@ -6,8 +6,9 @@ import "./styles/editor.css";
 import "./styles/usage.css";
 import "./styles/dialogs.css";
 import "./styles/sign-in.css";
-// Last, because it overrides rules of the other files.
+// Last, because they override rules of the other files.
 import "./styles/narrow.css";
+import "./styles/forced-colors.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
@@ -15,6 +16,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Announcements } from "./components/announcements.tsx";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
+import { keepFocusInScreen } from "./components/focus-neighbour.ts";
 import { applyTheme, readTheme } from "./components/theme.ts";
 import { queryClient } from "./query-client.ts";
 import { router } from "./router.tsx";
@@ -23,6 +25,7 @@ import { router } from "./router.tsx";
 setNonce(document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "");
 applyTheme(readTheme());
 ignoreDroppedFiles();
+keepFocusInScreen();
 
 createRoot(document.querySelector("#root") as HTMLElement).render(
   <StrictMode>

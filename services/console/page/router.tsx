@@ -15,7 +15,7 @@ import { queryClient } from "./query-client.ts";
 import { NotFound } from "./screens/not-found.tsx";
 import { Shell } from "./shell.tsx";
 
-const rootRoute = createRootRoute({ notFoundComponent: NotFound });
+const rootRoute = createRootRoute();
 
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -146,6 +146,13 @@ const auditLogRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/audit-log.tsx"), "AuditLog"),
 });
 
+/** Every other path. Inside the shell, so that the navigation is shown. */
+const notFoundRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "$",
+  component: NotFound,
+});
+
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute,
@@ -165,6 +172,7 @@ const routeTree = rootRoute.addChildren([
     playgroundRoute,
     usageRoute,
     auditLogRoute,
+    notFoundRoute,
   ]),
 ]);
 

@@ -36,6 +36,12 @@ export function Shell() {
   const { role } = useSession();
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
+  /** The path when the drawer was opened. */
+  const pathBelowDrawer = useRef(path);
+  const openDrawer = (isOpen: boolean) => {
+    pathBelowDrawer.current = path;
+    setDrawerOpen(isOpen);
+  };
   useEffect(() => {
     setDrawerOpen(false);
     // Moves the focus to the new screen, so that a screen reader announces the screen like a new page.
@@ -53,13 +59,23 @@ export function Shell() {
         <UserMenu />
       </aside>
       <header className="topbar">
-        <Dialog.Root open={isDrawerOpen} onOpenChange={setDrawerOpen}>
+        <Dialog.Root open={isDrawerOpen} onOpenChange={openDrawer}>
           <Dialog.Trigger className="icon-button" aria-label="Open the menu">
             <Icon name="menu" />
           </Dialog.Trigger>
           <Dialog.Portal>
             <Dialog.Overlay className="overlay" />
-            <Dialog.Content className="drawer" aria-describedby={undefined}>
+            <Dialog.Content
+              className="drawer"
+              aria-describedby={undefined}
+              // Closes the drawer after a link to the screen that is already shown, too.
+              onClick={({ target }) => (target as Element).closest("a") && setDrawerOpen(false)}
+              onCloseAutoFocus={(event) => {
+                if (shownPath.current === pathBelowDrawer.current) return;
+                event.preventDefault();
+                main.current?.focus();
+              }}
+            >
               <Dialog.Title className="visually-hidden">Menu</Dialog.Title>
               <div className="drawer-top">
                 <Brand />

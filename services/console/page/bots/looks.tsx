@@ -56,6 +56,7 @@ export function Looks({ draft, change }: SectionProps) {
         <TextField
           label={LABELS.logoUrl}
           hint="The address of a square picture."
+          formatError="Write the whole address, such as https://example.com/logo.png."
           type="url"
           maxLength={2_000}
           placeholder="https://"

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { LABELS } from "./bot-settings.ts";
 
@@ -17,6 +18,11 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
   const add = () => {
     onChange([...values, ""]);
     setHasAdded(true);
+  };
+  const remove = (index: number, row: HTMLElement | null) => {
+    // Only the last row's elements disappear: React reuses those of the other rows for the texts that follow.
+    if (index === values.length - 1) focusNeighbour(row);
+    onChange(values.filter((_, at) => at !== index));
   };
   const replace = (index: number, text: string) => onChange(values.map((each, at) => (at === index ? text : each)));
   return (
@@ -37,7 +43,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
             type="button"
             className="icon-button"
             aria-label={`Remove suggested question ${index + 1}`}
-            onClick={() => onChange(values.filter((_, at) => at !== index))}
+            onClick={({ currentTarget }) => remove(index, currentTarget.parentElement)}
           >
             <Icon name="trash" />
           </button>

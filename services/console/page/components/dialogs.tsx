@@ -1,6 +1,7 @@
 import * as AlertDialog from "@radix-ui/react-alert-dialog";
 import * as Dialog from "@radix-ui/react-dialog";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
+import { rememberFocus } from "./focus-neighbour.ts";
 import { Icon } from "./icon.tsx";
 
 type ModalProps = {
@@ -19,14 +20,36 @@ function focusFirstField(event: Event): void {
   field.focus();
 }
 
+/**
+ * Returns the properties of a dialog's content that move the focus back to what opened the dialog. Radix moves it back only to a Dialog.Trigger,
+ * and these dialogs have none.
+ */
+export function useFocusReturn() {
+  const returnFocus = useRef<(() => void) | undefined>(undefined);
+  return {
+    onOpenAutoFocus: () => {
+      returnFocus.current = rememberFocus();
+    },
+    onCloseAutoFocus: (event: Event) => {
+      event.preventDefault();
+      returnFocus.current?.();
+    },
+  };
+}
+
 export function Modal({ title, description, isOpen, onOpenChange, children }: ModalProps) {
+  const { onOpenAutoFocus, onCloseAutoFocus } = useFocusReturn();
   return (
     <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
         <Dialog.Content
           className="modal"
-          onOpenAutoFocus={focusFirstField}
+          onOpenAutoFocus={(event) => {
+            onOpenAutoFocus();
+            focusFirstField(event);
+          }}
+          onCloseAutoFocus={onCloseAutoFocus}
           // The keyCode 229 means that Escape cancelled the input of an IME. The dialog stays open.
           onEscapeKeyDown={(event) => event.keyCode === 229 && event.preventDefault()}
           // Keeps the dialog open when the user clicks an announcement. `closest` works even if the click has already removed the announcement.
@@ -61,11 +84,12 @@ type ConfirmProps = {
 };
 
 export function Confirm({ title, text, action, isOpen, onOpenChange, onConfirm }: ConfirmProps) {
+  const focusReturn = useFocusReturn();
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className="overlay" />
-        <AlertDialog.Content className="modal narrow">
+        <AlertDialog.Content className="modal narrow" {...focusReturn}>
           <div className="modal-header">
             <AlertDialog.Title>{title}</AlertDialog.Title>
           </div>

@@ -1,17 +1,33 @@
-import { type ComponentProps, type ReactNode, useId } from "react";
+import {
+  type ComponentProps,
+  type FocusEvent,
+  type InputEvent,
+  type InvalidEvent,
+  type ReactNode,
+  useId,
+  useState,
+} from "react";
 
 type LabelProps = { label: string; hint?: ReactNode };
 
-/** The attributes that connect an input element with its label and its hint. */
+/** The attributes that connect an input element with its label, its hint and its error. */
 type LabelAttributes = { id: string; "aria-describedby": string | undefined };
 
-function Labelled({ label, hint, children }: LabelProps & { children: (attributes: LabelAttributes) => ReactNode }) {
+type LabelledProps = LabelProps & { error?: string | undefined; children: (attributes: LabelAttributes) => ReactNode };
+
+function Labelled({ label, hint, error, children }: LabelledProps) {
   const id = useId();
-  const hintId = `${id}-hint`;
+  const [hintId, errorId] = [`${id}-hint`, `${id}-error`];
+  const describedBy = [error && errorId, hint && hintId].filter(Boolean).join(" ");
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children({ id, "aria-describedby": hint ? hintId : undefined })}
+      {children({ id, "aria-describedby": describedBy || undefined })}
+      {error && (
+        <p id={errorId} className="form-error">
+          {error}
+        </p>
+      )}
       {hint && (
         <p id={hintId} className="hint">
           {hint}
@@ -21,10 +37,45 @@ function Labelled({ label, hint, children }: LabelProps & { children: (attribute
   );
 }
 
-export function TextField({ label, hint, ...props }: LabelProps & ComponentProps<"input">) {
+/**
+ * Returns an error to show, and the attributes of an input element that keep it current. Shows `formatError` in place of the browser's message,
+ * which names only "the requested format". The error appears when the form is submitted or the field loses the focus.
+ */
+function useFormatError(formatError: string | undefined) {
+  const [isWrong, setWrong] = useState(false);
+  const hasWrongFormat = ({ validity }: HTMLInputElement) => validity.patternMismatch || validity.typeMismatch;
+  if (formatError === undefined) return { error: undefined, attributes: {} };
+  return {
+    error: isWrong ? formatError : undefined,
+    attributes: {
+      "aria-invalid": isWrong || undefined,
+      onInvalid: (event: InvalidEvent<HTMLInputElement>) => {
+        const { currentTarget: field } = event;
+        if (!hasWrongFormat(field)) return;
+        // Keeps the browser from showing its message, and from focusing the field.
+        event.preventDefault();
+        setWrong(true);
+        if (field.form?.querySelector("input:invalid, textarea:invalid, select:invalid") === field) field.focus();
+      },
+      onBlur: ({ currentTarget }: FocusEvent<HTMLInputElement>) => setWrong(hasWrongFormat(currentTarget)),
+      onInput: ({ currentTarget }: InputEvent<HTMLInputElement>) => {
+        if (isWrong) setWrong(hasWrongFormat(currentTarget));
+      },
+    },
+  };
+}
+
+type TextFieldProps = LabelProps &
+  ComponentProps<"input"> & {
+    /** Names what the field accepts. For a field with a `pattern` or a `type` such as `url`. */
+    formatError?: string;
+  };
+
+export function TextField({ label, hint, formatError, ...props }: TextFieldProps) {
+  const { error, attributes } = useFormatError(formatError);
   return (
-    <Labelled label={label} hint={hint}>
-      {(attributes) => <input className="input" {...attributes} {...props} />}
+    <Labelled label={label} hint={hint} error={error}>
+      {(labelAttributes) => <input className="input" dir="auto" {...labelAttributes} {...attributes} {...props} />}
     </Labelled>
   );
 }
@@ -32,7 +83,7 @@ export function TextField({ label, hint, ...props }: LabelProps & ComponentProps
 export function TextArea({ label, hint, ...props }: LabelProps & ComponentProps<"textarea">) {
   return (
     <Labelled label={label} hint={hint}>
-      {(attributes) => <textarea className="input" {...attributes} {...props} />}
+      {(attributes) => <textarea className="input" dir="auto" {...attributes} {...props} />}
     </Labelled>
   );
 }
@@ -59,14 +110,13 @@ export function SelectField({ label, hint, options, onChange, ...props }: Select
   );
 }
 
-export function ColorField({
-  label,
-  value,
-  onChange,
-}: LabelProps & { value: string; onChange: (value: string) => void }) {
+type ColorFieldProps = { label: string; value: string; onChange: (value: string) => void };
+
+export function ColorField({ label, value, onChange }: ColorFieldProps) {
+  const { error, attributes } = useFormatError("Write # and six digits or letters from A to F, such as #2f5fd0.");
   return (
-    <Labelled label={label}>
-      {(attributes) => (
+    <Labelled label={label} error={error}>
+      {(labelAttributes) => (
         <div className="color-field">
           <input
             type="color"
@@ -76,8 +126,10 @@ export function ColorField({
           />
           <input
             className="input"
+            {...labelAttributes}
             {...attributes}
             value={value}
+            required
             pattern="#[0-9A-Fa-f]{6}"
             maxLength={7}
             spellCheck={false}

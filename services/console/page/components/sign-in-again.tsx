@@ -2,10 +2,12 @@ import * as AlertDialog from "@radix-ui/react-alert-dialog";
 import { useEffect, useSyncExternalStore } from "react";
 import { SIGNED_IN_CHANNEL, sessionKey, useSession } from "../api/session.ts";
 import { continueRequests, isWaiting, mountDialog } from "../api/sign-in-again.ts";
+import { useFocusReturn } from "./dialogs.tsx";
 
 /** When the session has ended, lets the user sign in again in another window. Until then, requests wait, and the page stays as it is. */
 export function SignInAgain() {
   const key = sessionKey(useSession());
+  const focusReturn = useFocusReturn();
   const isOpen = useSyncExternalStore(mountDialog, isWaiting);
   useEffect(() => {
     const channel = new BroadcastChannel(SIGNED_IN_CHANNEL);
@@ -22,7 +24,7 @@ export function SignInAgain() {
     <AlertDialog.Root open={isOpen}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className="overlay" />
-        <AlertDialog.Content className="modal narrow">
+        <AlertDialog.Content className="modal narrow" {...focusReturn}>
           <div className="modal-header">
             <AlertDialog.Title>Your session has ended</AlertDialog.Title>
           </div>

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { errorText } from "../api/error-text.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { PageHeader } from "./page-header.tsx";
 
 export function Loading({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
   return (
@@ -39,6 +40,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => un
 export function ScreenError({ error }: { error: unknown }) {
   return (
     <div className="screen">
+      <PageHeader title="This page could not be shown" />
       <Failure error={error} onRetry={() => location.reload()} />
     </div>
   );

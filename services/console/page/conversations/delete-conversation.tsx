@@ -5,6 +5,7 @@ import { sessions } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 
@@ -27,10 +28,10 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
   });
   return (
     <>
-      <button type="button" className="button" disabled={deletion.isPending} onClick={() => setConfirmOpen(true)}>
+      <Button isDisabled={deletion.isPending} onClick={() => setConfirmOpen(true)}>
         <Icon name="trash" />
         Delete
-      </button>
+      </Button>
       <Confirm
         title="Delete the conversation?"
         text="Nobody in this workspace can read or export it any more. The visitor cannot continue it."

@@ -36,10 +36,10 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
   const reason = turn.errorCode || turn.blockedReason;
   return (
     <article className="turn" aria-label={formatDateTime(turn.openedAt)}>
-      <p className="bubble visitor">
+      <div className="bubble visitor">
         <span className="visually-hidden">Visitor: </span>
-        {message}
-      </p>
+        <p dir="auto">{message}</p>
+      </div>
       <div className="reply">
         <div className={reply === "" ? "bubble no-reply" : "bubble"}>
           <span className="visually-hidden">Bot: </span>
@@ -101,7 +101,7 @@ function Knowledge({ used, passages }: KnowledgeProps) {
           <li key={String(chunkId)}>
             <strong>{source || "A document that was removed or replaced since"}</strong>
             {heading && ` · ${heading}`}
-            {passages.has(chunkId) && <p>{passages.get(chunkId)}</p>}
+            {passages.has(chunkId) && <p dir="auto">{passages.get(chunkId)}</p>}
           </li>
         ))}
       </ul>

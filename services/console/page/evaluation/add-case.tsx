@@ -6,6 +6,7 @@ import { sourcesQuery } from "../api/queries.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure } from "../components/states.tsx";
@@ -43,6 +44,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
           required
           maxLength={500}
           pattern=".*\S.*"
+          formatError="Write a question."
           value={question}
           onChange={({ target }) => setQuestion(target.value)}
         />
@@ -53,10 +55,10 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
           value={document}
           onChange={setChosen}
         />
-        <button type="submit" className="button" disabled={adding.isPending || document === ""}>
+        <Button type="submit" isDisabled={adding.isPending || document === ""}>
           <Icon name="plus" />
           {adding.isPending ? "Adding…" : "Add question"}
-        </button>
+        </Button>
       </form>
       {sources.error && !sources.data && <Failure error={sources.error} onRetry={sources.refetch} />}
       {sources.data && names.length === 0 && <p className="hint">The bot has no document yet. Add one first.</p>}

@@ -7,6 +7,7 @@ import { errorText } from "../api/error-text.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 
@@ -40,7 +41,7 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         <Icon name={rank === undefined ? "question" : rank === 0 ? "alert" : "check"} />
       </span>
       <span className="row-text">
-        <strong>{question}</strong>
+        <strong dir="auto">{question}</strong>
         <small>{document}</small>
         <small>
           {rank === undefined ? describeUnsearched(previousRank) : describePlace(rank)}
@@ -52,15 +53,14 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         </small>
       </span>
       {mayRemove && (
-        <button
-          type="button"
+        <Button
           className="icon-button"
           aria-label={`Remove ${question}`}
-          disabled={removal.isPending}
+          isDisabled={removal.isPending}
           onClick={() => removal.mutate()}
         >
           <Icon name="trash" />
-        </button>
+        </Button>
       )}
     </li>
   );

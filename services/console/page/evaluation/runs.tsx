@@ -5,6 +5,7 @@ import { errorText } from "../api/error-text.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
 
@@ -34,15 +35,14 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
       <div className="panel-header">
         <h2 id="result">Result</h2>
         {mayRun && (
-          <button
-            type="button"
+          <Button
             className="button primary"
-            disabled={running.isPending || !hasCases}
+            isDisabled={running.isPending || !hasCases}
             onClick={() => running.mutate()}
           >
             <Icon name="play" />
             {running.isPending ? "Running…" : "Run"}
-          </button>
+          </Button>
         )}
       </div>
       {running.error && (

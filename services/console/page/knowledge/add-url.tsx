@@ -32,6 +32,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
         <TextField
           label="Address of a page"
           type="url"
+          formatError="Write the whole address, such as https://example.com/delivery."
           required
           maxLength={2_000}
           placeholder="https://"

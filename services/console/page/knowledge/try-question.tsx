@@ -55,6 +55,7 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
           required
           maxLength={500}
           pattern=".*\S.*"
+          formatError="Write a question."
           placeholder="As a visitor would ask"
           value={text}
           onChange={({ target }) => setText(target.value)}

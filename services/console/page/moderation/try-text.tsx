@@ -5,6 +5,7 @@ import { moderation } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { TextArea } from "../components/field.tsx";
 
 type TryTextProps = {
@@ -42,14 +43,9 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
         onChange={({ target }) => setText(target.value)}
       />
       <div>
-        <button
-          type="button"
-          className="button"
-          disabled={text === "" || trial.isPending}
-          onClick={() => trial.mutate(input)}
-        >
+        <Button isDisabled={text === "" || trial.isPending} onClick={() => trial.mutate(input)}>
           {trial.isPending ? "Trying…" : "Try the text"}
-        </button>
+        </Button>
       </div>
       {isCurrent && trial.error && (
         <p className="form-error" role="alert">

@@ -1,6 +1,7 @@
 import type { Change } from "@parley/rpc/access";
 import { ChangeAdminService } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import { changeLogs } from "../api/clients.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { describeChange } from "../audit-log/describe-change.ts";
@@ -8,6 +9,7 @@ import { mergeChanges } from "../audit-log/merge-changes.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
+import { ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 
 const PAGE_SIZE = 50;
@@ -51,6 +53,7 @@ function Changes() {
       return tokens.some((each) => each !== undefined) ? tokens : undefined;
     },
   });
+  const list = useRef<HTMLUListElement>(null);
   const changes =
     data &&
     mergeChanges(
@@ -69,7 +72,7 @@ function Changes() {
         </Empty>
       )}
       {changes && changes.length > 0 && (
-        <ul className="rows panel flush" aria-label="Changes">
+        <ul ref={list} className="rows panel flush" aria-label="Changes">
           {changes.map((change, index) => (
             // Changes have no id. The index can be the key, because a row has no state.
             <ChangeRow key={index} change={change} />
@@ -77,16 +80,7 @@ function Changes() {
         </ul>
       )}
       {data && error && <Failure error={error} />}
-      {hasNextPage && (
-        <button
-          type="button"
-          className="button more"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          {isFetchingNextPage ? "Loading…" : "Show more"}
-        </button>
-      )}
+      {hasNextPage && <ShowMore list={list} fetchNextPage={fetchNextPage} isFetching={isFetchingNextPage} />}
     </>
   );
 }

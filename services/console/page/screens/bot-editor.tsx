@@ -1,7 +1,7 @@
 import { type Bot, BotAdminService } from "@parley/rpc/conversation";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useBlocker } from "@tanstack/react-router";
-import { type SubmitEvent, useState } from "react";
+import { type SubmitEvent, useEffect, useState } from "react";
 import { bots as botsClient } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
 import { botsQuery, modelsQuery, useBots } from "../api/queries.ts";
@@ -20,11 +20,13 @@ import {
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
+import { Button } from "../components/button.tsx";
 import { resolveBotSlug } from "../components/chosen-bot.ts";
 import { Confirm } from "../components/dialogs.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
+import { PageHeader } from "../components/page-header.tsx";
 import type { Display } from "../components/preview.tsx";
-import { Empty, Failure, ScreenLoading } from "../components/states.tsx";
+import { Failure, ScreenLoading } from "../components/states.tsx";
 
 const route = getRouteApi("/shell/bots/$slug");
 
@@ -40,6 +42,7 @@ export function BotEditor() {
     if (!error) return <ScreenLoading />;
     return (
       <div className="screen">
+        <PageHeader title="Bot" />
         <Failure error={error} onRetry={refetch} />
       </div>
     );
@@ -48,17 +51,12 @@ export function BotEditor() {
   if (bot?.display === undefined) {
     return (
       <div className="screen">
-        <Empty
-          icon="bot"
-          title="No such bot"
-          action={
-            <Link to="/bots" className="button">
-              All bots
-            </Link>
-          }
-        >
-          This workspace has no bot with the short name {slug}.
-        </Empty>
+        <PageHeader title="Bot not found">
+          This workspace has no bot with the short name <code>{slug}</code>. It may have been deleted.
+        </PageHeader>
+        <p>
+          <Link to="/bots">See all bots</Link>
+        </p>
       </div>
     );
   }
@@ -125,6 +123,10 @@ function Editor({ bot, stored, models }: EditorProps) {
       announce("Saved. Visitors see the changes within a minute.");
     },
   });
+  // The bar with "Save" appears with the first change. It must not cover the field that is being edited.
+  useEffect(() => {
+    if (isChanged) document.activeElement?.scrollIntoView({ block: "nearest" });
+  }, [isChanged]);
   useBlocker({
     shouldBlockFn: () => isChanged && !window.confirm("Leave without saving your changes?"),
     enableBeforeUnload: () => isChanged,
@@ -161,17 +163,12 @@ function Editor({ bot, stored, models }: EditorProps) {
         )}
         <div className={isChanged ? "save-bar changed" : "save-bar"}>
           <p role="status">{isChanged ? "You have unsaved changes." : "All changes are saved."}</p>
-          <button
-            type="button"
-            className="button"
-            disabled={!isChanged || saving.isPending}
-            onClick={() => setChanges({})}
-          >
+          <Button isDisabled={!isChanged || saving.isPending} onClick={() => setChanges({})}>
             Discard
-          </button>
-          <button type="submit" className="button primary" disabled={!isChanged || saving.isPending}>
+          </Button>
+          <Button type="submit" className="button primary" isDisabled={!isChanged || saving.isPending}>
             {saving.isPending ? "Saving…" : "Save"}
-          </button>
+          </Button>
         </div>
       </form>
       <Confirm

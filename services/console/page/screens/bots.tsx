@@ -105,6 +105,7 @@ function CreateBot({ onClose }: { onClose: () => void }) {
           label="Short name"
           hint="For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later."
           required
+          formatError="Use only the letters a to z, digits and hyphens."
           pattern="[a-z0-9\-]{1,64}"
           maxLength={64}
           spellCheck={false}

@@ -2,6 +2,7 @@ import "../conversations/conversations.css";
 import { type Bot, SessionAdminService, type SessionDetails } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useRef } from "react";
 import { turns as turnsClient } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
@@ -9,6 +10,7 @@ import { formatDateTime } from "../components/dates.ts";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
+import { ShowMore } from "../components/show-more.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { DeleteConversation } from "../conversations/delete-conversation.tsx";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
@@ -29,7 +31,9 @@ export function Conversation() {
     initialPageParam: "",
     getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
   });
+  const transcript = useRef<HTMLElement>(null);
   const session = data?.pages[0]?.session;
+  const title = session ? session.visitorId || "Unnamed visitor" : "Conversation";
   const turns = data?.pages.flatMap((page) => page.turns);
   const passages = new Map(
     data?.pages.flatMap((page) => page.passages.map(({ chunkId, text }) => [chunkId, text] as const)),
@@ -39,10 +43,10 @@ export function Conversation() {
       <nav aria-label="Breadcrumb" className="breadcrumb">
         <Link to="/conversations">Conversations</Link>
         <Icon name="chevronRight" />
-        <span aria-current="page">{session?.visitorId || "Unnamed visitor"}</span>
+        <span aria-current="page">{title}</span>
       </nav>
       <PageHeader
-        title={session?.visitorId || "Unnamed visitor"}
+        title={title}
         actions={
           session && (
             <>
@@ -55,7 +59,7 @@ export function Conversation() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {session && <About session={session} bots={bots} />}
-      <section className="transcript" aria-labelledby="messages">
+      <section ref={transcript} className="transcript" aria-labelledby="messages">
         <h2 id="messages" className="visually-hidden">
           Messages
         </h2>
@@ -65,14 +69,12 @@ export function Conversation() {
       </section>
       {data && error && <Failure error={error} />}
       {hasNextPage && (
-        <button
-          type="button"
-          className="button more"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          {isFetchingNextPage ? "Loading…" : "Show later messages"}
-        </button>
+        <ShowMore
+          list={transcript}
+          fetchNextPage={fetchNextPage}
+          isFetching={isFetchingNextPage}
+          label="Show later messages"
+        />
       )}
     </div>
   );

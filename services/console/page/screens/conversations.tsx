@@ -2,12 +2,14 @@ import "../conversations/conversations.css";
 import type { Bot } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useRef } from "react";
 import { type Conversation, type ConversationFilters, listConversations } from "../api/conversations.ts";
 import { useBots } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
+import { ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { ExportMenu } from "../conversations/export-menu.tsx";
 import { Filters } from "../conversations/filters.tsx";
@@ -27,6 +29,7 @@ export function Conversations() {
     initialPageParam: "",
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
+  const list = useRef<HTMLUListElement>(null);
   const found = data?.pages.flatMap(({ conversations }) => conversations);
   return (
     <div className="screen">
@@ -45,7 +48,7 @@ export function Conversations() {
       {!error && !data && <Loading />}
       {found?.length === 0 && <NothingFound filters={filters} isComplete={!hasNextPage} />}
       {found && found.length > 0 && (
-        <ul className="rows panel flush" aria-label="Conversations">
+        <ul ref={list} className="rows panel flush" aria-label="Conversations">
           {found.map((each) => (
             <ConversationRow key={each.id} conversation={each} bots={bots} />
           ))}
@@ -53,14 +56,12 @@ export function Conversations() {
       )}
       {data && error && <Failure error={error} />}
       {hasNextPage && (
-        <button
-          type="button"
-          className="button more"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          {isFetchingNextPage ? "Loading…" : filters.q === undefined ? "Show more" : "Search further back"}
-        </button>
+        <ShowMore
+          list={list}
+          fetchNextPage={fetchNextPage}
+          isFetching={isFetchingNextPage}
+          label={filters.q === undefined ? "Show more" : "Search further back"}
+        />
       )}
     </div>
   );
@@ -98,7 +99,9 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
         </span>
         <span className="row-text">
           <span className="row-title">
-            <strong className="excerpt">{excerpt || "No text"}</strong>
+            <strong className="excerpt" dir="auto">
+              {excerpt || "No text"}
+            </strong>
             {source === "playground" && <span className="badge neutral">Playground</span>}
             <Rating rating={rating} />
             <ReviewBadge review={review} />

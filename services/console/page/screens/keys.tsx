@@ -7,6 +7,7 @@ import { keysQuery, useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotPicker } from "../components/bot-picker.tsx";
+import { Button } from "../components/button.tsx";
 import { findBotOrFirst, resolveBotSlug } from "../components/chosen-bot.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { formatDate, formatDay } from "../components/dates.ts";
@@ -27,10 +28,10 @@ export function Keys() {
   const [snippetKey, setSnippetKey] = useState<ApiKey | undefined>();
   const mayCreate = useMayCall(KeyAdminService.method.createKey);
   const createButton = mayCreate && (
-    <button type="button" className="button primary" disabled={!bots?.length} onClick={() => setCreating(true)}>
+    <Button className="button primary" isDisabled={!bots?.length} onClick={() => setCreating(true)}>
       <Icon name="plus" />
       New key
-    </button>
+    </Button>
   );
   // Revoked keys come last.
   const ordered = [...(keys ?? [])].sort((a, b) => Number(a.revokedAt !== "") - Number(b.revokedAt !== ""));
@@ -128,14 +129,9 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
             </button>
           )}
           {mayRevoke && (
-            <button
-              type="button"
-              className="button small"
-              disabled={revocation.isPending}
-              onClick={() => setConfirming(true)}
-            >
+            <Button className="button small" isDisabled={revocation.isPending} onClick={() => setConfirming(true)}>
               Revoke<span className="visually-hidden"> {keyName}</span>
-            </button>
+            </Button>
           )}
         </span>
       )}

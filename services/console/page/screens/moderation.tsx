@@ -7,6 +7,7 @@ import { patternsQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
+import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -111,15 +112,14 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
       )}
       {isEditing && <EditRule botSlug={botSlug} rule={pattern} onClose={() => setEditing(false)} />}
       {mayRemove && (
-        <button
-          type="button"
+        <Button
           className="icon-button"
           aria-label={`Remove the rule ${pattern.pattern}`}
-          disabled={removal.isPending}
+          isDisabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
           <Icon name="trash" />
-        </button>
+        </Button>
       )}
       <Confirm
         title="Remove the rule?"

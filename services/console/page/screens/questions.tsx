@@ -122,7 +122,7 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
         <span className="visually-hidden"> {count === 1 ? "time" : "times"}</span>
       </span>
       <span className="row-text">
-        <strong>{example}</strong>
+        <strong dir="auto">{example}</strong>
         <small>{facts.filter(Boolean).join(" · ")}</small>
         <span className="question-links">
           {mayAddSource && (

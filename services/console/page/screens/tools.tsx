@@ -8,6 +8,7 @@ import { toolChecksQuery, toolsQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
+import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
@@ -91,15 +92,14 @@ function ToolRow({ tool, check, botSlug }: ToolRowProps) {
         {check !== undefined && <Problems check={check} />}
       </span>
       {mayRemove && (
-        <button
-          type="button"
+        <Button
           className="icon-button"
           aria-label={`Remove ${tool.name}`}
-          disabled={removal.isPending}
+          isDisabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
           <Icon name="trash" />
-        </button>
+        </Button>
       )}
       <Confirm
         title="Remove the tool?"

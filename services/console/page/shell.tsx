@@ -2,7 +2,7 @@ import { ChangeAdminService } from "@parley/rpc/conversation";
 import * as Dialog from "@radix-ui/react-dialog";
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { errorText } from "./api/error-text.ts";
 import { useMayCall, useSession } from "./api/session.ts";
 import { signOut } from "./api/session-fetch.ts";
@@ -14,20 +14,42 @@ import { SignInAgain } from "./components/sign-in-again.tsx";
 import { Empty } from "./components/states.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
 
-const SCREENS = [
-  ["/overview", "Overview", "home"],
-  ["/conversations", "Conversations", "chat"],
-  ["/bots", "Bots", "bot"],
-  ["/knowledge", "Knowledge", "book"],
-  ["/questions", "Unanswered questions", "question"],
-  ["/evaluation", "Evaluation", "target"],
-  ["/keys", "Keys", "key"],
-  ["/moderation", "Moderation", "shield"],
-  ["/tools", "Tools", "tool"],
-  ["/playground", "Playground", "play"],
-  ["/usage", "Usage", "chart"],
-  ["/audit-log", "Audit log", "clock"],
-] as const satisfies readonly (readonly [string, string, IconName])[];
+type NavigationGroup = { name: string; screens: readonly { to: string; name: string; icon: IconName }[] };
+
+const GROUPS = [
+  { name: "", screens: [{ to: "/overview", name: "Overview", icon: "home" }] },
+  {
+    name: "Talk",
+    screens: [
+      { to: "/conversations", name: "Conversations", icon: "chat" },
+      { to: "/questions", name: "Unanswered questions", icon: "question" },
+    ],
+  },
+  {
+    name: "Build",
+    screens: [
+      { to: "/bots", name: "Bots", icon: "bot" },
+      { to: "/knowledge", name: "Knowledge", icon: "book" },
+      { to: "/moderation", name: "Moderation", icon: "shield" },
+      { to: "/tools", name: "Tools", icon: "tool" },
+    ],
+  },
+  {
+    name: "Test",
+    screens: [
+      { to: "/playground", name: "Playground", icon: "play" },
+      { to: "/evaluation", name: "Evaluation", icon: "target" },
+    ],
+  },
+  {
+    name: "Manage",
+    screens: [
+      { to: "/keys", name: "Keys", icon: "key" },
+      { to: "/usage", name: "Usage", icon: "chart" },
+      { to: "/audit-log", name: "Audit log", icon: "clock" },
+    ],
+  },
+] as const satisfies readonly NavigationGroup[];
 
 /** The frame of all screens: navigation and the user's menu. */
 export function Shell() {
@@ -114,20 +136,34 @@ function Navigation() {
   const { role } = useSession();
   const mayReadChanges = useMayCall(ChangeAdminService.method.listChanges);
   if (role === undefined) return null;
-  const screens = mayReadChanges ? SCREENS : SCREENS.filter(([to]) => to !== "/audit-log");
   return (
     <nav aria-label="Screens" className="navigation">
-      <ul>
-        {screens.map(([to, name, icon]) => (
-          <li key={to}>
-            <Link to={to} activeProps={{ className: "active" }}>
-              <Icon name={icon} />
-              {name}
-            </Link>
-          </li>
-        ))}
-      </ul>
+      {GROUPS.map((group) => (
+        <Group key={group.name} name={group.name}>
+          {group.screens
+            .filter(({ to }) => mayReadChanges || to !== "/audit-log")
+            .map(({ to, name, icon }) => (
+              <li key={to}>
+                <Link to={to} activeProps={{ className: "active" }}>
+                  <Icon name={icon} />
+                  {name}
+                </Link>
+              </li>
+            ))}
+        </Group>
+      ))}
     </nav>
+  );
+}
+
+function Group({ name, children }: { name: string; children: ReactNode }) {
+  const id = useId();
+  if (name === "") return <ul>{children}</ul>;
+  return (
+    <>
+      <p id={id}>{name}</p>
+      <ul aria-labelledby={id}>{children}</ul>
+    </>
   );
 }
 

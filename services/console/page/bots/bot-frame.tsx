@@ -1,6 +1,8 @@
 import type { Bot } from "@parley/rpc/conversation";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useBots } from "../api/queries.ts";
+import { BotPicker } from "../components/bot-picker.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type Display, Preview } from "../components/preview.tsx";
@@ -10,6 +12,9 @@ type BotFrameProps = { bot: Bot; display: Display; hint: string; children: React
 /** A screen about one bot: its name, the settings (`children`) and the widget's preview. */
 export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
   const name = bot.display?.name || bot.slug;
+  const { data: bots = [bot] } = useBots();
+  const navigate = useNavigate();
+  const choose = (slug: string) => void navigate({ to: "/bots/$slug", params: { slug } });
   return (
     <div className="screen wide">
       <nav aria-label="Breadcrumb" className="breadcrumb">
@@ -17,7 +22,7 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
         <Icon name="chevronRight" />
         <span aria-current="page">{name}</span>
       </nav>
-      <PageHeader title={name}>
+      <PageHeader title={name} actions={<BotPicker bots={bots} value={bot.slug} onChange={choose} />}>
         Short name <code>{bot.slug}</code>
       </PageHeader>
       <div className="editor">

@@ -6,17 +6,17 @@ const WARNING_SHARE = 0.8;
 /** The used, held and remaining messages of a workspace in this month. */
 export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageResponse }) {
   const figures = [
-    ["Used", used],
-    ["Being answered", held],
-    ["Left", Math.max(0, cap - used - held)],
+    ["Used", `${used.toLocaleString()} of ${cap.toLocaleString()}`],
+    ["Being answered", held.toLocaleString()],
+    ["Left", Math.max(0, cap - used - held).toLocaleString()],
   ] as const;
   return (
     <>
       <dl className="figures">
-        {figures.map(([name, count]) => (
+        {figures.map(([name, figure]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{count.toLocaleString()}</dd>
+            <dd>{figure}</dd>
           </div>
         ))}
       </dl>

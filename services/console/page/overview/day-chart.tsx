@@ -1,4 +1,5 @@
 import { useId } from "react";
+import { axisTicks } from "./scale.ts";
 
 export type Bar = { day: string; count: number };
 
@@ -6,6 +7,7 @@ export type Bar = { day: string; count: number };
 const DAY_WIDTH = 10;
 const BAR_WIDTH = 7;
 const HEIGHT = 100;
+const LABELLED_DAYS = 4;
 const DAY_FORMAT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Shows the number of messages of each day as bars, and as a table if the owner opens it. */
@@ -13,13 +15,16 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
   const titleId = useId();
   const largest = Math.max(0, ...bars.map(({ count }) => count));
   const total = bars.reduce((sum, { count }) => sum + count, 0);
-  const [first, last] = [bars[0], bars.at(-1)];
+  const ticks = axisTicks(largest);
+  const toY = (count: number) => HEIGHT - (count / (ticks[0] ?? 1)) * HEIGHT;
   return (
     <>
       <div className="chart">
-        <span className="chart-label" aria-hidden="true">
-          {largest.toLocaleString()}
-        </span>
+        <p className="chart-counts" aria-hidden="true">
+          {ticks.map((tick) => (
+            <span key={tick}>{tick.toLocaleString()}</span>
+          ))}
+        </p>
         <svg
           viewBox={`0 0 ${bars.length * DAY_WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -31,22 +36,23 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
               ? `No messages in ${bars.length} days`
               : `${total.toLocaleString()} messages in ${bars.length} days, at most ${largest.toLocaleString()} a day`}
           </title>
-          {bars.map(({ day, count }, index) => {
-            const height = (count / Math.max(1, largest)) * HEIGHT;
-            return (
-              <rect
-                key={day}
-                x={index * DAY_WIDTH + (DAY_WIDTH - BAR_WIDTH) / 2}
-                width={BAR_WIDTH}
-                y={HEIGHT - height}
-                height={height}
-              />
-            );
-          })}
+          {ticks.map((tick) => (
+            <line key={tick} x1={0} x2={bars.length * DAY_WIDTH} y1={toY(tick)} y2={toY(tick)} />
+          ))}
+          {bars.map(({ day, count }, index) => (
+            <rect
+              key={day}
+              x={index * DAY_WIDTH + (DAY_WIDTH - BAR_WIDTH) / 2}
+              width={BAR_WIDTH}
+              y={toY(count)}
+              height={HEIGHT - toY(count)}
+            />
+          ))}
         </svg>
         <p className="chart-days" aria-hidden="true">
-          <span>{first && formatDay(first.day)}</span>
-          <span>{last && formatDay(last.day)}</span>
+          {labelledDays(bars).map((day) => (
+            <span key={day}>{formatDay(day)}</span>
+          ))}
         </p>
       </div>
       <details className="chart-table">
@@ -72,6 +78,13 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
       </details>
     </>
   );
+}
+
+/** Returns the days below the axis: the first, the last, and days at equal distances between them. */
+function labelledDays(bars: readonly Bar[]): string[] {
+  const last = Math.max(0, bars.length - 1);
+  const indexes = Array.from({ length: LABELLED_DAYS }, (_, index) => Math.round((index * last) / (LABELLED_DAYS - 1)));
+  return [...new Set(indexes)].flatMap((index) => bars[index]?.day ?? []);
 }
 
 function formatDay(day: string): string {

@@ -58,7 +58,7 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
 }
 
 function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
-  const { used, cap, plan, resetsAt } = usage;
+  const { plan, resetsAt } = usage;
   return (
     <section className="panel" aria-labelledby="this-month">
       <div className="panel-header">
@@ -68,9 +68,7 @@ function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
       <QuotaFigures usage={usage} />
       <UnpaidNote usage={usage} />
       <Thresholds usage={usage} />
-      <p className="hint">
-        {used.toLocaleString()} of {cap.toLocaleString()} messages. The count restarts on {formatDate(resetsAt)}.
-      </p>
+      <p className="hint">The count restarts on {formatDate(resetsAt)}.</p>
     </section>
   );
 }

@@ -256,7 +256,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.tab.route("**/AddSource", (route) => route.abort("internetdisconnected"));
     await page.dropFile("opening.md", "# Opening hours\n\nAt six in the morning.");
     await eventually(() => page.announcement.innerText()).toContain(
-      "opening.md: The console cannot be reached. Check your connection.",
+      "opening.md: The console cannot be reached. Check your connection, then try again.",
     );
   });
 

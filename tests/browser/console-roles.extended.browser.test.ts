@@ -100,7 +100,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
   const questions = ["gift vouchers, do you sell them?", "Where can I park?"];
   return [
     { path: "/bots", text: "Bakery guide", controls: [] },
-    { path: `/bots/${bot}`, text: "You answer questions about a bakery", controls: ["Bots"] },
+    { path: `/bots/${bot}`, text: "You answer questions about a bakery", controls: ["Bot", "Bots"] },
     { path: `/knowledge?bot=${bot}`, text: "delivery.md", controls: ["Bot", "Question", "Search"] },
     {
       path: `/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`,
@@ -140,7 +140,7 @@ function screensOf(bot: string, sessionId: string): Screen[] {
     {
       path: `/conversations/${sessionId}`,
       text: "Reviewed as bad",
-      controls: ["Conversations", "1 passage of knowledge"],
+      controls: ["Conversations", "1 passage of knowledge", "Technical details"],
     },
     { path: `/tools?bot=${bot}`, text: "look_up_order", controls: ["Bot"] },
     { path: `/playground?bot=${bot}`, text: "Read what was said here", controls: ["Bot", "Read what was said here"] },

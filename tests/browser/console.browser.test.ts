@@ -173,14 +173,16 @@ describeInBrowser("console", (fixture) => {
     const bot = await addBot(fixture.service);
     const { page } = await openConsole(fixture);
     await page.signIn(`/bots/${bot}`, "Bakery guide");
-    await page.field("Name").fill("Baker");
+    // No other bot has this name, so the audit log shows the name without the slug.
+    const name = `Baker ${bot}`;
+    await page.field("Name").fill(name);
     await page.button("Save").click();
     await eventually(() => page.announcement.innerText()).toContain("Saved");
     await page.openScreen("Audit log");
     const rows = page.tab.getByRole("list", { name: "Changes" }).getByRole("listitem");
-    const changed = rows.filter({ hasText: `Changed the bot ${bot}` });
-    expect(await changed.innerText()).toMatch(/^Changed the bot \S+\nname\ndemo-owner · /);
-    const created = rows.filter({ hasText: `Created the bot ${bot}` });
+    const changed = rows.filter({ hasText: `Changed the bot ${name}` });
+    expect(await changed.innerText()).toMatch(/^Changed the bot Baker \S+\nName\ndemo-owner · /);
+    const created = rows.filter({ hasText: `Created the bot ${name}` });
     expect(await created.innerText()).toContain("Operator · ");
     expect(page.problems).toEqual([]);
   });

@@ -73,7 +73,7 @@ function parse(source: string): RE2JS {
     const reason = cause instanceof Error ? cause.message.replace(/^error parsing regexp: /, "") : "unknown error";
     throw new PatternRefusedError(
       "invalid_argument",
-      `the pattern is not valid RE2 (look-around and back-references are not supported): ${reason}`,
+      `the pattern is not valid (look-around and back-references are not supported): ${reason}`,
       { cause },
     );
   }

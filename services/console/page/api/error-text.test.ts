@@ -11,7 +11,7 @@ test.each([
 });
 
 test("reports that the connection failed if no response arrived", () => {
-  const text = "The console cannot be reached. Check your connection.";
+  const text = "The console cannot be reached. Check your connection, then try again.";
   const noResponse = new NoResponseError(new TypeError("Failed to fetch"));
   expect(errorText(noResponse)).toBe(text);
   expect(errorText(ConnectError.from(noResponse))).toBe(text);
@@ -22,7 +22,9 @@ test.each([
   ["Firefox", "error loading dynamically imported module: https://console.example.com/assets/bots.js"],
   ["Safari", "Importing a module script failed."],
 ])("names the connection as the problem if %s cannot load a screen's code", (_, message) => {
-  expect(errorText(new TypeError(message))).toBe("The console cannot be reached. Check your connection.");
+  expect(errorText(new TypeError(message))).toBe(
+    "The console cannot be reached. Check your connection, then try again.",
+  );
 });
 
 test.each([
@@ -31,4 +33,16 @@ test.each([
   ["a response that is not JSON", new SyntaxError("Unexpected token '<'")],
 ])("does not name the connection as the problem after %s", (_, error) => {
   expect(errorText(error)).toBe("Something went wrong. Try again in a few seconds.");
+});
+
+test.each([
+  ["border_radius must be from 0 to 64", "Rounding of corners, in pixels must be from 0 to 64."],
+  [
+    "fallback must have at most 2000 characters, and no NUL",
+    "Text in place of a blocked answer must have at most 2000 characters.",
+  ],
+  ["custom_css_vars: each name must be short", "CSS variables: each name must be short."],
+  ["the text is too long", "The text is too long."],
+])("shows the message %j of a service as %j", (message, text) => {
+  expect(errorText(new ConnectError(message, Code.InvalidArgument))).toBe(text);
 });

@@ -1,44 +1,49 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { labelOf } from "../components/field-labels.ts";
 import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
 const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
-const UNREACHABLE = "The console cannot be reached. Check your connection.";
+const UNREACHABLE = "The console cannot be reached. Check your connection, then try again.";
 const UNEXPECTED = "Something went wrong. Try again in a few seconds.";
 const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
 
 const TEXTS: Readonly<Record<string, string>> = {
   slug_taken: "A bot with this short name exists already. Choose another.",
-  bot_not_found: "This bot no longer exists.",
+  bot_not_found: "This bot no longer exists. Choose another one.",
   session_not_found: "This conversation no longer exists.",
-  tool_not_found: "This tool no longer exists.",
+  tool_not_found: "This tool no longer exists. Reload the page.",
   rate_limited: "Too many requests. Try again in a minute.",
-  invalid_parameter: "One of the filters is not valid.",
-  key_not_found: "This key no longer exists.",
-  source_not_found: "This document no longer exists.",
+  invalid_parameter: "One of the filters is not valid. Remove it, and search again.",
+  key_not_found: "This key no longer exists. Reload the page.",
+  source_not_found: "This document no longer exists. Reload the page.",
   searches_overloaded: "The workspace has searched a lot. Try again in a minute.",
   case_exists: "The list has this question already.",
-  case_not_found: "This question is no longer in the list.",
-  too_many_cases: "The list can have at most 200 questions.",
+  case_not_found: "This question is no longer in the list. Reload the page.",
+  too_many_cases: "The list can have at most 200 questions. Remove one first.",
   no_cases: "The list has no questions. Add one first.",
-  pattern_not_found: "This rule no longer exists.",
+  pattern_not_found: "This rule no longer exists. Reload the page.",
+  pattern_too_large: "This rule is too large. Split it into two rules, or use fewer and smaller repetitions.",
   moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
   patterns_too_large:
-    "The rules of this bot are too large together. Remove one, or use fewer or smaller repetitions and character classes.",
-  too_many_bots: "A workspace can have at most 200 bots.",
+    "The rules of this bot are too large together. Remove words or a rule, or use fewer and smaller repetitions.",
+  too_many_bots: "A workspace can have at most 200 bots. Delete one that is not in use.",
   too_many_keys: "A workspace can have at most 1,000 keys. Revoke those that are not in use.",
-  too_many_patterns: "A bot can have at most 100 rules.",
+  too_many_patterns: "A bot can have at most 100 rules. Remove one, or add the words to a rule.",
   knowledge_limit_reached:
     "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
   too_many_documents: "Many documents are being read right now. Try again in a minute.",
-  unreadable_document: "The document could not be read. It may be damaged or protected.",
+  unreadable_document:
+    "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.",
   unsupported_document: "Only text, Markdown, HTML and PDF can be read.",
-  url_refused: "This address cannot be used.",
+  url_refused: "This address cannot be used. It must begin with https:// and be on the public internet.",
+  url_status:
+    "The page could not be read, because its server answered with an error. Open the address in your browser to check it.",
   unreachable: "The address could not be reached. It must be on the public internet.",
-  timeout: "The address took too long to answer.",
-  too_large: "The document is too large.",
+  timeout: "The address took too long to answer. Try again later, or save the page and add the file.",
+  too_large: "The document is too large. Split it into smaller files.",
   payload_too_large: "This is too large to be sent. Shorten it.",
   too_many_exports: "Two exports of this workspace are running already. Wait until one of them has ended.",
-  too_many_redirects: "The address redirects too often.",
+  too_many_redirects: "The address leads on to other addresses too often. Use the last one, which your browser shows.",
   model_not_permitted: "Your plan does not include this model. Choose one of the suggestions.",
   workspace_not_found: "This workspace does not exist. Ask the operator to create it.",
   forbidden: FORBIDDEN,
@@ -61,7 +66,7 @@ export function errorText(error: unknown): string {
     case Code.DeadlineExceeded:
       return UNAVAILABLE;
     case Code.InvalidArgument:
-      return toSentence(error.rawMessage);
+      return toSentence(withLabel(error.rawMessage));
     default:
       return UNEXPECTED;
   }
@@ -71,6 +76,16 @@ export function errorText(error: unknown): string {
 function isScreenMissing(error: unknown): boolean {
   return (
     error instanceof TypeError && /dynamically imported module|^Importing a module script failed/.test(error.message)
+  );
+}
+
+/** Replaces the name of the field at the start of a service's message with its label, such as `logo_url` with "Logo". */
+function withLabel(message: string): string {
+  return (
+    message
+      .replace(/^[a-z_]+(?= must\b|:)/, (field) => labelOf(field) ?? field)
+      // Nobody can type this character.
+      .replace(", and no NUL", "")
   );
 }
 

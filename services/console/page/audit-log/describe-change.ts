@@ -1,11 +1,12 @@
 import type { Change } from "@parley/rpc/access";
+import { labelOf } from "../components/field-labels.ts";
 
 const ACTIONS: Readonly<Record<string, string>> = {
-  "AuditAdminService/Repair": "Repaired the usage",
+  "AuditAdminService/Repair": "Corrected the usage after a fault",
   "BotAdminService/CreateBot": "Created the bot",
   "BotAdminService/UpdateBot": "Changed the bot",
   "ConversationService/EraseVisitor": "Erased a visitor",
-  "ConversationService/SoftDeleteSession": "Deleted the conversation",
+  "ConversationService/SoftDeleteSession": "Deleted a conversation",
   "KeyAdminService/CreateKey": "Created a key of",
   "KeyAdminService/UpdateKey": "Changed the domains of a key of",
   "KeyAdminService/RevokeKey": "Revoked a key of",
@@ -17,15 +18,15 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "ModerationAdminService/AddPattern": "Added a rule to",
   "ModerationAdminService/UpdatePattern": "Changed a rule of",
   "ModerationAdminService/RemovePattern": "Removed a rule from",
-  "SessionAdminService/DeleteSession": "Deleted the conversation",
-  "SessionAdminService/EraseSession": "Erased the conversation",
+  "SessionAdminService/DeleteSession": "Deleted a conversation",
+  "SessionAdminService/EraseSession": "Erased a conversation",
   "SessionAdminService/EraseVisitorSessions": "Erased a visitor",
-  "SessionAdminService/ReviewMessage": "Reviewed an answer of the conversation",
+  "SessionAdminService/ReviewMessage": "Reviewed an answer",
   "ToolAdminService/PutTool": "Added or changed the tool",
   "ToolAdminService/RemoveTool": "Removed the tool",
   "WorkspaceAdminService/AdjustUsage": "Corrected the usage of",
   "WorkspaceAdminService/CreateWorkspace": "Created the workspace",
-  "WorkspaceAdminService/ResetUnpaid": "Reset today's unpaid replies",
+  "WorkspaceAdminService/ResetUnpaid": "Reset today's number of answers that do not count",
   "WorkspaceAdminService/SetKnowledgeLimits": "Set the knowledge limits of the plan",
   "WorkspaceAdminService/SetPlan": "Set the plan",
   "WorkspaceAdminService/SetRetention": "Set how many days conversations are kept:",
@@ -33,24 +34,35 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "WorkspaceDeletionAdminService/RestoreWorkspace": "Restored the workspace",
 };
 /** The fields that may name a target, most readable first: a document's name comes before its id. */
-const NAME_FIELDS = ["name", "session_id", "plan", "retention_days", "month", "slug", "bot_slug", "id"];
-
+const NAME_FIELDS = ["name", "plan", "retention_days", "month", "slug", "bot_slug"];
 export type DescribedChange = {
   action: string;
-  /** The name that completes `action`, such as the bot's slug after "Created a key of"; may be empty. */
+  /** The name that completes `action`, such as the bot's name after "Created a key of"; may be empty. */
   name: string;
-  /** The bot (unless `name` is its slug), the public key, and the changed fields. */
+  /** The bot (unless `name` is its name), the conversation, the public key, and the changed fields. */
   details: string[];
 };
 
-/** If the change's method is unknown, `action` is the method's name. */
-export function describeChange({ method, target, changedFields }: Change): DescribedChange {
-  const nameField = NAME_FIELDS.find((each) => target[each] !== undefined);
-  const bot = "bot_slug" in target && nameField !== "bot_slug" ? `bot ${target.bot_slug}` : undefined;
-  const fields = changedFields.map((each) => each.replaceAll("_", " ")).join(", ");
+/** `botNames` are the bots' names by slug. If the change's method is unknown, `action` is the method's name. */
+export function describeChange(
+  { method, target, changedFields }: Change,
+  botNames: ReadonlyMap<string, string>,
+): DescribedChange {
+  const nameField = NAME_FIELDS.find((each) => target[each] !== undefined) ?? "";
+  const nameOf = (field: string) => {
+    const value = target[field];
+    return value !== undefined && field.endsWith("slug") ? (botNames.get(value) ?? value) : value;
+  };
+  const fields = changedFields.map((field) => labelOf(field) ?? field.replaceAll("_", " ")).join(", ");
+  const details = [
+    nameField === "bot_slug" ? undefined : nameOf("bot_slug"),
+    target.session_id && `Conversation ${target.session_id}`,
+    target.public_key,
+    fields,
+  ];
   return {
     action: ACTIONS[method] ?? method.replace("/", " "),
-    name: nameField === undefined ? "" : (target[nameField] ?? ""),
-    details: [bot, target.public_key, fields].filter((each) => each !== undefined && each !== "") as string[],
+    name: nameOf(nameField) ?? "",
+    details: details.filter((each) => each !== undefined && each !== "") as string[],
   };
 }

@@ -52,8 +52,12 @@ const TIME_ZONE_OPTIONS = TIME_ZONES.map((name) => [name, name] as const);
 
 const isModelName = (entry: string) => !entry.endsWith("*");
 
+function describeModel(entry: string): string {
+  return isModelName(entry) ? entry : `${entry.slice(0, -1)} and the name of any of its models`;
+}
+
 function describeModels(models: readonly string[]): string {
   return models.length === 0
     ? "Leave empty for the default model, the only one in your plan."
-    : `Leave empty for the default model, or enter a model of your plan: ${models.join(", ")}.`;
+    : `Leave empty for the default model, or enter a model of your plan: ${models.map(describeModel).join(", ")}.`;
 }

@@ -46,7 +46,7 @@ export function Looks({ draft, change }: SectionProps) {
         />
         <TextField
           label={LABELS.fontFamily}
-          hint="A CSS font family, such as system-ui."
+          hint="A font of your site, such as Georgia. With system-ui, each visitor sees the usual font of the device."
           required
           maxLength={200}
           spellCheck={false}

@@ -8,7 +8,7 @@ export function UnpaidNote({ usage: { unpaid, unpaidLimit } }: { usage: GetUsage
     <p className="hint">
       {unpaid.toLocaleString()} of today’s answers were dropped or blocked after they had begun, so they do not count.{" "}
       {isAtLimit
-        ? "That is the bound of a day: visitors get no answers until midnight UTC."
+        ? "That is the limit of a day: visitors get no answers until midnight UTC."
         : `After ${unpaidLimit.toLocaleString()} on a day, visitors get no more answers until midnight UTC.`}
     </p>
   );

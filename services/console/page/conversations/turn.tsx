@@ -20,6 +20,29 @@ const STATUSES: Readonly<Record<string, string>> = {
   interrupted: "Interrupted",
 };
 
+/** Explains the codes of failed and blocked turns. An owner may have chosen another code for a moderation rule. */
+const REASONS: Readonly<Record<string, string>> = {
+  provider_auth: "the provider of the model refused the access. Tell the operator",
+  provider_rate_limited: "the provider of the model had too many requests",
+  provider_timeout: "the model did not answer in time",
+  provider_error: "the provider of the model had a fault",
+  busy: "too many answers were running",
+  internal_error: "Parley had a fault. Tell the operator if it happens again",
+  blocked_pattern: "by a moderation rule",
+  refusal: "the model refused to answer",
+};
+
+const TOOL_STATUSES: Readonly<Record<string, string>> = {
+  ok: "worked",
+  failed: "failed",
+  timeout: "did not answer in time",
+  too_large: "answered with too much text",
+  invalid_arguments: "called with values that do not fit",
+  unknown_tool: "the bot has no such tool",
+  not_allowed: "not allowed",
+  over_limit: "not called, because there were too many calls",
+};
+
 type TurnProps = {
   turn: SessionTurn;
   /** The passages' texts by chunk ID. */
@@ -49,7 +72,7 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
           {statusText && (
             <span className="badge">
               {statusText}
-              {reason && `: ${reason}`}
+              {reason && `: ${REASONS[reason] ?? reason}`}
             </span>
           )}
           <Rating rating={rating} />
@@ -69,20 +92,19 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
         )}
         {turn.knowledge.length > 0 && <Knowledge used={turn.knowledge} passages={passages} />}
         {turn.tools.length > 0 && <Tools called={turn.tools} />}
+        <TechnicalDetails turn={turn} />
       </div>
     </article>
   );
 }
 
 function describeTurn(turn: TurnRecord): string[] {
-  const { openedAt, firstTokenMs, latencyMs, model, tokensIn, tokensOut, status, finishDetail } = turn;
+  const { openedAt, firstTokenMs, latencyMs, finishDetail } = turn;
   const facts = [formatDateTime(openedAt)];
-  if (finishDetail === "length") facts.push("cut at the model's token limit");
+  if (finishDetail === "length") facts.push("cut, because the answer became too long");
   if (finishDetail === "declined") facts.push("said that it has no answer");
   if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
   if (latencyMs > 0) facts.push(`ended after ${formatSeconds(latencyMs)}`);
-  if (tokensOut > 0) facts.push(`${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`);
-  if (model !== "" && status === "done") facts.push(model);
   return facts;
 }
 
@@ -117,8 +139,28 @@ function Tools({ called }: { called: readonly ToolCalled[] }) {
         {called.map(({ name, status, latencyMs }, index) => (
           // The name is not a unique key: a turn may call a tool several times.
           <li key={index}>
-            <strong>{name}</strong> · {status} · {formatSeconds(latencyMs)}
+            <strong>{name}</strong> · {TOOL_STATUSES[status] ?? status} · {formatSeconds(latencyMs)}
           </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** What the operator may ask for; nothing if no model answered. */
+function TechnicalDetails({ turn: { model, tokensIn, tokensOut, status, errorCode } }: { turn: TurnRecord }) {
+  const details = [
+    status === "done" && model !== "" && `Model ${model}`,
+    tokensOut > 0 && `${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`,
+    errorCode !== "" && `Code ${errorCode}`,
+  ].filter((each) => each !== false);
+  if (details.length === 0) return null;
+  return (
+    <details className="evidence">
+      <summary>Technical details</summary>
+      <ul>
+        {details.map((detail) => (
+          <li key={detail}>{detail}</li>
         ))}
       </ul>
     </details>

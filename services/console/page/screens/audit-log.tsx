@@ -3,9 +3,11 @@ import { ChangeAdminService } from "@parley/rpc/conversation";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { changeLogs } from "../api/clients.ts";
+import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { describeChange } from "../audit-log/describe-change.ts";
 import { mergeChanges } from "../audit-log/merge-changes.ts";
+import { toBotOptions } from "../components/bot-names.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
@@ -20,7 +22,8 @@ export function AuditLog() {
   return (
     <div className="screen">
       <PageHeader title="Audit log">
-        Who changed what in this workspace. Entries are kept for 400 days and hold names, never content.
+        Who changed what in this workspace. Entries are kept for 400 days. They contain names, but never texts of yours
+        or of visitors.
       </PageHeader>
       {mayRead ? (
         <Changes />
@@ -54,6 +57,8 @@ function Changes() {
     },
   });
   const list = useRef<HTMLUListElement>(null);
+  // Bots without a name on the list, such as deleted ones, are named by their slugs.
+  const botNames = new Map(toBotOptions(useBots().data ?? []));
   const changes =
     data &&
     mergeChanges(
@@ -75,7 +80,7 @@ function Changes() {
         <ul ref={list} className="rows panel flush" aria-label="Changes">
           {changes.map((change, index) => (
             // Changes have no id. The index can be the key, because a row has no state.
-            <ChangeRow key={index} change={change} />
+            <ChangeRow key={index} change={change} botNames={botNames} />
           ))}
         </ul>
       )}
@@ -85,8 +90,10 @@ function Changes() {
   );
 }
 
-function ChangeRow({ change }: { change: Change }) {
-  const { action, name, details } = describeChange(change);
+type ChangeRowProps = { change: Change; botNames: ReadonlyMap<string, string> };
+
+function ChangeRow({ change, botNames }: ChangeRowProps) {
+  const { action, name, details } = describeChange(change, botNames);
   return (
     <li className="row">
       <span className="row-icon">

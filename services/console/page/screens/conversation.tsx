@@ -13,6 +13,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { DeleteConversation } from "../conversations/delete-conversation.tsx";
+import { describeBrowser, describePage } from "../conversations/describe-visit.ts";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
 import { Turn } from "../conversations/turn.tsx";
 
@@ -87,8 +88,8 @@ function About({ session, bots }: { session: SessionDetails; bots: readonly Bot[
     ["Where", session.source === "playground" ? "Playground" : "On a site"],
     ["Started", formatDateTime(session.startedAt)],
     ["Last message", formatDateTime(session.lastActivityAt)],
-    ["Page", session.referrer],
-    ["Browser", session.userAgent],
+    ["Page", describePage(session.referrer)],
+    ["Browser", describeBrowser(session.userAgent)],
     ...metadata.map(([name, value]): [string, string] => [
       name,
       typeof value === "string" ? value : JSON.stringify(value),

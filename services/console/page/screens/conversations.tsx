@@ -11,6 +11,7 @@ import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { describePage } from "../conversations/describe-visit.ts";
 import { ExportMenu } from "../conversations/export-menu.tsx";
 import { Filters } from "../conversations/filters.tsx";
 import { Rating } from "../conversations/rating.tsx";
@@ -89,7 +90,7 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
     visitor || "Unnamed visitor",
     bots.find((each) => each.slug === slug)?.display?.name || slug,
     count === 1 ? "1 message" : `${count.toLocaleString()} messages`,
-    pageOf(referrer),
+    describePage(referrer),
   ];
   return (
     <li>
@@ -113,13 +114,6 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
       </Link>
     </li>
   );
-}
-
-/** Returns the host and path of a URL. Leaves out the query, because it may contain personal data. */
-function pageOf(referrer: string): string {
-  if (!URL.canParse(referrer)) return "";
-  const { host, pathname } = new URL(referrer);
-  return host + pathname.replace(/\/$/, "");
 }
 
 function NothingFound({ filters, isComplete }: { filters: ConversationFilters; isComplete: boolean }) {

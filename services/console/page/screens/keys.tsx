@@ -63,7 +63,7 @@ export function Keys() {
       {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setSnippetKey} />}
       <Modal
         title="Put the bot on your site"
-        description="Paste this into the HTML of your pages, before the closing body tag."
+        description="Paste this into the HTML of your pages, before </body>. Many shop systems have a field for it, such as “Scripts in the footer”."
         isOpen={snippetKey !== undefined}
         onOpenChange={(isOpen) => !isOpen && setSnippetKey(undefined)}
       >

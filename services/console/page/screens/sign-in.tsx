@@ -7,8 +7,9 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   sign_in_refused: "The identity provider refused the sign-in. Try again, or ask your administrator for access.",
   sign_in_expired: "The sign-in took too long. Try again.",
   session_too_large:
-    "Your access token is too large for the session. Ask your administrator to issue smaller tokens, for example without groups.",
-  token_not_jwt: "The identity provider issued no JWT. Ask your administrator to set OIDC_SCOPE or OIDC_RESOURCE.",
+    "Your sign-in contains too much data. Ask your administrator to issue smaller access tokens, for example without groups.",
+  token_not_jwt:
+    "The identity provider issued an access token that Parley cannot read. Ask your administrator to set OIDC_SCOPE or OIDC_RESOURCE.",
   wrong_audience:
     "The identity provider issued a token for another application. Ask your administrator to set OIDC_RESOURCE and JWT_AUDIENCE.",
   no_workspace: "Your account belongs to no workspace. Ask your administrator to add you to one.",

@@ -140,7 +140,7 @@ function describeTool({ kind }: Tool): { address: string; description: string } 
     case "mcp": {
       const { url, only } = kind.value;
       const which = only.length === 0 ? "all its tools" : only.join(", ");
-      return { address: url, description: `MCP server: ${which}` };
+      return { address: url, description: `A server of tools (MCP): ${which}` };
     }
     default:
       return { address: "", description: "" };

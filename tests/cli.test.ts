@@ -191,6 +191,7 @@ describe("parley moderation", () => {
       reason: expect.any(String),
       fallback: "No.",
       applies_to: "message",
+      words: [],
     });
     expect(await json("moderation", "list", ...botArgs())).toEqual([added]);
     const check = (...more: string[]) =>
@@ -207,9 +208,44 @@ describe("parley moderation", () => {
     expect(await json("moderation", "list", ...botArgs())).toEqual([]);
   });
 
-  it("moderation check refuses --on without --pattern", async () => {
+  it("adds, checks, lists and changes a pattern made from words", async () => {
+    const args = ["--words", "refund, Money back", "--on", "both"];
+    const added = await json<{ id: number; pattern: string; words: string[] }>(
+      "moderation",
+      "add",
+      ...botArgs(),
+      ...args,
+    );
+    expect(added.words).toEqual(["refund", "Money back"]);
+    const check = (text: string, ...more: string[]) => json("moderation", "check", text, ...botArgs(), ...more);
+    expect(await check("My MÓNEY\nback!")).toEqual([expect.objectContaining({ pattern: added })]);
+    expect(await check("refundable")).toEqual([]);
+    expect(await check("refundable", "--words", "refundable")).toHaveLength(1);
+    expect((await run("moderation", "list", ...botArgs())).stdout).toContain("refund, Money back");
+    const id = String(added.id);
+    expect(await json("moderation", "update", id, ...botArgs(), "--words", "voucher")).toMatchObject({
+      words: ["voucher"],
+      applies_to: "both",
+    });
+    expect(await json("moderation", "update", id, ...botArgs(), "--pattern", "vouch.r")).toMatchObject({
+      pattern: "vouch.r",
+      words: [],
+    });
+    await json("moderation", "remove", id, ...botArgs());
+  });
+
+  it.each([
+    [[], "give --words or --pattern"],
+    [["--words", "a", "--pattern", "b"], "cannot be used with"],
+  ])("moderation add refuses %j", async (args, problem) => {
+    const { code, stderr } = await run("moderation", "add", ...botArgs(), ...args);
+    expect(stderr).toContain(problem);
+    expect(code).toBe(2);
+  });
+
+  it("moderation check refuses --on without --words and --pattern", async () => {
     const { code, stderr } = await run("moderation", "check", "a text", ...botArgs(), "--on", "reply");
-    expect(stderr).toContain("--on needs --pattern");
+    expect(stderr).toContain("--on needs --words or --pattern");
     expect(code).toBe(2);
   });
 

@@ -150,7 +150,7 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
     await page.tab.getByText("No rule yet").waitFor();
     await eventually(() => page.focusedName()).toBe("MAIN");
     await page.button("New rule").press("Enter");
-    await page.field("Pattern").fill("voucher");
+    await page.field("Words").fill("voucher");
     await page.button("Add rule").press("Enter");
     await page.button("Edit the rule voucher").waitFor();
     // The button that opened the dialog was below "No rule yet", and has gone.

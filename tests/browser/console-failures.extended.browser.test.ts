@@ -182,6 +182,7 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
     await page.button("New rule").click();
     const dialog = page.tab.getByRole("dialog", { name: "New rule" });
+    await page.field("Kind").selectOption("pattern");
     await page.field("Pattern").fill("(?=look)");
     const release = await page.holdCalls("AddPattern");
     await page.field("Pattern").press("Enter");
@@ -203,16 +204,16 @@ describeInBrowser("failures in the console", (fixture) => {
     const { page } = await openConsole(fixture);
     await page.signIn(`/moderation?bot=${bot}`, "Moderation");
     await page.button("New rule").click();
-    await page.field("Pattern").fill("bread");
+    await page.field("Words").fill("bread");
     const release = await page.holdCalls("AddPattern");
     await page.button("Add rule").click();
     await page.button("Saving…").waitFor();
     await page.button("Cancel").click();
     await page.button("New rule").click();
-    await page.field("Pattern").fill("cake");
+    await page.field("Words").fill("cake");
     release();
     await page.tab.locator("li", { hasText: "bread" }).waitFor();
-    expect(await page.field("Pattern").inputValue()).toBe("cake");
+    expect(await page.field("Words").inputValue()).toBe("cake");
     await page.button("Add rule").click();
     await page.button("Edit the rule cake").waitFor();
     expect(page.problems).toEqual([]);
@@ -227,14 +228,14 @@ describeInBrowser("failures in the console", (fixture) => {
     await page.button("Remove the rule refund").click();
     await page.button("Remove").click();
     await page.button("New rule").click();
-    await page.field("Pattern").fill("bread");
-    await page.field("Pattern").dispatchEvent("keydown", { key: "Escape", isComposing: true, keyCode: 229 });
+    await page.field("Words").fill("bread");
+    await page.field("Words").dispatchEvent("keydown", { key: "Escape", isComposing: true, keyCode: 229 });
     release();
     await page.tab.getByLabel("Close the message").click();
     await page.announcement.waitFor({ state: "detached" });
-    expect(await page.field("Pattern").inputValue()).toBe("bread");
-    await page.field("Pattern").press("Escape");
-    await page.field("Pattern").waitFor({ state: "detached" });
+    expect(await page.field("Words").inputValue()).toBe("bread");
+    await page.field("Words").press("Escape");
+    await page.field("Words").waitFor({ state: "detached" });
   });
 
   it("reports a file that the browser cannot read, such as a folder", async () => {
@@ -261,18 +262,20 @@ describeInBrowser("failures in the console", (fixture) => {
   });
 
   it("hides an announcement that is not an error while a dialog is open, but lets screen readers read it", async () => {
-    const bot = await addBot(fixture.service);
-    const { page } = await openConsole(fixture);
-    await page.signIn(`/moderation?bot=${bot}`, "Moderation");
-    await page.button("New rule").click();
-    const dialog = page.tab.getByRole("dialog", { name: "New rule" });
-    await dialog.getByLabel("Text to try", { exact: true }).fill("A cake");
-    await dialog.getByRole("button", { name: "Try the text" }).click();
-    await eventually(() => page.announcement.innerText()).toBe("No rule matches.");
+    await addBot(fixture.service);
+    const { page, context } = await openConsole(fixture);
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.signIn("/keys", "Keys");
+    await page.tab
+      .getByRole("button", { name: /^Embed the key of Bakery guide/ })
+      .first()
+      .click();
+    const dialog = page.tab.getByRole("dialog", { name: "Put the bot on your site" });
+    await page.button("Copy the HTML").click();
+    await eventually(() => page.announcement.innerText()).toBe("Copied.");
     const opacity = () => page.announcement.evaluate((message) => getComputedStyle(message).opacity);
     expect(await opacity()).toBe("0");
-    await dialog.getByText("No rule matches. The text is not blocked.").waitFor();
-    await page.button("Cancel").click();
+    await page.tab.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });
     expect(await opacity()).toBe("1");
     expect(page.problems).toEqual([]);

@@ -23,9 +23,7 @@ describeInBrowser("console", (fixture) => {
     await page.dropFile("table.xlsx", "x");
     await page.tab.getByText("Only .txt, .md, .html and .pdf files can be read.", { exact: true }).waitFor();
     await page.dropFile("broken.pdf", "not a PDF");
-    await page.tab
-      .getByText(/^The document could not be read\. It may be damaged or protected\./)
-      .waitFor();
+    await page.tab.getByText(/^The document could not be read\. It may be damaged or protected\./).waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
     await page.field("Address of a page").fill("http://127.0.0.1:1/");
     await page.button("Add page").click();

@@ -2,7 +2,9 @@ import { normalise } from "./normalise.ts";
 import { compilePattern, type Matcher, PatternRefusedError } from "./pattern.ts";
 import { PatternSet } from "./pattern-set.ts";
 import { hasEscape, removeFoldedLetters } from "./pattern-source.ts";
+import { isUnsegmented, UNSEGMENTED_SCRIPTS } from "./scripts.ts";
 import { readThreadCpuTimeMs } from "./thread-cpu-time.ts";
+import { parseWords } from "./words.ts";
 
 /**
  * Limit for the sum of the sizes of a bot's patterns. A pattern's size is the number of instructions in its compiled program. At the limit, a
@@ -47,15 +49,14 @@ function requireNormalCharacters(pattern: string): void {
   );
 }
 
-/** Letters of scripts without spaces between words. */
-const UNSEGMENTED = "Han|Hiragana|Katakana|Thai|Lao|Khmer|Myanmar";
-const UNSEGMENTED_LETTER = new RegExp(`[${UNSEGMENTED.replaceAll(/\w+/g, "\\p{Script=$&}").replaceAll("|", "")}]`, "u");
-const UNSEGMENTED_CLASS = new RegExp(`\\\\p\\{(${UNSEGMENTED})\\}`);
+const UNSEGMENTED_CLASS = new RegExp(`\\\\p\\{(${UNSEGMENTED_SCRIPTS})\\}`);
 const OTHER_LETTER = /(?![a-z])[\p{L}\p{M}]/iu;
 
 /** Refuses escapes that would silently not match what the pattern's author means. */
 function requireFittingEscapes(pattern: string): void {
-  if (hasEscape(pattern, "bB") && (UNSEGMENTED_LETTER.test(pattern) || UNSEGMENTED_CLASS.test(pattern)))
+  // A list of words has \b only where it fits.
+  if (parseWords(pattern) !== undefined) return;
+  if (hasEscape(pattern, "bB") && (isUnsegmented(pattern) || UNSEGMENTED_CLASS.test(pattern)))
     throw new PatternRefusedError(
       "invalid_argument",
       "the pattern contains \\b or \\B and letters of a script without spaces between words, such as Chinese, Japanese or Thai, where they do not match within a sentence; remove them, and use another pattern for other scripts",

@@ -9,3 +9,4 @@ export {
 export { DEFAULT_FALLBACK, type Pattern, PatternRefusedError, type Verdict } from "./pattern.ts";
 export { PatternThreadPool } from "./pattern-thread-pool.ts";
 export { ReplyFilter } from "./reply-filter.ts";
+export { compileWords, normaliseWord, parseWords } from "./words.ts";

@@ -7,11 +7,15 @@ const WITH_SPECIAL_CASE = /[ßẞİ]|i\u0307/;
  * of i in Turkish. Removes invisible characters before it applies NFKC, because an invisible character could separate a letter from its accent.
  */
 export function normalise(text: string): string {
-  const composed = text.replace(INVISIBLE, "").normalize("NFKC");
+  const composed = removeInvisible(text).normalize("NFKC");
   if (!WITH_SPECIAL_CASE.test(composed)) return composed;
   // A mark that follows may compose with the new letter.
   return composed
     .replaceAll(/[ßẞ]/g, "ss")
     .replaceAll(/İ|i\u0307/g, "i")
     .normalize("NFKC");
+}
+
+export function removeInvisible(text: string): string {
+  return text.replace(INVISIBLE, "");
 }

@@ -52,7 +52,7 @@ export function compilePattern(pattern: string): Matcher {
   if (size > MAX_PATTERN_SIZE)
     throw new PatternRefusedError(
       "pattern_too_large",
-      `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer or smaller repetition counts such as {0,20}`,
+      `the pattern is too large when its repetitions are expanded: its size is ${size}, the limit is ${MAX_PATTERN_SIZE}; use fewer words, or fewer or smaller repetition counts such as {0,20}`,
     );
   return {
     test: (text) => compiled.test(text),

@@ -9,6 +9,7 @@ import { Modal } from "../components/dialogs.tsx";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
 import { TryText } from "./try-text.tsx";
+import { type Expression, splitWords, toFields } from "./words.ts";
 
 export const APPLIES_TO: Readonly<Record<string, string>> = {
   message: "Visitors' messages",
@@ -16,19 +17,30 @@ export const APPLIES_TO: Readonly<Record<string, string>> = {
   both: "Messages and answers",
 };
 
+const KINDS = [
+  ["words", "Words or phrases"],
+  ["pattern", "Pattern, for experts"],
+] as const;
+
 /** A dialog that changes `rule` or, without one, adds a rule. */
 export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: Pattern; onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
-  const [pattern, setPattern] = useState(rule?.pattern ?? "");
+  const isPattern = rule !== undefined && rule.words.length === 0;
+  const [kind, setKind] = useState<Expression["kind"]>(isPattern ? "pattern" : "words");
+  const [words, setWords] = useState(rule?.words.join("\n") ?? "");
+  const [pattern, setPattern] = useState(isPattern ? rule.pattern : "");
   const [fallback, setFallback] = useState(rule?.fallback ?? "");
   const [appliesTo, setAppliesTo] = useState(rule?.appliesTo ?? "message");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
+  const expression: Expression = kind === "words" ? { kind, words: splitWords(words) } : { kind, pattern };
   const saving = useMutation({
     mutationFn: async () => {
-      const fields = { pattern, fallback, appliesTo };
-      if (rule) await moderation.updatePattern({ workspaceId, botSlug, id: rule.id, changes: fields });
-      else await moderation.addPattern({ workspaceId, botSlug, ...fields });
+      const fields = { fallback, appliesTo };
+      if (rule) {
+        const changes = kind === "words" ? { words: { values: splitWords(words) } } : { pattern };
+        await moderation.updatePattern({ workspaceId, botSlug, id: rule.id, changes: { ...fields, ...changes } });
+      } else await moderation.addPattern({ workspaceId, botSlug, ...fields, ...toFields(expression) });
     },
     onSuccess: () => {
       announce(`The rule was ${rule ? "changed" : "added"}. It applies within seconds.`);
@@ -39,14 +51,32 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
   return (
     <Modal title={rule ? "Change the rule" : "New rule"} isOpen onOpenChange={onClose}>
       <MutationForm mutation={saving} action={action} pendingAction="Saving…" onClose={onClose}>
-        <TextField
-          label="Pattern"
-          hint="A regular expression in RE2 syntax. It may match any part of a text and ignores case."
-          required
-          maxLength={1_000}
-          spellCheck={false}
-          value={pattern}
-          onChange={({ target }) => setPattern(target.value)}
+        {kind === "words" ? (
+          <TextArea
+            label="Words"
+            hint="One word or phrase on each line, such as refund or money back. “refund” also blocks “Refund!” and “réfund”, but not “refundable”."
+            required
+            rows={4}
+            maxLength={1_000}
+            value={words}
+            onChange={({ target }) => setWords(target.value)}
+          />
+        ) : (
+          <TextField
+            label="Pattern"
+            hint="A regular expression. It may match any part of a text, and upper and lower case are the same. For example, order \\d{5} blocks “order” with a number of five digits."
+            required
+            maxLength={1_000}
+            spellCheck={false}
+            value={pattern}
+            onChange={({ target }) => setPattern(target.value)}
+          />
+        )}
+        <SelectField
+          label="Kind"
+          options={KINDS}
+          value={kind}
+          onChange={(value) => setKind(value as Expression["kind"])}
         />
         <SelectField
           label="Applies to"
@@ -62,7 +92,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
           value={fallback}
           onChange={({ target }) => setFallback(target.value)}
         />
-        <TryText botSlug={botSlug} unsaved={{ pattern, appliesTo, replacesId: rule?.id ?? 0n }} />
+        <TryText botSlug={botSlug} unsaved={{ expression, appliesTo, replacesId: rule?.id ?? 0n }} />
       </MutationForm>
     </Modal>
   );

@@ -13,7 +13,9 @@ import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { APPLIES_TO, EditRule } from "../moderation/edit-rule.tsx";
+import { RuleName } from "../moderation/rule-name.tsx";
 import { TryText } from "../moderation/try-text.tsx";
+import { describeRule } from "../moderation/words.ts";
 
 export function Moderation() {
   const { workspace_id: workspaceId } = useSession();
@@ -47,7 +49,8 @@ function Rules({ botSlug }: { botSlug: string }) {
     <>
       {patterns.length === 0 ? (
         <Empty icon="shield" title="No rule yet" action={addButton}>
-          Without rules, the bot answers every message.
+          Without rules, the bot answers every message. For example, a rule with the word “refund” can answer such
+          messages with the telephone number of your shop.
         </Empty>
       ) : (
         <>
@@ -94,7 +97,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         <Icon name="shield" />
       </span>
       <span className="row-text">
-        <code>{pattern.pattern}</code>
+        <RuleName rule={pattern} />
         <small>
           {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} ·{" "}
           {pattern.fallback || "shows the text from the bot's settings"}
@@ -104,7 +107,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         <button
           type="button"
           className="button small"
-          aria-label={`Edit the rule ${pattern.pattern}`}
+          aria-label={`Edit the rule ${describeRule(pattern)}`}
           onClick={() => setEditing(true)}
         >
           Edit
@@ -114,7 +117,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
       {mayRemove && (
         <Button
           className="icon-button"
-          aria-label={`Remove the rule ${pattern.pattern}`}
+          aria-label={`Remove the rule ${describeRule(pattern)}`}
           isDisabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
@@ -123,7 +126,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
       )}
       <Confirm
         title="Remove the rule?"
-        text={`The bot will no longer block “${pattern.pattern}”.`}
+        text={`The bot will no longer block “${describeRule(pattern)}”.`}
         action="Remove"
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}

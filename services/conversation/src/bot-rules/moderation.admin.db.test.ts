@@ -30,6 +30,46 @@ describe("moderation patterns", () => {
     expect(await list()).toEqual(["two"]);
   });
 
+  test("made from words match each word as a whole, whatever its case and accents, and are returned with the words", async () => {
+    const moderation = system.createAdminClient(ModerationAdminService);
+    const bot = botFields(await createBot(system.database));
+    const { pattern } = await moderation.addPattern({
+      ...bot,
+      words: [" Café ", "money back", "", "Café"],
+      appliesTo: "both",
+    });
+    expect(pattern?.words).toEqual(["Café", "money back"]);
+    const matchCount = async (text: string, unsaved = {}) =>
+      (await moderation.checkText({ ...bot, text, ...unsaved })).matches.length;
+    expect(await matchCount("the CAFE is closed")).toBe(1);
+    expect(await matchCount("cafeteria")).toBe(0);
+    expect(await matchCount("cafeteria", { unsaved: { words: ["Cafeteria"] } })).toBe(1);
+    const id = pattern?.id ?? 0n;
+    await moderation.updatePattern({ ...bot, id, changes: { words: { values: ["voucher"] } } });
+    expect((await moderation.listPatterns(bot)).patterns).toMatchObject([{ words: ["voucher"], appliesTo: "both" }]);
+    // Longer than a pattern may be that is not made from words.
+    const many = Array.from({ length: 20 }, (_, number) => `wording${number}`);
+    await moderation.updatePattern({ ...bot, id, changes: { words: { values: many } } });
+    await moderation.updatePattern({ ...bot, id, changes: { fallback: "No." } });
+    expect((await moderation.listPatterns(bot)).patterns).toMatchObject([{ words: many, fallback: "No." }]);
+    await moderation.updatePattern({ ...bot, id, changes: { pattern: "vouch.r" } });
+    expect((await moderation.listPatterns(bot)).patterns).toMatchObject([{ words: [], pattern: "vouch.r" }]);
+    const refused = [
+      { words: ["a"], pattern: "b" },
+      { words: [" "] },
+      { words: ["x".repeat(1_001)] },
+      { words: ["a\0"] },
+    ];
+    for (const each of refused)
+      expect(await adminFailure(moderation.addPattern({ ...bot, ...each })), JSON.stringify(each)).toMatchObject({
+        code: Code.InvalidArgument,
+      });
+    const tooMany = Array.from({ length: 60 }, (_, number) => `wording${number}`);
+    expect(await adminFailure(moderation.addPattern({ ...bot, words: tooMany }))).toMatchObject({
+      parleyCode: "pattern_too_large",
+    });
+  });
+
   test("are not added beyond the limit of 100 by concurrent calls", async () => {
     const bot = await createBot(system.database);
     await system.admin.query(

@@ -1,5 +1,12 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { findMatchingPatterns, PatternRefusedError, type PatternThreadPool } from "@parley/bot-rules/moderation";
+import {
+  compileWords,
+  findMatchingPatterns,
+  normaliseWord,
+  PatternRefusedError,
+  type PatternThreadPool,
+  parseWords,
+} from "@parley/bot-rules/moderation";
 import type { ModerationAdminService } from "@parley/rpc/conversation";
 import { type Database, invalidArgument, isLongerThan, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
@@ -14,6 +21,9 @@ import {
 } from "./moderation.store.ts";
 
 const MAX_PATTERNS = 100;
+const MAX_PATTERN_CHARACTERS = 1_000;
+/** Of a list of words, in total. */
+const MAX_WORDS_CHARACTERS = 1_000;
 const DEFAULT_REASON = "blocked_pattern";
 /** Equal to the limit of a visitor's message. */
 const MAX_CHECKED_CHARACTERS = 4_000;
@@ -80,7 +90,9 @@ export function createModerationAdmin(
   return {
     async addPattern(request) {
       const { workspaceId } = request;
-      const pattern = requirePattern(request);
+      const { fallback, reason, appliesTo } = request;
+      const expression = requireExpression(request.pattern, request.words);
+      const pattern = requirePattern({ pattern: expression, fallback, reason, appliesTo });
       const botId = await requireBotId(database, request);
       return write(workspaceId, botId, async (saved) => {
         await requireAddable(workspaceId, pattern, saved);
@@ -92,8 +104,9 @@ export function createModerationAdmin(
       const botId = await requireBotId(database, request);
       return write(workspaceId, botId, async (saved) => {
         const { replaced, others } = findReplaced(saved, id);
+        const isChanged = changes?.pattern !== undefined || changes?.words !== undefined;
         const pattern = requirePattern({
-          pattern: changes?.pattern ?? replaced.pattern,
+          pattern: isChanged ? requireExpression(changes.pattern ?? "", changes.words?.values ?? []) : replaced.pattern,
           fallback: changes?.fallback ?? replaced.fallback,
           reason: changes?.reason ?? replaced.reason,
           appliesTo: changes?.appliesTo ?? replaced.appliesTo,
@@ -116,7 +129,8 @@ export function createModerationAdmin(
       if (text === "") throw invalidArgument("text must not be empty");
       requireValidText("text", text, MAX_CHECKED_CHARACTERS);
       const unsaved = request.unsaved && {
-        ...requireScopedPattern(request.unsaved),
+        pattern: requireExpression(request.unsaved.pattern, request.unsaved.words),
+        appliesTo: requireAppliesTo(request.unsaved.appliesTo),
         replacesId: request.unsaved.replacesId,
       };
       const saved = await listPatterns(database, workspaceId, await requireBotId(database, request));
@@ -135,17 +149,25 @@ export function createModerationAdmin(
 
 type ScopedPattern = { pattern: string; appliesTo: AppliesTo };
 
-function requireScopedPattern({ pattern, appliesTo }: { pattern: string; appliesTo: string }): ScopedPattern {
-  if (pattern === "") throw invalidArgument("pattern must not be empty");
-  requireValidText("pattern", pattern, 1_000);
-  return { pattern, appliesTo: requireAppliesTo(appliesTo) };
+/** Returns the pattern, or the pattern made from the words. Throws unless exactly one of them is given. */
+function requireExpression(pattern: string, words: readonly string[]): string {
+  if (words.length === 0) {
+    if (pattern === "") throw invalidArgument("pattern must not be empty");
+    requireValidText("pattern", pattern, MAX_PATTERN_CHARACTERS);
+    return pattern;
+  }
+  if (pattern !== "") throw invalidArgument("give either a pattern or words");
+  requireValidText("words", words.join(" "), MAX_WORDS_CHARACTERS);
+  const normalised = [...new Set(words.map(normaliseWord).filter((word) => word !== ""))];
+  if (normalised.length === 0) throw invalidArgument("words must not be empty");
+  return compileWords(normalised);
 }
 
 function requirePattern(pattern: Omit<ModerationPattern, "appliesTo"> & { appliesTo: string }): ModerationPattern {
   const { fallback, reason } = pattern;
   requireValidText("fallback", fallback, 2_000);
   requireValidText("reason", reason, 100);
-  return { ...requireScopedPattern(pattern), fallback, reason: reason || DEFAULT_REASON };
+  return { ...pattern, appliesTo: requireAppliesTo(pattern.appliesTo), reason: reason || DEFAULT_REASON };
 }
 
 function findReplaced(patterns: readonly StoredPattern[], id: bigint) {
@@ -182,5 +204,5 @@ function requireValidText(name: string, text: string, limit: number): void {
 }
 
 function toPattern(pattern: StoredPattern) {
-  return { ...pattern, id: BigInt(pattern.id) };
+  return { ...pattern, id: BigInt(pattern.id), words: parseWords(pattern.pattern) ?? [] };
 }

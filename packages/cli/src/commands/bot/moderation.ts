@@ -13,6 +13,10 @@ function appliesToOption(description: string) {
   return new Option("--on <what>", description).choices(APPLIES_TO);
 }
 
+function wordsOption(description: string) {
+  return new Option("--words <list>", description).argParser((list) => list.split(",")).conflicts("pattern");
+}
+
 export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
   const group = program.command("moderation").description("Manage patterns that block messages or replies.");
 
@@ -21,19 +25,23 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .description("Add a case-insensitive pattern, effective within 5 s.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .requiredOption("--pattern <re>", "Set the regular expression, in RE2 syntax.")
+    .addOption(wordsOption("Set words or phrases, separated by commas."))
+    .option("--pattern <re>", "Set the regular expression, in RE2 syntax.")
     .option("--fallback <text>", "Set the replacement text (default: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (default: blocked_pattern).")
     .addOption(appliesToOption("Choose what to match (default: message)."))
-    .action(({ workspace: workspaceId, bot: botSlug, pattern, fallback = "", reason = "", on: appliesTo = "" }) =>
-      report(
+    .action(({ workspace: workspaceId, bot: botSlug, on: appliesTo, ...fields }) => {
+      if (fields.words === undefined && fields.pattern === undefined)
+        throw new CliError("give --words or --pattern", { exitCode: 2 });
+      return report(
         callAdmin(ModerationAdminService, async (service) => {
-          const response = await service.addPattern({ workspaceId, botSlug, pattern, fallback, reason, appliesTo });
+          const set = { ...fields, ...(appliesTo !== undefined && { appliesTo }) };
+          const response = await service.addPattern({ workspaceId, botSlug, ...set });
           const added = requireField(response.pattern);
           return { json: messageToJson(PatternSchema, added), text: describe(added) };
         }),
-      ),
-    );
+      );
+    });
 
   group
     .command("update")
@@ -41,14 +49,19 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .argument("<id>", "Select the pattern by its ID.", wholeNumberParser(1, Number.MAX_SAFE_INTEGER))
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
+    .addOption(wordsOption("Set words or phrases, separated by commas."))
     .option("--pattern <re>", "Set the regular expression, in RE2 syntax.")
     .option("--fallback <text>", "Set the replacement text (empty: the bot's fallback).")
     .option("--reason <code>", "Set the blocked event's reason (empty: blocked_pattern).")
     .addOption(appliesToOption("Choose what to match."))
-    .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, ...texts }) =>
+    .action((id, { workspace: workspaceId, bot: botSlug, on: appliesTo, words, ...texts }) =>
       report(
         callAdmin(ModerationAdminService, async (service) => {
-          const changes = { ...texts, ...(appliesTo !== undefined && { appliesTo }) };
+          const changes = {
+            ...texts,
+            ...(words !== undefined && { words: { values: words } }),
+            ...(appliesTo !== undefined && { appliesTo }),
+          };
           const response = await service.updatePattern({ workspaceId, botSlug, id: BigInt(id), changes });
           const updated = requireField(response.pattern);
           return { json: messageToJson(PatternSchema, updated), text: describe(updated) };
@@ -68,13 +81,13 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
           return {
             json: patterns.map((each) => messageToJson(PatternSchema, each)),
             text: formatTable(
-              ["id", "pattern", "on", "reason", "fallback"],
-              patterns.map(({ id, pattern, appliesTo, reason, fallback }) => [
-                id.toString(),
-                pattern,
-                appliesTo,
-                reason,
-                fallback,
+              ["id", "words or pattern", "on", "reason", "fallback"],
+              patterns.map((each) => [
+                each.id.toString(),
+                wordsOrPattern(each),
+                each.appliesTo,
+                each.reason,
+                each.fallback,
               ]),
               "No patterns, so nothing is blocked.",
             ),
@@ -89,21 +102,23 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     .argument("<text>", "Set the text, at most 4,000 characters.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
+    .addOption(wordsOption("Also match these unsaved words or phrases."))
     .option("--pattern <re>", "Also match this unsaved pattern.")
-    .addOption(appliesToOption("Choose what --pattern matches (default: message)."))
-    .action((text, { workspace: workspaceId, bot: botSlug, pattern, on: appliesTo = "" }) => {
-      if (appliesTo !== "" && pattern === undefined) throw new CliError("--on needs --pattern", { exitCode: 2 });
+    .addOption(appliesToOption("Choose what --words or --pattern matches (default: message)."))
+    .action((text, { workspace: workspaceId, bot: botSlug, words, pattern, on: appliesTo = "" }) => {
+      const hasUnsaved = words !== undefined || pattern !== undefined;
+      if (appliesTo !== "" && !hasUnsaved) throw new CliError("--on needs --words or --pattern", { exitCode: 2 });
       return report(
         callAdmin(ModerationAdminService, async (service) => {
-          const unsaved = pattern === undefined ? {} : { unsaved: { pattern, appliesTo } };
-          const { matches } = await service.checkText({ workspaceId, botSlug, text, ...unsaved });
+          const unsaved = { appliesTo, ...(words && { words }), ...(pattern !== undefined && { pattern }) };
+          const { matches } = await service.checkText({ workspaceId, botSlug, text, ...(hasUnsaved && { unsaved }) });
           return {
             json: matches.map((each) => messageToJson(PatternMatchSchema, each)),
             text: formatTable(
-              ["id", "pattern", "blocks a message", "blocks a reply"],
+              ["id", "words or pattern", "blocks a message", "blocks a reply"],
               matches.map(({ pattern: matched, blocksMessage, blocksReply }) => [
                 matched?.id ? matched.id.toString() : "unsaved",
-                matched?.pattern ?? "",
+                matched ? wordsOrPattern(matched) : "",
                 blocksMessage ? "yes" : "no",
                 blocksReply ? "yes" : "no",
               ]),
@@ -130,12 +145,16 @@ export function addModerationCommands(program: CommandUnknownOpts, { callAdmin, 
     );
 }
 
-function describe({ id, pattern, appliesTo, reason, fallback }: Pattern): string {
+function describe(pattern: Pattern): string {
   return formatFields([
-    ["id", id.toString()],
-    ["pattern", pattern],
-    ["on", appliesTo],
-    ["reason", reason],
-    ["fallback", fallback || "the bot's"],
+    ["id", pattern.id.toString()],
+    [pattern.words.length > 0 ? "words" : "pattern", wordsOrPattern(pattern)],
+    ["on", pattern.appliesTo],
+    ["reason", pattern.reason],
+    ["fallback", pattern.fallback || "the bot's"],
   ]);
+}
+
+function wordsOrPattern({ words, pattern }: Pattern): string {
+  return words.length > 0 ? words.join(", ") : pattern;
 }

@@ -1009,6 +1009,13 @@ export declare type Pattern = Message<"parley.conversation.v1.Pattern"> & {
    * @generated from field: string applies_to = 5;
    */
   appliesTo: string;
+
+  /**
+   * The words and phrases from which the pattern was made; empty if the pattern is not made from words.
+   *
+   * @generated from field: repeated string words = 6;
+   */
+  words: string[];
 };
 
 /**
@@ -1038,7 +1045,7 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
   botSlug: string;
 
   /**
-   * The expression in RE2 syntax, 1 to 1,000 characters.
+   * The expression in RE2 syntax, 1 to 1,000 characters. Empty if words is set.
    *
    * @generated from field: string pattern = 3;
    */
@@ -1065,6 +1072,14 @@ export declare type AddPatternRequest = Message<"parley.conversation.v1.AddPatte
    * @generated from field: string applies_to = 6;
    */
   appliesTo: string;
+
+  /**
+   * Words and phrases, at most 1,000 characters in total; empty if pattern is set. The service makes a pattern from them that
+   * matches each of them as a whole, and ignores accents.
+   *
+   * @generated from field: repeated string words = 7;
+   */
+  words: string[];
 };
 
 /**
@@ -1167,6 +1182,13 @@ export declare type PatternChanges = Message<"parley.conversation.v1.PatternChan
    * @generated from field: optional string applies_to = 4;
    */
   appliesTo?: string | undefined;
+
+  /**
+   * Words in place of pattern, as in AddPatternRequest.
+   *
+   * @generated from field: parley.conversation.v1.Words words = 5;
+   */
+  words?: Words | undefined;
 };
 
 /**
@@ -1174,6 +1196,26 @@ export declare type PatternChanges = Message<"parley.conversation.v1.PatternChan
  * Use `create(PatternChangesSchema)` to create a new message.
  */
 export declare const PatternChangesSchema: GenMessage<PatternChanges>;
+
+/**
+ * Words holds words and phrases.
+ *
+ * @generated from message parley.conversation.v1.Words
+ */
+export declare type Words = Message<"parley.conversation.v1.Words"> & {
+  /**
+   * The words and phrases.
+   *
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message parley.conversation.v1.Words.
+ * Use `create(WordsSchema)` to create a new message.
+ */
+export declare const WordsSchema: GenMessage<Words>;
 
 /**
  * UpdatePatternResponse holds the changed pattern.
@@ -1357,6 +1399,13 @@ export declare type UnsavedPattern = Message<"parley.conversation.v1.UnsavedPatt
    * @generated from field: int64 replaces_id = 3;
    */
   replacesId: bigint;
+
+  /**
+   * Words in place of pattern, as in AddPatternRequest.
+   *
+   * @generated from field: repeated string words = 4;
+   */
+  words: string[];
 };
 
 /**

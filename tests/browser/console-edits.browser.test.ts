@@ -55,7 +55,7 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(await page.findAxeViolations()).toEqual([]);
     const opened = context.waitForEvent("page");
     await page.tabTo("Sign in");
-    await page.tab.keyboard.press("Enter");
+    await page.tab.keyboard.press("Space");
     const window = await opened;
     if (!window.isClosed()) await window.waitForEvent("close");
     await dialog.waitFor({ state: "hidden" });

@@ -35,14 +35,14 @@ export function SignInAgain() {
             <AlertDialog.Cancel className="button" onClick={signInHere}>
               Sign in here and lose changes
             </AlertDialog.Cancel>
-            <a
+            {/* A button and not a link, so that Space activates it as it does every other button of a dialog. */}
+            <button
+              type="button"
               className="button primary"
-              href="/auth/sign-in?return_to=/signed-in"
-              target="_blank"
-              rel="noopener opener"
+              onClick={() => window.open("/auth/sign-in?return_to=/signed-in", "_blank")}
             >
               Sign in
-            </a>
+            </button>
           </div>
         </AlertDialog.Content>
       </AlertDialog.Portal>

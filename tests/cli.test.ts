@@ -218,7 +218,7 @@ describe("parley moderation", () => {
     );
     expect(added.words).toEqual(["refund", "Money back"]);
     const check = (text: string, ...more: string[]) => json("moderation", "check", text, ...botArgs(), ...more);
-    expect(await check("My MÓNEY\nback!")).toEqual([expect.objectContaining({ pattern: added })]);
+    expect(await check("My MÓNEY\nback!")).toMatchObject([{ pattern: { words: added.words } }]);
     expect(await check("refundable")).toEqual([]);
     expect(await check("refundable", "--words", "refundable")).toHaveLength(1);
     expect((await run("moderation", "list", ...botArgs())).stdout).toContain("refund, Money back");

@@ -18,9 +18,9 @@ export type ConsoleScreen = {
 export async function addScreens(service: Service): Promise<ConsoleScreen[]> {
   const bot = await addBot(service);
   const visitorId = await addConversation(service, bot);
-  await addQuestionsAndEvaluation(service, bot);
   const { sessions } = await service.admin.sessions.listSessions({ workspaceId: CONSOLE_WORKSPACE, limit: 1_000 });
   const session = sessions.find(({ botSlug }) => botSlug === bot);
+  await addQuestionsAndEvaluation(service, bot);
   return [
     { path: "/overview", heading: "Overview", link: "Overview", text: "Messages a day" },
     { path: `/conversations?bot=${bot}`, heading: "Conversations", link: "Conversations", text: visitorId },

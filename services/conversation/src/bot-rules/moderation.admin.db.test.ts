@@ -208,7 +208,7 @@ describe("moderation patterns", () => {
       code: Code.InvalidArgument,
       parleyCode: "pattern_too_large",
       message: expect.stringMatching(
-        /its size is 40\d, the limit is 300; use fewer or smaller repetition counts such as \{0,20\}$/,
+        /its size is 40\d, the limit is 300; use fewer words, or fewer or smaller repetition counts such as \{0,20\}$/,
       ),
     });
     for (let number = 1; number <= 13; number++)

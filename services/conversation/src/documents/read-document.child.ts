@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -6,13 +7,14 @@ import type { Block } from "./block.ts";
 import { toChunks } from "./chunking.ts";
 import type { Format } from "./document.ts";
 import { indexChunks } from "./index-document.ts";
-import { EXIT_CODE_UNREADABLE, type ReaderMessage } from "./reader-message.ts";
+import { type DocumentHeader, EXIT_CODE_UNREADABLE, type ReaderMessage } from "./reader-message.ts";
 
-// A process that reads one document. read-document.client.ts starts it:
-//   node read-document.child.ts FORMAT BYTES PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
-// The document is on stdin. Each ReaderMessage goes to stdout as one line of JSON.
+// A process that reads documents, one after the other. read-document.client.ts starts it:
+//   node read-document.child.ts PARENT_PID MAX_MEMORY_BYTES MAX_CPU_MS
+// For each document, stdin has one line of JSON, a DocumentHeader, and then the content. Each ReaderMessage goes to stdout as one line of JSON.
+// The process ends after a document that cannot be read, and at the end of stdin.
 
-const [format, bytes, parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
+const [parentPid, maxMemoryBytes, maxCpuMs] = process.argv.slice(2);
 
 const watchdog = new Worker(new URL("./watchdog.js", import.meta.url), {
   workerData: { parentPid: Number(parentPid), maxMemoryBytes: Number(maxMemoryBytes), maxCpuMs: Number(maxCpuMs) },
@@ -20,23 +22,49 @@ const watchdog = new Worker(new URL("./watchdog.js", import.meta.url), {
 await once(watchdog, "online");
 watchdog.unref();
 
+const input = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+/** Bytes of stdin that belong to the next document. */
+let rest: Buffer = Buffer.alloc(0);
+
 try {
-  const blocks = await readBlocks(format as Format, await readInput(Number(bytes)));
-  await pipeline(Readable.from(lines(blocks)), process.stdout);
+  for (let header = await readHeader(); header !== undefined; header = await readHeader()) {
+    watchdog.postMessage("next document");
+    const blocks = await readBlocks(header.format, await readContent(header.bytes));
+    await pipeline(Readable.from(lines(blocks)), process.stdout, { end: false });
+  }
 } catch {
   // The error is not logged, because it may quote the document.
   process.exitCode = EXIT_CODE_UNREADABLE;
+  process.stdin.destroy();
 }
 
-async function readInput(length: number): Promise<Uint8Array> {
+/** Returns undefined at the end of stdin. */
+async function readHeader(): Promise<DocumentHeader | undefined> {
+  for (let end = rest.indexOf("\n"); ; end = rest.indexOf("\n")) {
+    if (end !== -1) {
+      const line = rest.subarray(0, end);
+      rest = rest.subarray(end + 1);
+      return JSON.parse(line.toString()) as DocumentHeader;
+    }
+    const { value, done } = await input.next();
+    if (done) return undefined;
+    rest = Buffer.concat([rest, value]);
+  }
+}
+
+async function readContent(length: number): Promise<Uint8Array> {
   const content = new Uint8Array(length);
   let read = 0;
-  for await (const data of process.stdin as AsyncIterable<Uint8Array>) {
-    content.set(data, read);
-    read += data.length;
+  for (let data = rest; ; ) {
+    const part = data.subarray(0, length - read);
+    content.set(part, read);
+    read += part.length;
+    rest = data.subarray(part.length);
+    if (read === length) return content;
+    const { value, done } = await input.next();
+    if (done) throw new Error("the document is incomplete");
+    data = value;
   }
-  if (read < length) throw new Error("the document is incomplete");
-  return content;
 }
 
 /** Imports only the libraries for the format, to save memory. */

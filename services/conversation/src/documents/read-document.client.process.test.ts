@@ -24,6 +24,33 @@ describe("readDocument", { timeout: 120_000 }, () => {
     expect(await chunksOf(rawDocument("txt", "fine"))).toEqual([{ heading: "", text: "fine" }]);
   });
 
+  test("reads small texts of a workspace one after the other in one process, and those of another workspace in another", async () => {
+    const readFor = async (workspaceId: string, content: string) => {
+      const options = { signal: new AbortController().signal, workspaceId };
+      const { pieces } = await readDocument(rawDocument("md", content), options);
+      return [...pieces].flatMap((piece) => ("chunks" in piece ? piece.chunks.map(({ text }) => text) : []));
+    };
+    const listReaders = async () => {
+      const args = ["-P", String(process.pid), "-f", "read-document.child"];
+      return (await promisify(execFile)("pgrep", args)).stdout.trim().split("\n");
+    };
+    expect(await readFor("a", "*one*")).toEqual(["one"]);
+    const [reader, ...others] = await listReaders();
+    expect(others).toEqual([]);
+    for (const text of ["two", "three"]) expect(await readFor("a", `*${text}*`)).toEqual([text]);
+    expect(await listReaders()).toEqual([reader]);
+    expect(await readFor("b", "four")).toEqual(["four"]);
+    const [readerOfOther, ...more] = await listReaders();
+    expect(readerOfOther).not.toBe(reader);
+    expect(more).toEqual([]);
+    const deep = `${"> ".repeat(50_000)}x`;
+    await expect(readFor("b", deep)).rejects.toMatchObject({ code: "unreadable_document" });
+    expect(await readFor("b", "five")).toEqual(["five"]);
+    // Without a workspace, a document has a process of its own, and no other process may wait meanwhile.
+    expect(await chunksOf(rawDocument("txt", "six"))).toEqual([{ heading: "", text: "six" }]);
+    await expect(listReaders()).rejects.toMatchObject({ code: 1 });
+  });
+
   test("refuses a document that is nested too deeply", async () => {
     await expect(read(rawDocument("md", `${"> ".repeat(50_000)}x`))).rejects.toMatchObject({
       code: "unreadable_document",

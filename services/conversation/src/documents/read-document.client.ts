@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { invalidArgument } from "@parley/service-kit";
 import { type Format, UNREADABLE_DOCUMENT } from "./document.ts";
 import type { IndexedDocument, IndexedPiece } from "./index-document.ts";
-import { EXIT_CODE_UNREADABLE, parseMessage } from "./reader-message.ts";
+import { type DocumentHeader, EXIT_CODE_UNREADABLE, parseMessage } from "./reader-message.ts";
 
 const MiB = 1024 * 1024;
 const MAX_CPU_MS = 20_000;
@@ -17,6 +17,9 @@ const MAX_MEMORY_BYTES = 192 * MiB;
 const MAX_HEAP_MIB = 64;
 const MAX_LINE_BYTES = MiB;
 const MAX_RESULT_BYTES = 32 * MiB;
+const MAX_SMALL_TEXT_BYTES = 256 * 1024;
+/** How long a process waits for the next small text. */
+const MAX_IDLE_MS = 2_000;
 const CPU_LIMIT_SIGNAL: NodeJS.Signals = "SIGXCPU";
 /** Signals that end a process that uses too much memory: SIGKILL from its watchdog thread or the kernel, the others from V8. */
 const MEMORY_LIMIT_SIGNALS: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGTRAP"];
@@ -50,59 +53,130 @@ export type ReadOptions = {
   /** Aborted when the caller cancels. */
   signal: AbortSignal;
   maxCpuMs?: number;
+  /** If it is set, one process may read several small texts of the workspace, because a process takes longer to start than to read such a text. */
+  workspaceId?: string;
 };
 
 type ProcessExit = { code: number | null; killedBy: NodeJS.Signals | null };
 
+/** A reading process. */
+type Reader = {
+  child: ChildProcessByStdio<Writable, Readable, null>;
+  /** The lines of its output. */
+  lines: AsyncGenerator<Buffer>;
+  exited: Promise<ProcessExit>;
+  /** Whether it has read another document before. */
+  isUsed: boolean;
+};
+
+/** A reading process that waits for the next small text of a workspace. No other document is read in the meantime: see stopIdleReader. */
+let idle: { reader: Reader; workspaceId: string; timer: NodeJS.Timeout } | undefined;
+
 /**
- * Reads a document in a process of its own. That process is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal
+ * Reads a document in another process. That process is killed after 60 s, after 20 s of CPU time, above 192 MiB of memory, when the signal
  * aborts, and when this process ends. Throws invalid_argument if the document is malformed or exceeds a limit.
  */
 export async function readDocument(raw: RawDocument, options: ReadOptions): Promise<ParsedDocument> {
-  const { signal, maxCpuMs = MAX_CPU_MS } = options;
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const child = startReader(raw, maxCpuMs, AbortSignal.any([signal, timeout]));
-  const closed = new Promise<ProcessExit>((resolve) => {
-    child.once("close", (code, killedBy) => resolve({ code, killedBy }));
-  });
-  const document = await collectPieces(child.stdout).catch(async (error: unknown) => {
-    child.kill("SIGKILL");
-    await closed;
+  const { workspaceId, maxCpuMs = MAX_CPU_MS } = options;
+  const isSmallText = raw.format !== "pdf" && raw.content.length <= MAX_SMALL_TEXT_BYTES;
+  if (workspaceId === undefined || !isSmallText) {
+    await stopIdleReader();
+    const reader = startReader(maxCpuMs);
+    const document = await readWith(reader, raw, { ...options, isLast: true });
+    // Wait for the exit, which frees the memory for the next document.
+    await reader.exited;
+    return document;
+  }
+  const reader = (await takeIdleReader(workspaceId)) ?? startReader(maxCpuMs);
+  const document = await readWith(reader, raw, options).catch((error: unknown) => {
+    // The limits of a process that has read other documents may have been reached because of those.
+    if (reader.isUsed && !options.signal.aborted) return undefined;
     throw error;
   });
-  // Wait for the exit, which frees the memory for the next document.
-  const exit = await closed;
-  signal.throwIfAborted();
-  if (document !== undefined) return document;
-  if (timeout.aborted) throw unreadableError(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
-  if (exit.killedBy === CPU_LIMIT_SIGNAL)
-    throw unreadableError(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
-  throw exitError(raw.format, exit);
+  if (document === undefined) return readDocument(raw, options);
+  reader.isUsed = true;
+  const timer = setTimeout(() => void stopIdleReader(), MAX_IDLE_MS);
+  idle = { reader, workspaceId, timer };
+  return document;
 }
 
-function startReader({ format, content }: RawDocument, maxCpuMs: number, signal: AbortSignal) {
-  const args = [format, content.length, process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
+/** Returns the idle process if it is the workspace's. Stops that of another workspace: a document must not affect other workspaces. */
+async function takeIdleReader(workspaceId: string): Promise<Reader | undefined> {
+  if (idle?.workspaceId !== workspaceId) return stopIdleReader();
+  const { reader, timer } = idle;
+  idle = undefined;
+  clearTimeout(timer);
+  return reader;
+}
+
+/** Stops the idle process and waits for its exit, which frees its memory. */
+async function stopIdleReader(): Promise<undefined> {
+  if (idle === undefined) return;
+  const { reader, timer } = idle;
+  idle = undefined;
+  clearTimeout(timer);
+  reader.child.kill("SIGKILL");
+  await reader.exited;
+}
+
+/** Reads a document with a process. If that fails, the process has exited. */
+async function readWith(
+  { child, lines, exited }: Reader,
+  { format, content }: RawDocument,
+  { signal, maxCpuMs = MAX_CPU_MS, isLast = false }: ReadOptions & { isLast?: boolean },
+): Promise<ParsedDocument> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const end = AbortSignal.any([signal, timeout]);
+  const kill = () => child.kill("SIGKILL");
+  if (end.aborted) kill();
+  end.addEventListener("abort", kill, { once: true });
+  try {
+    child.stdin.write(`${JSON.stringify({ format, bytes: content.length } satisfies DocumentHeader)}\n`);
+    child.stdin.write(content);
+    if (isLast) child.stdin.end();
+    const document = await collectPieces(lines).catch(async (error: unknown) => {
+      kill();
+      await exited;
+      throw error;
+    });
+    if (document !== undefined && !signal.aborted) return document;
+    // The output has ended, or the listener of `end` has killed the process.
+    const exit = await exited;
+    signal.throwIfAborted();
+    if (timeout.aborted) throw unreadableError(`it takes more than ${TIMEOUT_MS / 1_000} s; ${SPLIT_ADVICE}`);
+    if (exit.killedBy === CPU_LIMIT_SIGNAL)
+      throw unreadableError(`it takes more than ${maxCpuMs / 1_000} s of CPU time; ${SPLIT_ADVICE}`);
+    throw exitError(format, exit);
+  } finally {
+    end.removeEventListener("abort", kill);
+  }
+}
+
+function startReader(maxCpuMs: number): Reader {
+  const args = [process.pid, MAX_MEMORY_BYTES, maxCpuMs].map(String);
   const child = spawn(process.execPath, [...READER_FLAGS, READER_SCRIPT, ...args], {
     // The service's environment contains passwords.
     env: {},
     stdio: ["pipe", "pipe", "ignore"],
-    signal,
-    killSignal: "SIGKILL",
   });
   // Visitors' turns have priority over reading a document.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   // Errors are ignored: if the process is killed or does not read its input, its exit code or signal shows that.
   child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
-  child.stdin.end(content);
-  return child;
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once("close", (code, killedBy) => resolve({ code, killedBy }));
+  });
+  return { child, lines: readLines(child.stdout), exited, isUsed: false };
 }
 
 /** Builds the document from the reading process's output. Returns undefined if the output ends without the message `firstWords`, which comes last. */
-async function collectPieces(output: Readable): Promise<ParsedDocument | undefined> {
+async function collectPieces(output: AsyncGenerator<Buffer>): Promise<ParsedDocument | undefined> {
   const lines: Buffer[] = [];
   let [bytes, chunkCount, characters] = [0, 0, 0];
-  for await (const line of readLines(output)) {
+  // Not `for await`, which would close the output, although the process may read another document.
+  for (let next = await output.next(); !next.done; next = await output.next()) {
+    const line = next.value;
     bytes += line.length;
     if (bytes > MAX_RESULT_BYTES) throw tooMuchTextError();
     const message = parseMessage(line);

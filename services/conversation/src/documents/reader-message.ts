@@ -1,7 +1,11 @@
+import type { Format } from "./document.ts";
 import type { IndexedChunk, IndexedPiece } from "./index-document.ts";
 
 /** Exit code of the reading process for a document that cannot be read. */
 export const EXIT_CODE_UNREADABLE = 3;
+
+/** The line of JSON before a document's content. */
+export type DocumentHeader = { format: Format; bytes: number };
 
 /**
  * A line of JSON from the reading process: a piece of the document, or, in the last line, the document's first words, from which its language is

@@ -8,6 +8,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { UnpaidNote } from "../components/unpaid-note.tsx";
+import { Checklist } from "../overview/checklist.tsx";
 import { DayChart } from "../overview/day-chart.tsx";
 import { forecast, lastDays } from "../overview/forecast.ts";
 import { Tiles } from "../overview/tiles.tsx";
@@ -29,6 +30,7 @@ export function Overview() {
   return (
     <div className="screen">
       <PageHeader title="Overview">The last {SHOWN_DAYS} days, and this month's messages.</PageHeader>
+      <Checklist />
       {usage.data && <Quota usage={usage.data} repliesByDay={statistics.data && repliesByDay} />}
       {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
       {statistics.error && !statistics.data && <Failure error={statistics.error} onRetry={statistics.refetch} />}

@@ -1,0 +1,53 @@
+export type Step = {
+  name: "bot" | "knowledge" | "try" | "key" | "embed";
+  title: string;
+  /** What to do, and when the step counts as done. */
+  hint: string;
+  isDone: boolean;
+};
+
+type Workspace = {
+  bots: readonly unknown[];
+  keys: readonly { revokedAt: string; lastUsedOn: string }[];
+  /** The number of documents of all bots. */
+  documents: number;
+  /** Whether somebody has talked to a bot in the console. */
+  isTried: boolean;
+};
+
+/** Returns the steps from a new workspace to a bot on a site. Each is read from what the workspace has. */
+export function listSteps({ bots, keys, documents, isTried }: Workspace): Step[] {
+  return [
+    {
+      name: "bot",
+      title: "Create a bot",
+      hint: "Give it a name. Its looks and instructions can follow later.",
+      isDone: bots.length > 0,
+    },
+    {
+      name: "knowledge",
+      title: "Add knowledge",
+      hint: "Upload documents, or add the address of a page. The bot answers from them.",
+      isDone: documents > 0,
+    },
+    {
+      name: "try",
+      title: "Try the bot",
+      hint: "Ask it what your visitors ask, in the playground or beside its settings.",
+      isDone: isTried,
+    },
+    {
+      name: "key",
+      title: "Create a key",
+      hint: "A key lets the bot appear on the domains of your site.",
+      // A used key was there, even if it is revoked.
+      isDone: keys.some(({ revokedAt, lastUsedOn }) => revokedAt === "" || lastUsedOn !== ""),
+    },
+    {
+      name: "embed",
+      title: "Put the bot on your site",
+      hint: "Choose Embed beside the key, and paste the HTML into your page. The step is done once a browser has loaded the chat there.",
+      isDone: keys.some(({ lastUsedOn }) => lastUsedOn !== ""),
+    },
+  ];
+}

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AdminError, type CallAdmin, formatCount } from "@parley/cli";
+import { AdminError, type CallAdmin, formatCount, listAllSources } from "@parley/cli";
 import { BotAdminService, KeyAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Document, readDocumentation } from "./documentation.ts";
@@ -84,7 +84,7 @@ async function syncDocuments(callAdmin: CallAdmin, dataDir: string): Promise<Doc
   const documents = [...(await readDocumentation()), buildShopDocument(), ...(await readTranslations())];
   const digestsPath = join(dataDir, DIGESTS_FILE);
   const digests = await readDigests(digestsPath);
-  const { sources } = await callAdmin(KnowledgeAdminService, (service) => service.listSources(DEMO));
+  const { sources } = await callAdmin(KnowledgeAdminService, (service) => listAllSources(service, DEMO));
   const stored = new Set(sources.map(({ name }) => name));
   const isUpToDate = ({ name, digest }: Document) => stored.has(name) && digests[name] === digest;
   const isObsolete = (name: string) => stored.has(name) && documents.every((document) => document.name !== name);

@@ -101,16 +101,21 @@ function screensOf(bot: string, sessionId: string): Screen[] {
   return [
     { path: "/bots", text: "Bakery guide", controls: [] },
     { path: `/bots/${bot}`, text: "You answer questions about a bakery", controls: ["Bot", "Bots"] },
-    { path: `/knowledge?bot=${bot}`, text: "delivery.md", controls: ["Bot", "Question", "Search"] },
+    {
+      path: `/knowledge/document?bot=${bot}&name=delivery.md`,
+      text: "We deliver bread every morning",
+      controls: ["Knowledge"],
+    },
+    { path: `/knowledge?bot=${bot}`, text: "delivery.md", controls: ["Bot", "delivery.md", "Question", "Search"] },
     {
       path: `/knowledge?bot=${bot}&question=When+is+bread+delivered%3F&title=Gift+vouchers`,
       text: "The bot would look for an answer in this passage.",
-      controls: ["Bot", "Question", "Search"],
+      controls: ["Bot", "delivery.md", "Question", "Search"],
     },
     {
       path: `/knowledge?bot=${bot}&question=Oslo`,
       text: "Nothing was found.",
-      controls: ["Bot", "Question", "Search"],
+      controls: ["Bot", "delivery.md", "Question", "Search"],
     },
     {
       path: `/questions?bot=${bot}`,

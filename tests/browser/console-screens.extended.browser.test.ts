@@ -175,6 +175,7 @@ describeInBrowser("console screens", (fixture) => {
       `/bots/${bot}`,
       `/knowledge?bot=${bot}`,
       `/knowledge?bot=${bot}&question=bread`,
+      `/knowledge/document?bot=${bot}&name=delivery.md`,
       `/questions?bot=${bot}`,
       `/evaluation?bot=${bot}`,
       "/keys",

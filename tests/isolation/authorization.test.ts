@@ -25,6 +25,8 @@ type Access = "operator" | "viewer" | "owner";
 const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.BotAdminService/CreateBot": "owner",
   "parley.conversation.v1.BotAdminService/UpdateBot": "owner",
+  "parley.conversation.v1.BotAdminService/DuplicateBot": "owner",
+  "parley.conversation.v1.BotAdminService/DeleteBot": "owner",
   "parley.conversation.v1.BotAdminService/GetBot": "viewer",
   "parley.conversation.v1.BotAdminService/ListBots": "viewer",
   "parley.conversation.v1.BotAdminService/ListModels": "viewer",
@@ -43,6 +45,9 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.ToolAdminService/RemoveTool": "owner",
   "parley.conversation.v1.KnowledgeAdminService/AddSource": "owner",
   "parley.conversation.v1.KnowledgeAdminService/ListSources": "viewer",
+  "parley.conversation.v1.KnowledgeAdminService/GetSource": "viewer",
+  "parley.conversation.v1.KnowledgeAdminService/GetSourceText": "viewer",
+  "parley.conversation.v1.KnowledgeAdminService/RenameSource": "owner",
   "parley.conversation.v1.KnowledgeAdminService/RemoveSource": "owner",
   "parley.conversation.v1.QuestionAdminService/CheckQuestion": "viewer",
   "parley.conversation.v1.QuestionAdminService/ListUnanswered": "viewer",
@@ -92,11 +97,13 @@ const ACCESS: Readonly<Record<string, Access>> = {
 };
 
 /**
- * Returns a method's sort key. Methods that remove data come last, so that the other calls find the data. DeleteWorkspace comes at the very
- * end, because it hides all data.
+ * Returns a method's sort key. Methods that remove data come last, so that the other calls find the data. DeleteBot and DeleteWorkspace come at
+ * the very end, because they hide other data.
  */
-const orderOf = ({ name }: { name: string }) =>
-  name === "DeleteWorkspace" ? 2 : Number(/^(Remove|Delete|Erase|Revoke)/.test(name));
+const orderOf = ({ name }: { name: string }) => {
+  const last = ["DeleteBot", "DeleteWorkspace"].indexOf(name);
+  return last >= 0 ? 2 + last : Number(/^(Remove|Erase|Delete|Revoke)/.test(name));
+};
 const ADMIN_METHODS = METHODS.filter(isAdminMethod).sort((a, b) => orderOf(a) - orderOf(b));
 
 let system: SharedSystem;
@@ -125,6 +132,8 @@ function requestFor(name: string, { workspaceId, publicKey, ...ids }: TenantData
       return { model: "openai:default" };
     case "CreateBot":
       return { workspaceId, slug: `bot-${randomUUID()}` };
+    case "DuplicateBot":
+      return { workspaceId, slug: ids.botSlug, newSlug: `bot-${randomUUID()}` };
     case "UpdateKey":
       return { publicKey, workspaceId, domains: ["b.example"] };
     case "RevokeKey":
@@ -277,6 +286,10 @@ describe("an owner", () => {
     await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
     await expect(bots.updateBot({ slug, changes: { model: "openai:default" } })).rejects.toMatchObject(refusal);
     expect((await bots.updateBot({ slug, changes: { name: "Renamed" } })).bot?.model).toBe("openai:large");
+    const copy = `bot-${randomUUID()}`;
+    expect((await bots.duplicateBot({ slug, newSlug: copy })).bot?.model).toBe("openai:large");
+    const changed = bots.duplicateBot({ slug, newSlug: `${copy}-2`, changes: { model: "openai:default" } });
+    await expect(changed).rejects.toMatchObject(refusal);
   });
 
   test("gets the same response for another workspace as for one that does not exist", async () => {

@@ -50,6 +50,12 @@ const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
   requests: ({ workspaceId }: TenantData, { botSlug }: Identifiers) => [{ workspaceId, botSlug, ...more }],
 });
+const ofSource: ForeignIdentifierCase = {
+  requests: ({ workspaceId, botSlug }, ids) => [
+    { workspaceId, botSlug, name: ids.sourceName },
+    { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
+  ],
+};
 const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { sessionId }) => [{ workspaceId, sessionId }] };
 
 /** A case for each RPC of conversation, llm-proxy and quota. */
@@ -98,6 +104,8 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/SoftDeleteSession": ofSession,
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
+  "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),
+  "parley.conversation.v1.BotAdminService/DeleteBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/CreateBot": {
     ...bySlug({ changes: {} }),
     volatile: ["id", "createdAt"],
@@ -141,12 +149,16 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     content: Buffer.from("words").toString("base64"),
   }),
   "parley.conversation.v1.KnowledgeAdminService/ListSources": ofBot(),
-  "parley.conversation.v1.KnowledgeAdminService/RemoveSource": {
-    requests: ({ workspaceId, botSlug }, ids) => [
-      { workspaceId, botSlug, name: ids.sourceName },
-      { workspaceId, botSlug: ids.botSlug, name: ids.sourceName },
+  "parley.conversation.v1.KnowledgeAdminService/GetSource": ofSource,
+  "parley.conversation.v1.KnowledgeAdminService/GetSourceText": ofSource,
+  // The same name, because other cases need it.
+  "parley.conversation.v1.KnowledgeAdminService/RenameSource": {
+    requests: ({ workspaceId, botSlug }, { botSlug: otherSlug, sourceName }) => [
+      { workspaceId, botSlug, name: sourceName, newName: sourceName },
+      { workspaceId, botSlug: otherSlug, name: sourceName, newName: sourceName },
     ],
   },
+  "parley.conversation.v1.KnowledgeAdminService/RemoveSource": ofSource,
   "parley.conversation.v1.QuestionAdminService/CheckQuestion": ofBot({ question: "How long do refunds take?" }),
   "parley.conversation.v1.QuestionAdminService/ListUnanswered": ofBot(),
   "parley.conversation.v1.EvaluationAdminService/AddCase": {

@@ -1,6 +1,7 @@
 export { AdminError, type CallAdmin, createAdminCaller } from "./admin/call.ts";
 export type { ServiceWithAdmin } from "./admin/service.ts";
 export { localTarget, START_COMMAND } from "./admin/target.ts";
+export { listAllSources } from "./commands/knowledge/knowledge.ts";
 export { pickSystemVariables } from "./config.ts";
 export { CliError } from "./errors.ts";
 export { type FileLock, tryLockFile } from "./local/file-lock.ts";

@@ -74,6 +74,13 @@ const knowledgeRoute = createRoute({
   component: lazyRouteComponent(() => import("./screens/knowledge.tsx"), "Knowledge"),
 });
 
+const documentRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/knowledge/document",
+  validateSearch: (search): { bot?: string; name?: string } => toStrings(search),
+  component: lazyRouteComponent(() => import("./screens/document.tsx"), "Document"),
+});
+
 const questionsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/questions",
@@ -164,6 +171,7 @@ const routeTree = rootRoute.addChildren([
     botsRoute,
     botRoute,
     knowledgeRoute,
+    documentRoute,
     questionsRoute,
     evaluationRoute,
     keysRoute,

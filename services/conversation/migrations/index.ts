@@ -42,6 +42,9 @@ import * as refusalCounts from "./0047_refusal_counts.ts";
 import * as unansweredTurns from "./0048_unanswered_turns.ts";
 import * as ratingReasons from "./0052_rating_reasons.ts";
 import * as timeZones from "./0053_time_zones.ts";
+import * as sourceTexts from "./0054_source_texts.ts";
+import * as deletedBots from "./0055_deleted_bots.ts";
+import * as keyNames from "./0056_key_names.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -88,4 +91,7 @@ export const migrations: readonly Migration[] = [
   unansweredTurns,
   ratingReasons,
   timeZones,
+  sourceTexts,
+  deletedBots,
+  keyNames,
 ];

@@ -33,7 +33,11 @@ afterAll(() => db.drop());
 async function fill() {
   const bot = await createBot(db.database);
   const { workspaceId, id: botId, slug: botSlug } = bot;
-  await insertKey(db.database, { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"] }, 1);
+  await insertKey(
+    db.database,
+    { publicKey: `k-${botId}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "n" },
+    1,
+  );
   await insertPattern(
     db.database,
     { workspaceId, botId },
@@ -100,7 +104,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(26);
+  expect(Object.keys(before)).toHaveLength(27);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

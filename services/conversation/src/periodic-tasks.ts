@@ -19,7 +19,7 @@ import { recountAllSessions } from "./session-counts/recount.worker.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
-import { eraseDeletedWorkspaces } from "./workspace-deletions/erase-workspaces.worker.ts";
+import { eraseDeletedWorkspaces, eraseDocumentsOfDeletedBots } from "./workspace-deletions/erase-workspaces.worker.ts";
 
 const AUDIT_INTERVAL_SECONDS = 5 * 60;
 /** The task that closes months runs once in this many intervals of the reconciliation: every 5 minutes by default. */
@@ -27,6 +27,7 @@ const RECONCILIATIONS_PER_CLOSE = 5;
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const ERASE_EXPIRED_INTERVAL_MS = 60 * 60_000;
 const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
+const ERASE_DOCUMENTS_INTERVAL_MS = 15_000;
 const EMBED_INTERVAL_MS = 5_000;
 const ERASE_VISITORS_INTERVAL_MS = 15_000;
 const RECOUNT_INTERVAL_MS = 60_000;
@@ -111,6 +112,11 @@ export function createPeriodicTasks(
       name: "erase deleted workspaces",
       intervalMs: ERASE_WORKSPACES_INTERVAL_MS,
       run: (signal) => eraseDeletedWorkspaces({ database, notifySettler: reportCancelled, log }, signal),
+    },
+    {
+      name: "erase documents of deleted bots",
+      intervalMs: ERASE_DOCUMENTS_INTERVAL_MS,
+      run: (signal) => eraseDocumentsOfDeletedBots(database, signal),
     },
     {
       name: "recount sessions",

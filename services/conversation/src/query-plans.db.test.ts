@@ -177,7 +177,11 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
   ],
   ["listing keys", (database) => listKeys(database, bot.workspaceId, 1_000)],
   ["listing bots", (database) => listBots(database, bot.workspaceId)],
-  ["listing documents", (database) => listSources(database, bot.workspaceId, bot.id)],
+  [
+    "listing documents",
+    (database) =>
+      listSources(database, { workspaceId: bot.workspaceId, botId: bot.id }, { query: "our", after: "s", limit: 100 }),
+  ],
   ["listing moderation patterns", (database) => listPatterns(database, bot.workspaceId, bot.id)],
   ["listing tools", (database) => listTools(database, { workspaceId: bot.workspaceId, botId: bot.id })],
   [

@@ -3,7 +3,19 @@ import type { Change } from "./changes.store.ts";
 
 /** Ids, names and settings. Other fields may hold content, which the audit log must not contain. */
 const COPIED_FIELDS = new Set([
-  ...["slug", "bot_slug", "public_key", "session_id", "message_id", "id", "name", "plan", "retention_days"],
+  ...[
+    "slug",
+    "new_slug",
+    "bot_slug",
+    "public_key",
+    "session_id",
+    "message_id",
+    "id",
+    "name",
+    "new_name",
+    "plan",
+    "retention_days",
+  ],
   ...["month", "amount", "operator"],
 ]);
 const MAX_VALUE_CHARACTERS = 200;

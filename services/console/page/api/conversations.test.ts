@@ -12,7 +12,7 @@ async function errorTextOf(status: number, body: object): Promise<string> {
 }
 
 test.each([
-  [400, { detail: "invalid_parameter" }, "One of the filters is not valid."],
+  [400, { detail: "invalid_parameter" }, "One of the filters is not valid. Remove it, and search again."],
   [401, { detail: "authentication_required" }, "Your sign-in was not accepted. Sign out and in again."],
   [403, { detail: "forbidden" }, "Your role does not allow this. Ask an owner of the workspace."],
   [429, { detail: "rate_limited" }, "Too many requests. Try again in a minute."],

@@ -8,7 +8,7 @@ const UNEXPECTED = "Something went wrong. Try again in a few seconds.";
 const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
 
 const TEXTS: Readonly<Record<string, string>> = {
-  slug_taken: "A bot with this short name exists already. Choose another.",
+  slug_taken: "A bot with this short name exists or existed. Choose another.",
   bot_not_found: "This bot no longer exists. Choose another one.",
   session_not_found: "This conversation no longer exists.",
   tool_not_found: "This tool no longer exists. Reload the page.",
@@ -16,6 +16,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   invalid_parameter: "One of the filters is not valid. Remove it, and search again.",
   key_not_found: "This key no longer exists. Reload the page.",
   source_not_found: "This document no longer exists. Reload the page.",
+  source_exists: "The bot has a document of this name already. Choose another name.",
+  source_changed: "Somebody has changed or removed this document since you opened it. Reload the page.",
   searches_overloaded: "The workspace has searched a lot. Try again in a minute.",
   case_exists: "The list has this question already.",
   case_not_found: "This question is no longer in the list. Reload the page.",
@@ -55,7 +57,7 @@ export function errorText(error: unknown): string {
   if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;
   // A bug in the page's own code.
   if (!(error instanceof ConnectError)) return UNEXPECTED;
-  const text = TEXTS[error.metadata.get("parley-code") ?? ""];
+  const text = TEXTS[parleyCodeOf(error) ?? ""];
   if (text !== undefined) return text;
   switch (error.code) {
     case Code.Unauthenticated:
@@ -70,6 +72,11 @@ export function errorText(error: unknown): string {
     default:
       return UNEXPECTED;
   }
+}
+
+/** Returns Parley's code of an error, such as `bot_not_found`. */
+export function parleyCodeOf(error: unknown): string | undefined {
+  return error instanceof ConnectError ? (error.metadata.get("parley-code") ?? undefined) : undefined;
 }
 
 /** Whether the browser could not load a screen's code. `import()` then throws a TypeError that can be recognized only by its message. */

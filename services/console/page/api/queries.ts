@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { bots, keys, knowledge, moderation, tools } from "./clients.ts";
+import { bots, keys, moderation, tools } from "./clients.ts";
 import { useSession } from "./session.ts";
 
 export const botsQuery = (workspaceId: string) =>
@@ -19,13 +19,6 @@ export const keysQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ["keys", workspaceId],
     queryFn: async () => (await keys.listKeys({ workspaceId })).keys,
-  });
-
-export const sourcesQuery = (workspaceId: string, botSlug: string) =>
-  queryOptions({
-    queryKey: ["sources", workspaceId, botSlug],
-    queryFn: () => knowledge.listSources({ workspaceId, botSlug }),
-    enabled: botSlug !== "",
   });
 
 export const patternsQuery = (workspaceId: string, botSlug: string) =>

@@ -9,6 +9,8 @@ import { errorOf } from "./response-error.ts";
 import { NoResponseError, renewSession } from "./session-fetch.ts";
 
 const { addSource } = KnowledgeAdminService.method;
+/** Sending a smaller body again costs less than renewing the session before each of many uploads. */
+const SMALL_BODY_BYTES = 1024 * 1024;
 const URL_PATH = `/api/rpc/${addSource.parent.typeName}/${addSource.name}`;
 
 /**
@@ -20,9 +22,20 @@ export async function uploadSource(
   request: MessageInitShape<typeof AddSourceRequestSchema>,
   onProgress?: (share: number) => void,
 ): Promise<Source | undefined> {
-  // If the token expired during the upload, the upload would be wasted.
-  await renewSession();
   const body = toBinary(AddSourceRequestSchema, create(AddSourceRequestSchema, request));
+  // If the token expired during a large upload, the upload would be wasted.
+  if (body.length > SMALL_BODY_BYTES) await renewSession();
+  let xhr = await send(body, onProgress);
+  if (xhr.status === 401) {
+    await renewSession();
+    xhr = await send(body, onProgress);
+  }
+  const bytes = new Uint8Array(xhr.response as ArrayBuffer);
+  if (xhr.status === 200) return fromBinary(AddSourceResponseSchema, bytes).source;
+  throw errorOf(xhr.status, new TextDecoder().decode(bytes), xhr.getResponseHeader("parley-code"));
+}
+
+async function send(body: Uint8Array, onProgress: ((share: number) => void) | undefined): Promise<XMLHttpRequest> {
   const xhr = new XMLHttpRequest();
   xhr.open("POST", URL_PATH);
   xhr.responseType = "arraybuffer";
@@ -34,7 +47,5 @@ export async function uploadSource(
     xhr.onerror = () => reject(new NoResponseError());
     xhr.send(body as Uint8Array<ArrayBuffer>);
   });
-  const bytes = new Uint8Array(xhr.response as ArrayBuffer);
-  if (xhr.status === 200) return fromBinary(AddSourceResponseSchema, bytes).source;
-  throw errorOf(xhr.status, new TextDecoder().decode(bytes), xhr.getResponseHeader("parley-code"));
+  return xhr;
 }

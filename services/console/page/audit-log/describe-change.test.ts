@@ -21,6 +21,26 @@ test.each(recordedMethods)("for %s, describeChange returns an action other than 
   expect(action).not.toBe(method.replace("/", " "));
 });
 
+test("names a key's bot, and the key by its name and the key itself", () => {
+  const method = "KeyAdminService/UpdateKey";
+  const target = { public_key: "svc_pk_a", bot_slug: "support", name: "Main site" };
+  expect(describeChange(create(ChangeSchema, { method, target }), NO_BOTS)).toEqual({
+    action: "Changed a key of",
+    name: "support",
+    details: ["Key “Main site”", "svc_pk_a"],
+  });
+});
+
+test("gives the old and the new name of a renamed document", () => {
+  const method = "KnowledgeAdminService/RenameSource";
+  const target = { bot_slug: "support", name: "a.md", new_name: "b.md", id: "7" };
+  expect(describeChange(create(ChangeSchema, { method, target }), NO_BOTS)).toEqual({
+    action: "Renamed the document",
+    name: "a.md",
+    details: ["support", "Now b.md"],
+  });
+});
+
 test("names the month of a usage correction", () => {
   const method = "WorkspaceAdminService/AdjustUsage";
   const change = create(ChangeSchema, { method, target: { month: "2026-11", amount: "5", operator: "Ada" } });

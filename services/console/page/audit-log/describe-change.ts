@@ -5,13 +5,16 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "AuditAdminService/Repair": "Corrected the usage after a fault",
   "BotAdminService/CreateBot": "Created the bot",
   "BotAdminService/UpdateBot": "Changed the bot",
+  "BotAdminService/DeleteBot": "Deleted the bot",
+  "BotAdminService/DuplicateBot": "Duplicated the bot",
   "ConversationService/EraseVisitor": "Erased a visitor",
   "ConversationService/SoftDeleteSession": "Deleted a conversation",
   "KeyAdminService/CreateKey": "Created a key of",
-  "KeyAdminService/UpdateKey": "Changed the domains of a key of",
+  "KeyAdminService/UpdateKey": "Changed a key of",
   "KeyAdminService/RevokeKey": "Revoked a key of",
   "KnowledgeAdminService/AddSource": "Added the document",
   "KnowledgeAdminService/RemoveSource": "Removed the document",
+  "KnowledgeAdminService/RenameSource": "Renamed the document",
   "EvaluationAdminService/AddCase": "Added a question to the evaluation of",
   "EvaluationAdminService/RemoveCase": "Removed a question from the evaluation of",
   "EvaluationAdminService/RunEvaluation": "Ran the evaluation of",
@@ -48,7 +51,9 @@ export function describeChange(
   { method, target, changedFields }: Change,
   botNames: ReadonlyMap<string, string>,
 ): DescribedChange {
-  const nameField = NAME_FIELDS.find((each) => target[each] !== undefined) ?? "";
+  const isKey = method.startsWith("KeyAdminService/");
+  // "Created a key of" is completed by the bot, not by the name of the key.
+  const nameField = NAME_FIELDS.find((each) => target[each] !== undefined && !(isKey && each === "name")) ?? "";
   const nameOf = (field: string) => {
     const value = target[field];
     return value !== undefined && field.endsWith("slug") ? (botNames.get(value) ?? value) : value;
@@ -57,12 +62,15 @@ export function describeChange(
   const details = [
     nameField === "bot_slug" ? undefined : nameOf("bot_slug"),
     target.session_id && `Conversation ${target.session_id}`,
+    isKey && target.name && `Key “${target.name}”`,
+    target.new_name && `Now ${target.new_name}`,
+    target.new_slug && `As ${target.new_slug}`,
     target.public_key,
     fields,
   ];
   return {
     action: ACTIONS[method] ?? method.replace("/", " "),
     name: nameOf(nameField) ?? "",
-    details: details.filter((each) => each !== undefined && each !== "") as string[],
+    details: details.filter(Boolean) as string[],
   };
 }

@@ -6,6 +6,7 @@ import { BotPicker } from "../components/bot-picker.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type Display, Preview } from "../components/preview.tsx";
+import { BotActions } from "./bot-actions.tsx";
 
 type BotFrameProps = { bot: Bot; display: Display; hint: string; children: ReactNode };
 
@@ -22,7 +23,15 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
         <Icon name="chevronRight" />
         <span aria-current="page">{name}</span>
       </nav>
-      <PageHeader title={name} actions={<BotPicker bots={bots} value={bot.slug} onChange={choose} />}>
+      <PageHeader
+        title={name}
+        actions={
+          <>
+            <BotPicker bots={bots} value={bot.slug} onChange={choose} />
+            <BotActions bot={bot} />
+          </>
+        }
+      >
         Short name <code>{bot.slug}</code>
       </PageHeader>
       <div className="editor">

@@ -2,9 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { evaluations } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
-import { sourcesQuery } from "../api/queries.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useSession } from "../api/session.ts";
+import { sourceNamesQuery } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
@@ -15,12 +15,12 @@ type AddCaseProps = { botSlug: string; suggestedQuestion: string };
 
 export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const { workspace_id: workspaceId } = useSession();
-  const sources = useQuery(sourcesQuery(workspaceId, botSlug));
+  const sources = useQuery(sourceNamesQuery(workspaceId, botSlug));
   const [question, setQuestion] = useState(suggestedQuestion);
   const [chosen, setChosen] = useState("");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
-  const names = sources.data?.sources.map(({ name }) => name) ?? [];
+  const names = sources.data ?? [];
   const document = names.includes(chosen) ? chosen : (names[0] ?? "");
   const adding = useMutation({
     mutationFn: (addedQuestion: string) =>

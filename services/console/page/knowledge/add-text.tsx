@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useEffect, useRef, useState } from "react";
 import { errorText } from "../api/error-text.ts";
-import { sourcesQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
+import { sourcesKey } from "../api/source-queries.ts";
 import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
@@ -35,7 +35,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
       // The owner may have typed more during the upload.
       setDraft((current) => (current === added ? { title: "", text: "" } : current));
       announce("The text was added.");
-      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+      await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {

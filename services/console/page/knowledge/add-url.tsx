@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { knowledge } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
-import { sourcesQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
+import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -19,7 +19,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
       // Keeps the next address if the owner has already typed one.
       setUrl((current) => (current === added ? "" : current));
       announce("The page was added.");
-      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+      await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {

@@ -1,5 +1,6 @@
 import { type DragEvent, useId, useRef, useState } from "react";
 import { Icon } from "../components/icon.tsx";
+import { ACCEPTED_FILES } from "./read-file.ts";
 
 export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
   const input = useRef<HTMLInputElement>(null);
@@ -38,7 +39,7 @@ export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
         type="file"
         hidden
         multiple
-        accept=".txt,.md,.markdown,.html,.htm,.pdf"
+        accept={ACCEPTED_FILES}
         onChange={({ target }) => {
           onFiles([...(target.files ?? [])]);
           target.value = "";

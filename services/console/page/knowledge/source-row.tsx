@@ -1,19 +1,27 @@
 import { KnowledgeAdminService, type Source } from "@parley/rpc/conversation";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { knowledge } from "../api/clients.ts";
 import { errorText } from "../api/error-text.ts";
-import { sourcesQuery } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
+import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
-import { formatDateTime } from "../components/dates.ts";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { describeSource } from "./source-facts.ts";
 
-type SourceRowProps = { source: Source; botSlug: string; hasEmbeddings: boolean };
+type SourceRowProps = {
+  source: Source;
+  botSlug: string;
+  hasEmbeddings: boolean;
+  isSelected: boolean;
+  /** Absent if the owner cannot select documents. */
+  onSelect?: ((isSelected: boolean) => void) | undefined;
+};
 
-export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
+export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect }: SourceRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(KnowledgeAdminService.method.removeSource);
   const [isConfirmOpen, setConfirmOpen] = useState(false);
@@ -25,26 +33,31 @@ export function SourceRow({ source, botSlug, hasEmbeddings }: SourceRowProps) {
     onSuccess: async () => {
       focusNeighbour(row.current);
       announce("The document was removed.");
-      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+      await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
-  const facts = [
-    source.format.toUpperCase(),
-    `${source.characters.toLocaleString()} characters`,
-    hasEmbeddings && source.embedded < source.chunks
-      ? `${source.embedded} of ${source.chunks} passages indexed`
-      : undefined,
-    formatDateTime(source.updatedAt),
-  ];
   return (
     <li ref={row} className="row">
+      {onSelect && (
+        <input
+          type="checkbox"
+          className="checkbox"
+          aria-label={`Select ${source.name}`}
+          checked={isSelected}
+          onChange={({ target }) => onSelect(target.checked)}
+        />
+      )}
       <span className="row-icon">
         <Icon name={source.url === "" ? "file" : "link"} />
       </span>
       <span className="row-text">
-        <strong>{source.name}</strong>
-        <small>{facts.filter(Boolean).join(" · ")}</small>
+        <strong>
+          <Link to="/knowledge/document" search={{ bot: botSlug, name: source.name }}>
+            {source.name}
+          </Link>
+        </strong>
+        <small>{describeSource(source, hasEmbeddings)}</small>
       </span>
       {mayRemove && (
         <button

@@ -1,104 +1,97 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useSyncExternalStore } from "react";
 import { errorText } from "../api/error-text.ts";
-import { sourcesQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
+import { sourcesKey } from "../api/source-queries.ts";
 import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { readFile } from "./read-file.ts";
+import { UploadStore, type UploadTarget } from "./upload-store.ts";
 
-const MIB = 1024 * 1024;
-const MAX_PDF_BYTES = 16 * MIB;
-const MAX_TEXT_BYTES = 4 * MIB;
-const FORMAT_BY_EXTENSION: Readonly<Record<string, string>> = {
-  txt: "txt",
-  md: "md",
-  markdown: "md",
-  html: "html",
-  htm: "html",
-  pdf: "pdf",
-};
+/** How often the list of documents is read again during uploads. */
+const REFRESH_INTERVAL_MS = 2_000;
+const MAX_ANNOUNCED_PROBLEMS = 3;
 
-export type Upload = {
-  id: number;
-  name: string;
-  /** From 0 to 1. */
-  sentShare: number;
-  /** `done` if the upload succeeded or failed. */
-  state: "waiting" | "sending" | "done";
-  /** Why the document was not added. */
-  problem?: string;
-};
+const store = new UploadStore({ send: sendFile, onEnd: refreshSoon, storage: sessionStorage });
+// The browser asks before it closes the page, because it then forgets the files that were not sent.
+window.addEventListener("beforeunload", (event) => {
+  if (store.hasPending()) event.preventDefault();
+});
+window.addEventListener("pagehide", () => store.persist());
 
-let nextUploadId = 1;
-
-let lastUpload: Promise<unknown> = Promise.resolve();
-
-/**
- * Runs an upload when all earlier ones have ended, including those for other bots. Each replica of the console and of the conversation service
- * processes one large upload per workspace at a time. If a large upload waits too long for another one, the replica refuses it.
- */
-function runAfterPrevious<Result>(upload: () => Promise<Result>): Promise<Result> {
-  const result = lastUpload.then(upload);
-  lastUpload = result.catch(() => undefined);
-  return result;
+async function sendFile(
+  target: UploadTarget,
+  file: File,
+  onProgress: (share: number) => void,
+): Promise<string | undefined> {
+  const read = await readFile(file);
+  if (typeof read === "string") return read;
+  const [workspaceId, botSlug] = splitTarget(target);
+  try {
+    await uploadSource({ workspaceId, botSlug, name: file.name, ...read }, onProgress);
+    return undefined;
+  } catch (failure) {
+    return errorText(failure);
+  }
 }
 
-function checkSize(file: File, format: string): string | undefined {
-  if (file.size === 0) return "The file is empty.";
-  const limit = format === "pdf" ? MAX_PDF_BYTES : MAX_TEXT_BYTES;
-  return file.size > limit ? `The file is larger than ${limit / MIB} MiB.` : undefined;
+function splitTarget(target: UploadTarget): [workspaceId: string, botSlug: string] {
+  const [workspaceId = "", botSlug = ""] = target.split("/");
+  return [workspaceId, botSlug];
+}
+
+/** The page's query client. It is set before the first upload. */
+let queryClient: QueryClient | undefined;
+const refreshTimers = new Map<UploadTarget, ReturnType<typeof setTimeout>>();
+
+function refreshSoon(target: UploadTarget): void {
+  if (refreshTimers.has(target)) return;
+  const refresh = () => {
+    refreshTimers.delete(target);
+    void refreshSources(target);
+  };
+  refreshTimers.set(target, setTimeout(refresh, REFRESH_INTERVAL_MS));
+}
+
+async function refreshSources(target: UploadTarget): Promise<void> {
+  await queryClient?.invalidateQueries({ queryKey: sourcesKey(...splitTarget(target)) });
 }
 
 function describeResult(count: number, problems: readonly string[]): string {
   const added = count - problems.length;
   if (problems.length === 0) return added === 1 ? "The document was added." : `${added} documents were added.`;
-  return [...(count === 1 ? [] : [`${added} of ${count} documents were added.`]), ...problems].join(" ");
+  return [
+    ...(count === 1 ? [] : [`${added} of ${count} documents were added.`]),
+    ...problems.slice(0, MAX_ANNOUNCED_PROBLEMS),
+    ...(problems.length > MAX_ANNOUNCED_PROBLEMS ? ["The list of uploads has the other problems."] : []),
+  ].join(" ");
 }
 
-/** Returns the uploads since the screen was opened, newest first, and functions that upload files and remove finished uploads from the list. */
+/** Returns the uploads for a bot since the list was cleared, and functions that change them. */
 export function useUploads(botSlug: string) {
   const { workspace_id: workspaceId } = useSession();
-  const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const queryClient = useQueryClient();
+  const target: UploadTarget = `${workspaceId}/${botSlug}`;
+  const uploads = useSyncExternalStore(store.subscribe, () => store.list(target));
   const announce = useAnnounce();
-  const update = (id: number, change: Partial<Upload>) =>
-    setUploads((before) => before.map((each) => (each.id === id ? { ...each, ...change } : each)));
-
-  /** Uploads a file. Returns the problem, or undefined if its document was added. */
-  const sendFile = async (file: File, id: number): Promise<string | undefined> => {
-    const format = FORMAT_BY_EXTENSION[file.name.split(".").at(-1)?.toLowerCase() ?? ""];
-    if (format === undefined) return "Only .txt, .md, .html and .pdf files can be read.";
-    const problem = checkSize(file, format);
-    if (problem !== undefined) return problem;
-    update(id, { state: "sending" });
-    const content = await file.arrayBuffer().catch(() => undefined);
-    if (content === undefined) return "The file cannot be read. It may be a folder, or have been moved or changed.";
-    try {
-      const source = { workspaceId, botSlug, name: file.name, format, content: new Uint8Array(content) };
-      await uploadSource(source, (sentShare) => update(id, { sentShare }));
-      return undefined;
-    } catch (failure) {
-      return errorText(failure);
-    }
-  };
-
-  const addFiles = async (files: readonly File[]) => {
-    // Empty if the owner dropped text instead of files.
-    if (files.length === 0) return;
-    const entries = files.map((file) => ({ file, id: nextUploadId++ }));
-    const rows = entries.map(({ file, id }): Upload => ({ id, name: file.name, sentShare: 0, state: "waiting" }));
-    setUploads((before) => [...rows, ...before]);
-    const problems: string[] = [];
-    const addFile = async (file: File, id: number) => {
-      const problem = await sendFile(file, id);
-      update(id, { state: "done", sentShare: 1, ...(problem !== undefined && { problem }) });
-      if (problem !== undefined) problems.push(`${file.name}: ${problem}`);
-      await queryClient.invalidateQueries(sourcesQuery(workspaceId, botSlug));
+  queryClient = useQueryClient();
+  return useMemo(() => {
+    const announceEnd = async (count: number, ended: Promise<string[]>) => {
+      const problems = await ended;
+      announce(describeResult(count, problems), { isError: problems.length > 0 });
+      await refreshSources(target);
     };
-    await Promise.all(entries.map(({ file, id }) => runAfterPrevious(() => addFile(file, id))));
-    announce(describeResult(files.length, problems), { isError: problems.length > 0 });
-  };
-
-  const clearFinished = () => setUploads((before) => before.filter(({ state }) => state !== "done"));
-  return { uploads, addFiles, clearFinished };
+    return {
+      uploads,
+      canRetry: store.canRetry(target),
+      addFiles: (files: readonly File[]) => {
+        // Empty if the owner dropped text instead of files.
+        if (files.length > 0) void announceEnd(files.length, store.add(target, files));
+      },
+      retryFailed: () => {
+        const count = uploads.filter(({ state }) => state === "failed").length;
+        void announceEnd(count, store.retryFailed(target));
+      },
+      clear: () => store.clear(target),
+    };
+  }, [uploads, target, announce]);
 }

@@ -1,16 +1,14 @@
 import { BotAdminService } from "@parley/rpc/conversation";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import { bots as botsClient } from "../api/clients.ts";
-import { botsQuery, useBots } from "../api/queries.ts";
-import { useMayCall, useSession } from "../api/session.ts";
-import { Modal } from "../components/dialogs.tsx";
-import { TextField } from "../components/field.tsx";
+import { Link } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
+import { useBots } from "../api/queries.ts";
+import { useMayCall } from "../api/session.ts";
 import { Icon } from "../components/icon.tsx";
-import { MutationForm } from "../components/mutation-form.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+
+/** Loaded when it is opened: this screen is the first one, whose size is limited. */
+const CreateBot = lazy(async () => ({ default: (await import("../bots/create-bot.tsx")).CreateBot }));
 
 export function Bots() {
   const { data: bots, error, refetch } = useBots();
@@ -53,7 +51,11 @@ export function Bots() {
           ))}
         </ul>
       )}
-      {isCreating && <CreateBot onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <Suspense>
+          <CreateBot onClose={() => setCreating(false)} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -74,53 +76,4 @@ function BotMark({ name, color }: { name: string; color: string }) {
 function isLight(hex: string): boolean {
   const [red = 0, green = 0, blue = 0] = (hex.match(/[0-9a-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16));
   return red * 0.299 + green * 0.587 + blue * 0.114 > 150;
-}
-
-function CreateBot({ onClose }: { onClose: () => void }) {
-  const { workspace_id: workspaceId } = useSession();
-  const [name, setName] = useState("");
-  const [typedSlug, setTypedSlug] = useState<string | undefined>();
-  const slug = typedSlug ?? toSlug(name);
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const creation = useMutation({
-    mutationFn: () => botsClient.createBot({ workspaceId, slug, changes: { name: name.trim() } }),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries(botsQuery(workspaceId));
-      await navigate({ to: "/bots/$slug", params: { slug } });
-    },
-  });
-  return (
-    <Modal title="New bot" isOpen onOpenChange={onClose}>
-      <MutationForm mutation={creation} action="Create bot" pendingAction="Creating…" onClose={onClose}>
-        <TextField
-          label="Name"
-          hint="Visitors see it at the top of the chat."
-          required
-          maxLength={200}
-          value={name}
-          onChange={({ target }) => setName(target.value)}
-        />
-        <TextField
-          label="Short name"
-          hint="For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later."
-          required
-          formatError="Use only the letters a to z, digits and hyphens."
-          pattern="[a-z0-9\-]{1,64}"
-          maxLength={64}
-          spellCheck={false}
-          value={slug}
-          onChange={({ target }) => setTypedSlug(target.value)}
-        />
-      </MutationForm>
-    </Modal>
-  );
-}
-
-function toSlug(name: string): string {
-  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  return ascii
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 64);
 }

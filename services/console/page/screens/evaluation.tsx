@@ -1,9 +1,9 @@
 import { EvaluationAdminService } from "@parley/rpc/conversation";
 import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { sourcesQuery } from "../api/queries.ts";
 import { evaluationQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
+import { sourceNamesQuery } from "../api/source-queries.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddCase } from "../evaluation/add-case.tsx";
@@ -16,7 +16,7 @@ export function Evaluation() {
   const botSlug = useBotSlug();
   // Starts these two queries together with the query for the list of bots, so that one batch contains all three calls.
   useQuery(evaluationQuery(workspaceId, botSlug));
-  useQuery(sourcesQuery(workspaceId, botSlug));
+  useQuery(sourceNamesQuery(workspaceId, botSlug));
   return (
     <BotScreen
       title="Evaluation"

@@ -12,7 +12,7 @@ import { findBotOrFirst, resolveBotSlug } from "../components/chosen-bot.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { formatDate, formatDay } from "../components/dates.ts";
 import { Confirm, Modal } from "../components/dialogs.tsx";
-import { TextArea } from "../components/field.tsx";
+import { TextArea, TextField } from "../components/field.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
@@ -81,7 +81,7 @@ function describeNoKey(mayCreate: boolean, botCount: number | undefined): string
 type KeyRowProps = { apiKey: ApiKey; botName: string; onShowSnippet: () => void };
 
 function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
-  const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn } = apiKey;
+  const { publicKey, allowedDomains, createdAt, revokedAt, lastUsedOn, name } = apiKey;
   const { workspace_id: workspaceId } = useSession();
   const [isConfirming, setConfirming] = useState(false);
   const [isEditing, setEditing] = useState(false);
@@ -100,8 +100,9 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
   const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
   const mayRevoke = useMayCall(KeyAdminService.method.revokeKey);
   const isRevoked = revokedAt !== "";
-  // The last characters tell apart several keys of one bot.
-  const keyName = `the key of ${botName} that ends in ${publicKey.slice(-6)}`;
+  // The last characters tell apart several keys of one bot without a name.
+  const keyName =
+    name === "" ? `the key of ${botName} that ends in ${publicKey.slice(-6)}` : `the key ${name} of ${botName}`;
   return (
     <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
       <span className="row-icon">
@@ -109,11 +110,12 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
       </span>
       <span className="row-text">
         <span className="row-title">
-          <strong>{botName}</strong>
+          <strong>{name || botName}</strong>
           {isRevoked && <span className="badge">Revoked {formatDate(revokedAt)}</span>}
         </span>
         <code>{publicKey}</code>
         <small>
+          {name !== "" && `${botName} · `}
           {allowedDomains.join(", ")} · created {formatDate(createdAt)} ·{" "}
           {lastUsedOn === "" ? "no use recorded" : `last used ${formatDay(lastUsedOn)}`}
         </small>
@@ -125,7 +127,7 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
           </button>
           {mayUpdate && (
             <button type="button" className="button small" onClick={() => setEditing(true)}>
-              Domains<span className="visually-hidden"> of {keyName}</span>
+              Edit<span className="visually-hidden"> {keyName}</span>
             </button>
           )}
           {mayRevoke && (
@@ -135,7 +137,7 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
           )}
         </span>
       )}
-      {isEditing && <ChangeDomains apiKey={apiKey} onClose={() => setEditing(false)} />}
+      {isEditing && <ChangeKey apiKey={apiKey} onClose={() => setEditing(false)} />}
       <Confirm
         title="Revoke the key?"
         text={`The chat with “${botName}” on pages with this key stops working within seconds. This cannot be undone.`}
@@ -171,9 +173,10 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
   const { data: bots = [] } = useBots();
   const [botSlug, setBotSlug] = useState(() => findBotOrFirst(bots, resolveBotSlug(undefined))?.slug ?? "");
   const [domains, setDomains] = useState("");
+  const [name, setName] = useState("");
   const queryClient = useQueryClient();
   const creation = useMutation({
-    mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: splitDomains(domains) }),
+    mutationFn: () => keysClient.createKey({ workspaceId, botSlug, domains: splitDomains(domains), name }),
     onSuccess: ({ key }) => {
       if (key) onCreated(key);
       void queryClient.invalidateQueries(keysQuery(workspaceId));
@@ -184,35 +187,50 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
       <MutationForm mutation={creation} action="Create key" pendingAction="Creating…" onClose={onClose}>
         <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
         <DomainsField value={domains} onChange={setDomains} />
+        <NameField value={name} onChange={setName} />
       </MutationForm>
     </Modal>
   );
 }
 
-function ChangeDomains({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+function ChangeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
   const [domains, setDomains] = useState(apiKey.allowedDomains.join("\n"));
+  const [name, setName] = useState(apiKey.name);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const update = useMutation({
     mutationFn: () =>
-      keysClient.updateKey({ workspaceId, publicKey: apiKey.publicKey, domains: splitDomains(domains) }),
+      keysClient.updateKey({ workspaceId, publicKey: apiKey.publicKey, domains: splitDomains(domains), name }),
     onSuccess: () => {
-      announce("The domains were changed. They apply within seconds.");
+      announce("The key was changed. Its domains apply within seconds.");
       void queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
   return (
     <Modal
-      title="Change the domains"
+      title="Change the key"
       description="The chat on pages of domains that you remove stops working within seconds."
       isOpen
       onOpenChange={onClose}
     >
-      <MutationForm mutation={update} action="Save domains" pendingAction="Saving…" onClose={onClose}>
+      <MutationForm mutation={update} action="Save key" pendingAction="Saving…" onClose={onClose}>
         <DomainsField value={domains} onChange={setDomains} />
+        <NameField value={name} onChange={setName} />
       </MutationForm>
     </Modal>
+  );
+}
+
+function NameField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <TextField
+      label="Name of the key"
+      hint="To tell keys apart in lists and in the audit log. Visitors do not see it."
+      maxLength={100}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 

@@ -1,16 +1,15 @@
 import { KnowledgeAdminService } from "@parley/rpc/conversation";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { sourcesQuery } from "../api/queries.ts";
 import { questionCheckQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
+import { sourcesQuery } from "../api/source-queries.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Preview } from "../components/preview.tsx";
-import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddText } from "../knowledge/add-text.tsx";
 import { AddUrl } from "../knowledge/add-url.tsx";
+import { Documents } from "../knowledge/documents.tsx";
 import { DropZone } from "../knowledge/drop-zone.tsx";
-import { SourceRow } from "../knowledge/source-row.tsx";
 import { TryQuestion } from "../knowledge/try-question.tsx";
 import { UploadList } from "../knowledge/upload-list.tsx";
 import { useUploads } from "../knowledge/use-uploads.ts";
@@ -21,7 +20,7 @@ export function Knowledge() {
   const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
   const botSlug = useBotSlug();
   // These queries start before the list of bots is loaded, so that one batch contains their two calls and the call for the list.
-  useQuery(sourcesQuery(workspaceId, botSlug));
+  useInfiniteQuery(sourcesQuery(workspaceId, botSlug));
   useQuery(questionCheckQuery(workspaceId, botSlug, question));
   return (
     <BotScreen title="Knowledge" intro="Documents that the bot answers from." path="/knowledge" isWide>
@@ -44,51 +43,15 @@ export function Knowledge() {
 }
 
 function AddDocuments({ botSlug, suggestedTitle }: { botSlug: string; suggestedTitle: string }) {
-  const { uploads, addFiles, clearFinished } = useUploads(botSlug);
+  const { uploads, canRetry, addFiles, retryFailed, clear } = useUploads(botSlug);
   return (
     <>
-      <DropZone onFiles={(files) => void addFiles(files)} />
-      {uploads.length > 0 && <UploadList uploads={uploads} onClear={clearFinished} />}
+      <DropZone onFiles={addFiles} />
+      {uploads.length > 0 && (
+        <UploadList botSlug={botSlug} uploads={uploads} canRetry={canRetry} onRetry={retryFailed} onClear={clear} />
+      )}
       <AddUrl botSlug={botSlug} />
       <AddText key={suggestedTitle} botSlug={botSlug} suggestedTitle={suggestedTitle} />
     </>
-  );
-}
-
-function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolean }) {
-  const { workspace_id: workspaceId } = useSession();
-  const { data, error, refetch } = useQuery(sourcesQuery(workspaceId, botSlug));
-  return (
-    <section className="panel" aria-labelledby="documents">
-      <h2 id="documents">
-        Documents {data && data.sources.length > 0 && <span className="count">{data.sources.length}</span>}
-      </h2>
-      {data?.usage?.maxDocuments !== undefined && data.usage.maxCharacters !== undefined && (
-        <p className="hint">
-          All bots together have {data.usage.documents.toLocaleString()} of {data.usage.maxDocuments.toLocaleString()}{" "}
-          documents and {data.usage.characters.toLocaleString()} of {data.usage.maxCharacters.toLocaleString()}{" "}
-          characters.
-        </p>
-      )}
-      {error && !data && <Failure error={error} onRetry={refetch} />}
-      {!error && !data && <Loading />}
-      {data?.sources.length === 0 && (
-        <Empty icon="book" title="No document yet">
-          {mayAdd ? "Drop a file above, or add the address of a page." : "An owner of the workspace can add one."}
-        </Empty>
-      )}
-      {data && data.sources.length > 0 && (
-        <ul className="rows">
-          {data.sources.map((source) => (
-            <SourceRow
-              key={source.name}
-              source={source}
-              botSlug={botSlug}
-              hasEmbeddings={data.embeddings?.state === "on"}
-            />
-          ))}
-        </ul>
-      )}
-    </section>
   );
 }

@@ -26,6 +26,8 @@ export type AllowedMethod = { service: TargetService; isStream: boolean };
 const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   BotAdminService.method.createBot,
   BotAdminService.method.updateBot,
+  BotAdminService.method.duplicateBot,
+  BotAdminService.method.deleteBot,
   BotAdminService.method.getBot,
   BotAdminService.method.listBots,
   BotAdminService.method.listModels,
@@ -35,6 +37,9 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   KeyAdminService.method.revokeKey,
   KnowledgeAdminService.method.addSource,
   KnowledgeAdminService.method.listSources,
+  KnowledgeAdminService.method.getSource,
+  KnowledgeAdminService.method.getSourceText,
+  KnowledgeAdminService.method.renameSource,
   KnowledgeAdminService.method.removeSource,
   QuestionAdminService.method.checkQuestion,
   QuestionAdminService.method.listUnanswered,

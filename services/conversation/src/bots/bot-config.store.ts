@@ -35,7 +35,7 @@ const READ_BOT_CONFIG = `
            WHERE t.workspace_id = b.workspace_id AND t.bot_id = b.bot_id
          ), '[]') AS tools
   FROM conversation.bots b
-  WHERE b.workspace_id = $1 AND b.bot_id = $2`;
+  WHERE b.workspace_id = $1 AND b.bot_id = $2 AND b.deleted_at IS NULL`;
 
 /** Returns undefined if the workspace has no such bot. */
 export async function readBotConfig(

@@ -1,13 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
-import { BotAdminService } from "@parley/rpc/conversation";
+import {
+  BotAdminService,
+  KeyAdminService,
+  ModerationAdminService,
+  SessionAdminService,
+} from "@parley/rpc/conversation";
 import { freePorts } from "@parley/test-support";
 import { describe, expect, test } from "vitest";
 import { createTestDatabase } from "../testing/database.ts";
+import { addDocument } from "../testing/knowledge.ts";
 import { startTestQuota } from "../testing/quota.ts";
 import { startTestService } from "../testing/service.ts";
+import { insertSessions } from "../testing/sessions.ts";
 import { adminFailure, countResultsOfConcurrentInserts, RFC_3339, useTestSystem } from "../testing/system.ts";
 import { createBot } from "../testing/turns.ts";
+import { eraseDocumentsOfDeletedBots } from "../workspace-deletions/erase-workspaces.worker.ts";
+import { readBotConfig } from "./bot-config.store.ts";
 
 const system = useTestSystem();
 
@@ -46,6 +55,78 @@ describe("bots", () => {
     expect(
       await adminFailure(bots.createBot({ workspaceId: "acme", slug: "b", changes: { themeMode: "neon" } })),
     ).toMatchObject({ code: Code.InvalidArgument, message: expect.stringContaining("theme_mode") });
+  });
+
+  test("are duplicated with their settings and patterns, and without keys and tools", async () => {
+    const original = await createBot(system.database, { systemPrompt: "Be brief.", model: "builtin:extractive" });
+    const { workspaceId, slug } = original;
+    system.quota.workspaces.add(workspaceId);
+    const [bots, patterns] = [
+      system.createAdminClient(BotAdminService),
+      system.createAdminClient(ModerationAdminService),
+    ];
+    for (const pattern of ["first", "second"])
+      await patterns.addPattern({ workspaceId, botSlug: slug, pattern, appliesTo: "both", reason: "r" });
+    await system.createAdminClient(KeyAdminService).createKey({ workspaceId, botSlug: slug, domains: ["a.example"] });
+    const duplicate = (fields: { slug?: string; newSlug?: string; changes?: { name?: string } }) =>
+      bots.duplicateBot({ workspaceId, slug, newSlug: "copy", ...fields });
+    const { bot } = await duplicate({ changes: { name: "Copy" } });
+    expect(bot).toMatchObject({
+      slug: "copy",
+      systemPrompt: "Be brief.",
+      model: "builtin:extractive",
+      fallback: original.fallback,
+      display: { name: "Copy", primaryColor: original.display.primaryColor },
+    });
+    expect(bot?.id).not.toBe(original.id);
+    const copied = await patterns.listPatterns({ workspaceId, botSlug: "copy" });
+    expect(copied.patterns).toMatchObject([
+      { pattern: "first", appliesTo: "both", reason: "r" },
+      { pattern: "second" },
+    ]);
+    const { keys } = await system.createAdminClient(KeyAdminService).listKeys({ workspaceId });
+    expect(keys.map(({ botSlug }) => botSlug)).toEqual([slug]);
+    expect(await adminFailure(duplicate({}))).toMatchObject({ parleyCode: "slug_taken" });
+    expect(await adminFailure(duplicate({ slug: "absent", newSlug: "c" }))).toMatchObject({
+      parleyCode: "bot_not_found",
+    });
+    expect(await adminFailure(duplicate({ newSlug: "Bad" }))).toMatchObject({ parleyCode: "invalid_argument" });
+  });
+
+  test("are deleted with their keys, documents and rules; their conversations and their slug stay", async () => {
+    const bot = await createBot(system.database, { systemPrompt: "Secret." });
+    const kept = await createBot(system.database, { workspaceId: bot.workspaceId });
+    const { workspaceId, slug } = bot;
+    system.quota.workspaces.add(workspaceId);
+    const bots = system.createAdminClient(BotAdminService);
+    const keys = system.createAdminClient(KeyAdminService);
+    for (const botSlug of [slug, kept.slug]) await keys.createKey({ workspaceId, botSlug, domains: ["a.example"] });
+    for (const each of [bot, kept])
+      for (const name of ["a", "b"]) await addDocument(system.database, each, name, "words");
+    const [sessionId] = await insertSessions(system.admin, bot, { sessions: 1 });
+    await bots.deleteBot({ workspaceId, slug });
+    expect((await bots.listBots({ workspaceId })).bots.map((each) => each.slug)).toEqual([kept.slug]);
+    expect(await adminFailure(bots.getBot({ workspaceId, slug }))).toMatchObject({ parleyCode: "bot_not_found" });
+    expect(await adminFailure(bots.deleteBot({ workspaceId, slug }))).toMatchObject({ parleyCode: "bot_not_found" });
+    expect(await adminFailure(bots.createBot({ workspaceId, slug }))).toMatchObject({ parleyCode: "slug_taken" });
+    expect(await adminFailure(keys.createKey({ workspaceId, botSlug: slug, domains: ["a.example"] }))).toMatchObject({
+      parleyCode: "bot_not_found",
+    });
+    expect((await keys.listKeys({ workspaceId })).keys.map(({ botSlug }) => botSlug)).toEqual([kept.slug]);
+    expect(await readBotConfig(system.database, workspaceId, bot.id)).toBeUndefined();
+    const { sessions } = await system.createAdminClient(SessionAdminService).listSessions({ workspaceId });
+    expect(sessions).toMatchObject([{ id: sessionId, botSlug: slug }]);
+    await eraseDocumentsOfDeletedBots(system.database, new AbortController().signal);
+    const { rows } = await system.admin.query(
+      `SELECT b.slug, b.system_prompt, count(s.name)::integer AS documents
+       FROM conversation.bots b LEFT JOIN conversation.knowledge_sources s USING (workspace_id, bot_id)
+       WHERE workspace_id = $1 GROUP BY b.slug, b.system_prompt ORDER BY documents`,
+      [workspaceId],
+    );
+    expect(rows).toEqual([
+      { slug, system_prompt: "", documents: 0 },
+      { slug: kept.slug, system_prompt: kept.systemPrompt, documents: 2 },
+    ]);
   });
 
   test("are limited to 200 in a workspace", async () => {

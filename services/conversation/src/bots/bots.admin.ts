@@ -7,14 +7,14 @@ import type { QuotaService } from "@parley/rpc/quota";
 import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
-import { type Bot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
+import { type Bot, deleteBot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
 import { botNotFound } from "./require-bot.service.ts";
 import { isSlug } from "./slug.ts";
 
 const MAX_BOTS = 200;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
-/** updateBot and getBot report malformed ids as not found. */
+/** The calls for an existing bot report malformed ids as not found. */
 const areIdsWellFormed = ({ workspaceId, slug }: { workspaceId: string; slug: string }) =>
   isWorkspaceId(workspaceId) && isSlug(slug);
 
@@ -45,7 +45,7 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
 
   return {
     async createBot({ workspaceId, slug, changes }, context) {
-      if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
+      requireSlug(slug);
       const { display, ...patch } = toBotPatch(changes);
       // Also called for an operator, because it throws workspace_not_found for an unknown workspace.
       const models = await readPermittedModels(workspaceId);
@@ -61,12 +61,30 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         ...patch,
         display: { ...DEFAULT_DISPLAY, ...display },
       };
-      const bot = await insertBot(database, newBot, MAX_BOTS);
-      if (bot === "full")
-        throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
-      if (bot === "exists")
-        throw new ServiceError("already_exists", "slug_taken", "the workspace has a bot with this slug");
-      return { bot: toMessage(bot) };
+      return { bot: requireStored(await insertBot(database, newBot, { limit: MAX_BOTS })) };
+    },
+    async duplicateBot({ workspaceId, slug, newSlug, changes }, context) {
+      requireSlug(newSlug);
+      const { display, ...patch } = toBotPatch(changes);
+      const original = areIdsWellFormed({ workspaceId, slug }) && (await findBot(database, workspaceId, slug));
+      if (!original) throw botNotFound();
+      // A model that an operator chose for the original is permitted for the copy.
+      if (patch.model && adminCallerOf(context) !== "operator")
+        requirePermittedModel(patch.model, await readPermittedModels(workspaceId));
+      const copy = {
+        ...original,
+        ...patch,
+        id: newId(),
+        slug: newSlug,
+        display: { ...original.display, ...display },
+      };
+      const stored = await insertBot(database, copy, { limit: MAX_BOTS, patternsOf: original.id });
+      return { bot: requireStored(stored) };
+    },
+    async deleteBot({ workspaceId, slug }) {
+      if (!areIdsWellFormed({ workspaceId, slug }) || !(await deleteBot(database, workspaceId, slug)))
+        throw botNotFound();
+      return {};
     },
     async updateBot({ workspaceId, slug, changes }, context) {
       const patch = toBotPatch(changes);
@@ -96,6 +114,18 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
 function isPermitted(model: string, models: readonly string[]): boolean {
   const [provider] = model.split(":");
   return models.includes(model) || models.includes(`${provider}:*`);
+}
+
+function requireSlug(slug: string): void {
+  if (!isSlug(slug)) throw invalidArgument("slug must have 1 to 64 characters of a-z 0-9 -");
+}
+
+function requireStored(bot: Awaited<ReturnType<typeof insertBot>>): MessageInitShape<typeof BotSchema> {
+  if (bot === "full")
+    throw new ServiceError("resource_exhausted", "too_many_bots", `a workspace has at most ${MAX_BOTS} bots`);
+  if (bot === "exists")
+    throw new ServiceError("already_exists", "slug_taken", "the workspace has, or had, a bot with this slug");
+  return toMessage(bot);
 }
 
 function requireFound(bot: Bot | undefined | false): MessageInitShape<typeof BotSchema> {

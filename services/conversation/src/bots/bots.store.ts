@@ -1,4 +1,4 @@
-import { type Database, workspaceTransaction } from "@parley/service-kit";
+import { type Database, transaction, workspaceTransaction } from "@parley/service-kit";
 import type { BotPatch } from "./bot-changes.ts";
 import type { Display } from "./bot-display.ts";
 
@@ -25,7 +25,7 @@ const BOT_COLUMNS = `bot_id AS id, workspace_id AS "workspaceId", slug, model, s
 export async function findBotId(database: Database, workspaceId: string, slug: string): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({
     name: "find_bot_id",
-    text: "SELECT bot_id AS id FROM conversation.bots WHERE workspace_id = $1 AND slug = $2",
+    text: "SELECT bot_id AS id FROM conversation.bots WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL",
     values: [workspaceId, slug],
   });
   return rows[0]?.id;
@@ -33,7 +33,7 @@ export async function findBotId(database: Database, workspaceId: string, slug: s
 
 export async function findBot(database: Database, workspaceId: string, slug: string): Promise<Bot | undefined> {
   const { rows } = await database.query<Bot>(
-    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2`,
+    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL`,
     [workspaceId, slug],
   );
   return rows[0];
@@ -41,21 +41,24 @@ export async function findBot(database: Database, workspaceId: string, slug: str
 
 export async function listBots(database: Database, workspaceId: string): Promise<Bot[]> {
   const { rows } = await database.query<Bot>(
-    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 ORDER BY slug`,
+    `SELECT ${BOT_COLUMNS} FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY slug`,
     [workspaceId],
   );
   return rows;
 }
 
-/** Stores a bot. Returns `full` if the workspace has `limit` bots, otherwise `exists` if it has a bot with this slug. */
+/**
+ * Stores a bot, with the moderation patterns of the bot `patternsOf` if it is given. Returns `full` if the workspace has `limit` bots,
+ * otherwise `exists` if it has, or had, a bot with this slug.
+ */
 export async function insertBot(
   database: Database,
   bot: Omit<Bot, "createdAt">,
-  limit: number,
+  { limit, patternsOf }: { limit: number; patternsOf?: string },
 ): Promise<Bot | "exists" | "full"> {
   return workspaceTransaction(database, bot.workspaceId, async (connection) => {
     const counted = await connection.query<{ bots: number }>(
-      "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1",
+      "SELECT count(*) AS bots FROM conversation.bots WHERE workspace_id = $1 AND deleted_at IS NULL",
       [bot.workspaceId],
     );
     if ((counted.rows[0]?.bots ?? 0) >= limit) return "full";
@@ -65,7 +68,41 @@ export async function insertBot(
        ON CONFLICT (workspace_id, slug) DO NOTHING RETURNING ${BOT_COLUMNS}`,
       [bot.workspaceId, bot.id, bot.slug, bot.model, bot.systemPrompt, bot.fallback, bot.timeZone, bot.display],
     );
-    return rows[0] ?? "exists";
+    const [stored] = rows;
+    if (stored === undefined) return "exists";
+    if (patternsOf !== undefined) await connection.query(COPY_PATTERNS, [bot.workspaceId, patternsOf, bot.id]);
+    return stored;
+  });
+}
+
+// Patterns are tried in the order of their ids.
+const COPY_PATTERNS = `
+  INSERT INTO conversation.moderation_patterns (workspace_id, bot_id, pattern, reason, fallback, applies_to)
+  SELECT workspace_id, $3, pattern, reason, fallback, applies_to FROM conversation.moderation_patterns
+  WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`;
+
+/** What goes with a bot. The documents are deleted in the background: see eraseDocumentsOfDeletedBots. */
+const TABLES = ["api_keys", "moderation_patterns", "tools", "evaluation_cases", "evaluation_runs"] as const;
+
+/**
+ * Deletes a bot with its content. Its row stays without content, because its conversations and its usage refer to it by its slug. Returns false if the
+ * workspace has no such bot.
+ */
+export async function deleteBot(database: Database, workspaceId: string, slug: string): Promise<boolean> {
+  return transaction(database, async (connection) => {
+    const { rows } = await connection.query<{ id: string }>(
+      `UPDATE conversation.bots SET deleted_at = now(), model = '', system_prompt = '', fallback = '', display = '{}'
+       WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL RETURNING bot_id AS id`,
+      [workspaceId, slug],
+    );
+    const [bot] = rows;
+    if (bot === undefined) return false;
+    for (const table of TABLES)
+      await connection.query(`DELETE FROM conversation.${table} WHERE workspace_id = $1 AND bot_id = $2`, [
+        workspaceId,
+        bot.id,
+      ]);
+    return true;
   });
 }
 
@@ -80,7 +117,7 @@ export async function updateBot(
     `UPDATE conversation.bots
      SET model = coalesce($3, model), system_prompt = coalesce($4, system_prompt), fallback = coalesce($5, fallback),
          time_zone = coalesce($6, time_zone), display = display || $7::jsonb
-     WHERE workspace_id = $1 AND slug = $2 RETURNING ${BOT_COLUMNS}`,
+     WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL RETURNING ${BOT_COLUMNS}`,
     [workspaceId, slug, patch.model, patch.systemPrompt, patch.fallback, patch.timeZone, patch.display],
   );
   return rows[0];

@@ -48,6 +48,26 @@ describe("keys", () => {
     });
   });
 
+  test("have a name, which changes without their domains, and which the list and a revocation return", async () => {
+    const keys = system.createAdminClient(KeyAdminService);
+    const bot = await createBot(system.database);
+    const { key } = await keys.createKey({ ...botFields(bot), domains: ["a.example"], name: " Main site " });
+    expect(key?.name).toBe("Main site");
+    const publicKey = key?.publicKey ?? "";
+    const renamed = await keys.updateKey({ publicKey, name: "Shop" });
+    expect(renamed.key).toEqual({ ...key, name: "Shop" });
+    expect((await keys.updateKey({ publicKey, domains: ["b.example"] })).key).toMatchObject({
+      name: "Shop",
+      allowedDomains: ["b.example"],
+    });
+    expect((await keys.listKeys({ workspaceId: bot.workspaceId })).keys).toMatchObject([{ name: "Shop" }]);
+    expect((await keys.updateKey({ publicKey, name: "" })).key?.name).toBe("");
+    for (const invalid of [{}, { name: "x".repeat(101) }, { name: "a\0" }, { domains: ["*"], name: "a" }])
+      expect(await adminFailure(keys.updateKey({ publicKey, ...invalid }))).toMatchObject({
+        parleyCode: "invalid_argument",
+      });
+  });
+
   test("are updated with new domains, but not with invalid domains or another workspace's id", async () => {
     const keys = system.createAdminClient(KeyAdminService);
     const [bot, other] = [await createBot(system.database), await createBot(system.database)];

@@ -7,7 +7,7 @@ const RESOLVE_KEY = `
   SELECT k.workspace_id AS "workspaceId", k.bot_id AS "botId", k.allowed_domains AS "allowedDomains", b.display
   FROM conversation.api_keys k
   JOIN conversation.bots b ON b.workspace_id = k.workspace_id AND b.bot_id = k.bot_id
-  WHERE k.public_key = $1 AND k.revoked_at IS NULL
+  WHERE k.public_key = $1 AND k.revoked_at IS NULL AND b.deleted_at IS NULL
     AND NOT EXISTS (SELECT FROM conversation.workspace_deletions d WHERE d.workspace_id = k.workspace_id)`;
 
 /** Returns a key's bot and allowed domains; undefined if the key is unknown or revoked, or its workspace is deleted. */
@@ -25,32 +25,34 @@ export type ApiKey = {
   revokedAt: Date | null;
   /** "YYYY-MM-DD"; empty if the key was not used. */
   lastUsedOn: string;
+  /** What the owner calls the key; may be empty. */
+  name: string;
 };
 
 /** The start of a query. A JOIN with the selected keys, `k`, must follow. */
 const SELECT_API_KEY = `
   SELECT k.public_key AS "publicKey", k.workspace_id AS "workspaceId", b.slug AS "botSlug",
          k.allowed_domains AS "allowedDomains", k.created_at AS "createdAt", k.revoked_at AS "revokedAt",
-         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn"
+         coalesce(to_char(k.last_used_on, 'YYYY-MM-DD'), '') AS "lastUsedOn", k.name
   FROM conversation.bots b`;
 
 /** Stores a key for a bot. Returns undefined if the workspace has `limit` keys that are not revoked, or if it has no such bot. */
 export async function insertKey(
   database: Database,
-  key: { publicKey: string; workspaceId: string; botSlug: string; allowedDomains: readonly string[] },
+  key: Pick<ApiKey, "publicKey" | "workspaceId" | "botSlug" | "allowedDomains" | "name">,
   limit: number,
 ): Promise<ApiKey | undefined> {
   return workspaceTransaction(database, key.workspaceId, async (connection) => {
     const { rows } = await connection.query<ApiKey>(
       `WITH k AS (
-         INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains)
-         SELECT workspace_id, $3, bot_id, $4 FROM conversation.bots
-         WHERE workspace_id = $1 AND slug = $2
+         INSERT INTO conversation.api_keys (workspace_id, public_key, bot_id, allowed_domains, name)
+         SELECT workspace_id, $3, bot_id, $4, $6 FROM conversation.bots
+         WHERE workspace_id = $1 AND slug = $2 AND deleted_at IS NULL
            AND (SELECT count(*) FROM conversation.api_keys WHERE workspace_id = $1 AND revoked_at IS NULL) < $5
          RETURNING *
        )
        ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-      [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit],
+      [key.workspaceId, key.botSlug, key.publicKey, key.allowedDomains, limit, key.name],
     );
     return rows[0];
   });
@@ -72,22 +74,22 @@ export async function listKeys(database: Database, workspaceId: string, maxRevok
 }
 
 /**
- * Replaces a key's allowed domains. If `workspaceId` is empty, the key may belong to any workspace. Returns undefined if the key is unknown
+ * Replaces a key's allowed domains and name, if they are given. If `workspaceId` is empty, the key may belong to any workspace. Returns undefined if the key is unknown
  * or revoked.
  */
 export async function updateKey(
   database: Database,
   publicKey: string,
   workspaceId: string,
-  allowedDomains: readonly string[],
+  { allowedDomains, name }: { allowedDomains?: readonly string[] | undefined; name?: string | undefined },
 ): Promise<ApiKey | undefined> {
   const { rows } = await database.query<ApiKey>(
     `WITH k AS (
-       UPDATE conversation.api_keys SET allowed_domains = $3
+       UPDATE conversation.api_keys SET allowed_domains = coalesce($3, allowed_domains), name = coalesce($4, name)
        WHERE public_key = $1 AND $2 IN ('', workspace_id) AND revoked_at IS NULL RETURNING *
      )
      ${SELECT_API_KEY} JOIN k USING (workspace_id, bot_id)`,
-    [publicKey, workspaceId, allowedDomains],
+    [publicKey, workspaceId, allowedDomains ?? null, name ?? null],
   );
   return rows[0];
 }

@@ -38,8 +38,11 @@ afterEach(async () => {
 });
 
 const createWorker = () => new EmbeddingWorker(db.database, llm.client, log);
-const embeddedChunks = async () =>
-  (await listSources(db.database, bot.workspaceId, bot.id)).map(({ embedded, chunks }) => `${embedded} of ${chunks}`);
+const embeddedChunks = async () => {
+  const ref = { workspaceId: bot.workspaceId, botId: bot.id };
+  const sources = await listSources(db.database, ref, { query: "", after: undefined, limit: 10 });
+  return sources.map(({ embedded, chunks }) => `${embedded} of ${chunks}`);
+};
 
 /** A busy machine may exceed the search's timeout of 300 ms. */
 const withLongTimeout = (client: EmbeddingClient): EmbeddingClient => ({

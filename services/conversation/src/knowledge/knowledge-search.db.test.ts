@@ -207,9 +207,10 @@ test("putSource replaces a source that is added again under the same name", asyn
   expect(second).toMatchObject({ id: first.id, chunks: 2, characters: 42 });
   expect(await search("elephant", owner)).toEqual([]);
   expect(await search("giraffe", owner)).toHaveLength(1);
-  expect(await listSources(db.database, owner.workspaceId, owner.id)).toEqual([second]);
-  expect(await deleteSource(db.database, owner.workspaceId, owner.id, "a.md")).toBe(true);
-  expect(await deleteSource(db.database, owner.workspaceId, owner.id, "a.md")).toBe(false);
+  const ref = { workspaceId: owner.workspaceId, botId: owner.id };
+  expect(await listSources(db.database, ref, { query: "", after: undefined, limit: 10 })).toEqual([second]);
+  expect(await deleteSource(db.database, { ...ref, name: "a.md" })).toBe(true);
+  expect(await deleteSource(db.database, { ...ref, name: "a.md" })).toBe(false);
   expect(await search("giraffe", owner)).toEqual([]);
   const { rows } = await db.admin.query("SELECT FROM conversation.knowledge_chunks WHERE bot_id = $1", [owner.id]);
   expect(rows).toEqual([]);

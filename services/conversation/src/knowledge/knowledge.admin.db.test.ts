@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Code } from "@connectrpc/connect";
-import { KnowledgeAdminService } from "@parley/rpc/conversation";
+import { EvaluationAdminService, KnowledgeAdminService } from "@parley/rpc/conversation";
 import { freePort, startConnectProxy } from "@parley/test-support";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Bot } from "../bots/bots.store.ts";
@@ -34,6 +34,125 @@ describe("a knowledge source with content", () => {
     expect(await adminFailure(knowledge.removeSource({ ...botFields(bot), name: "a.md" }))).toMatchObject({
       parleyCode: "source_not_found",
     });
+  });
+});
+
+describe("the documents of a bot", () => {
+  const addTo = (bot: Bot) => {
+    const knowledge = system.createAdminClient(KnowledgeAdminService);
+    const add = async (name: string, content = "Text.", more: { format?: string; expectedUpdatedAt?: string } = {}) =>
+      (
+        await knowledge.addSource({
+          ...botFields(bot),
+          name,
+          format: "md",
+          content: Buffer.from(content),
+          ...more,
+        })
+      ).source;
+    return { knowledge, add };
+  };
+
+  test("are listed in pages, and found by a part of the name in any case", async () => {
+    const bot = await createBot(system.database);
+    const { knowledge, add } = addTo(bot);
+    for (const name of ["Delivery.md", "hours.md", "delivery abroad.md", "100%_off.md"]) await add(name);
+    await addTo(await createBot(system.database, { workspaceId: bot.workspaceId })).add("delivery of others.md");
+    const list = async (fields: { query?: string; pageSize?: number; pageToken?: string }) =>
+      knowledge.listSources({ ...botFields(bot), ...fields });
+    const names: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await list({ pageSize: 3, pageToken });
+      expect(page.matches).toBe(4);
+      names.push(...page.sources.map(({ name }) => name));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(names).toEqual((await list({})).sources.map(({ name }) => name));
+    expect(new Set(names)).toEqual(new Set(["Delivery.md", "hours.md", "delivery abroad.md", "100%_off.md"]));
+    const found = await list({ query: "DELIVERY", pageSize: 1 });
+    expect(found).toMatchObject({ matches: 2, sources: [{ name: expect.stringMatching(/^delivery/i) }] });
+    const { sources } = await list({ query: "delivery", pageSize: 1, pageToken: found.nextPageToken });
+    expect(sources).toHaveLength(1);
+    expect(sources[0]?.name).not.toBe(found.sources[0]?.name);
+    expect((await list({ query: "0%_" })).sources.map(({ name }) => name)).toEqual(["100%_off.md"]);
+    expect(await list({ query: "absent" })).toMatchObject({ sources: [], matches: 0, nextPageToken: "" });
+    for (const invalid of [{ pageSize: 501 }, { pageSize: -1 }, { query: "a\0" }, { pageToken: "x".repeat(201) }])
+      expect(await adminFailure(list(invalid))).toMatchObject({ parleyCode: "invalid_argument" });
+  });
+
+  test("are read in passages, in the order of the document, page by page", async () => {
+    const bot = await createBot(system.database);
+    const { knowledge, add } = addTo(bot);
+    await add("long.md", Array.from({ length: 5 }, (_, at) => `# Part ${at}\n\nText ${at}.`).join("\n\n"));
+    const read = (fields: { name?: string; pageSize?: number; pageToken?: string }) =>
+      knowledge.getSource({ ...botFields(bot), name: "long.md", ...fields });
+    const first = await read({ pageSize: 3 });
+    expect(first.source).toMatchObject({ name: "long.md", chunks: 5, hasText: true });
+    const { passages, nextPageToken } = await read({ pageSize: 3, pageToken: first.nextPageToken });
+    expect([...first.passages, ...passages].map(({ heading, text }) => `${heading}: ${text}`)).toEqual(
+      Array.from({ length: 5 }, (_, at) => `Part ${at}: Text ${at}.`),
+    );
+    expect(nextPageToken).toBe("");
+    expect(await adminFailure(read({ name: "absent.md" }))).toMatchObject({ parleyCode: "source_not_found" });
+    expect(await adminFailure(read({ name: "a\0" }))).toMatchObject({ parleyCode: "source_not_found" });
+    for (const invalid of [{ pageSize: 201 }, { pageToken: "x" }])
+      expect(await adminFailure(read(invalid))).toMatchObject({ parleyCode: "invalid_argument" });
+  });
+
+  test("keep the text as it was added, unless its format or another version of the service prevents it", async () => {
+    const bot = await createBot(system.database);
+    const { knowledge, add } = addTo(bot);
+    const readText = async (name: string) => (await knowledge.getSourceText({ ...botFields(bot), name })).text;
+    expect(await add("a.md", "\uFEFF---\ntitle: x\n---\n# Plans\n\n**Free**")).toMatchObject({ hasText: true });
+    expect(await readText("a.md")).toBe("---\ntitle: x\n---\n# Plans\n\n**Free**");
+    expect(await add("a.md", "# New\n\nText.")).toMatchObject({ hasText: true });
+    expect(await readText("a.md")).toBe("# New\n\nText.");
+    expect(await add("b.html", "<p>Hours", { format: "html" })).toMatchObject({ hasText: false });
+    expect(await adminFailure(readText("b.html"))).toMatchObject({ parleyCode: "text_not_stored" });
+    expect(await adminFailure(readText("absent"))).toMatchObject({ parleyCode: "source_not_found" });
+    // The previous version replaces the source without replacing the text.
+    await system.database.query("UPDATE conversation.knowledge_sources SET updated_at = now() WHERE bot_id = $1", [
+      bot.id,
+    ]);
+    expect(await adminFailure(readText("a.md"))).toMatchObject({ parleyCode: "text_not_stored" });
+    expect((await knowledge.listSources(botFields(bot))).sources.map(({ hasText }) => hasText)).toEqual([false, false]);
+  });
+
+  test("are not replaced by an edit of an older version", async () => {
+    const bot = await createBot(system.database);
+    const { knowledge, add } = addTo(bot);
+    const first = await add("a.md", "First.");
+    const second = await add("a.md", "Second.", { expectedUpdatedAt: first?.updatedAt ?? "" });
+    expect(second).toMatchObject({ id: first?.id });
+    const outdated = { expectedUpdatedAt: first?.updatedAt ?? "" };
+    expect(await adminFailure(add("a.md", "Third.", outdated))).toMatchObject({ parleyCode: "source_changed" });
+    expect(await adminFailure(add("absent.md", "Third.", outdated))).toMatchObject({ parleyCode: "source_changed" });
+    expect(await knowledge.getSourceText({ ...botFields(bot), name: "a.md" })).toMatchObject({ text: "Second." });
+  });
+
+  test("keep their id, text and evaluation cases when they are renamed", async () => {
+    const bot = await createBot(system.database);
+    const { knowledge, add } = addTo(bot);
+    const evaluations = system.createAdminClient(EvaluationAdminService);
+    const rename = (name: string, newName: string) => knowledge.renameSource({ ...botFields(bot), name, newName });
+    const added = await add("a.md", "# Delivery\n\nDaily.");
+    await add("b.md");
+    await evaluations.addCase({ ...botFields(bot), question: "When is delivery?", document: "a.md" });
+    const { source } = await rename("a.md", " delivery.md ");
+    expect(source).toEqual({ ...added, name: "delivery.md" });
+    expect(await knowledge.getSourceText({ ...botFields(bot), name: "delivery.md" })).toMatchObject({
+      text: "# Delivery\n\nDaily.",
+    });
+    const { cases } = await evaluations.getEvaluation(botFields(bot));
+    expect(cases).toMatchObject([{ document: "delivery.md" }]);
+    expect((await rename("b.md", "b.md")).source).toMatchObject({ name: "b.md" });
+    expect(await adminFailure(rename("b.md", "delivery.md"))).toMatchObject({
+      code: Code.AlreadyExists,
+      parleyCode: "source_exists",
+    });
+    expect(await adminFailure(rename("a.md", "c.md"))).toMatchObject({ parleyCode: "source_not_found" });
+    expect(await adminFailure(rename("b.md", " "))).toMatchObject({ parleyCode: "invalid_argument" });
   });
 });
 

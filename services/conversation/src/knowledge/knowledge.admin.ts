@@ -4,7 +4,15 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { RpcClient } from "@parley/rpc";
 import type { AddSourceRequest, KnowledgeAdminService, SourceSchema } from "@parley/rpc/conversation";
 import type { QuotaService } from "@parley/rpc/quota";
-import { type Database, type Egress, invalidArgument, isLongerThan, type Logger, notFound } from "@parley/service-kit";
+import {
+  type Database,
+  type Egress,
+  invalidArgument,
+  isLongerThan,
+  type Logger,
+  notFound,
+  ServiceError,
+} from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import {
   DocumentFetcher,
@@ -21,12 +29,18 @@ import {
 } from "../documents/index.ts";
 import type { EmbeddingStatus } from "./embeddings.worker.ts";
 import {
+  countSources,
   deleteSource,
+  findSource,
+  listPassages,
   listSources,
   putSource,
   readKnowledgeUsage,
+  readSourceText,
   readUsageWithout,
+  renameSource,
   type Source,
+  type SourceRef,
 } from "./knowledge.store.ts";
 import { requireRoom } from "./knowledge-limits.ts";
 
@@ -35,6 +49,10 @@ const MAX_URL_CHARACTERS = 2_000;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_PDF_BYTES = 16 * 1024 * 1024;
 const GET_WORKSPACE_TIMEOUT_MS = 5_000;
+const SOURCE_PAGES = { defaultSize: 100, maxSize: 500 };
+const PASSAGE_PAGES = { defaultSize: 50, maxSize: 200 };
+/** A page token of GetSource is the position of the previous page's last passage. */
+const POSITION = /^\d{1,9}$/;
 
 export type KnowledgeDeps = {
   database: Database;
@@ -57,6 +75,11 @@ export function createKnowledgeAdmin({
     return { maxDocuments: workspace?.maxKnowledgeDocuments, maxCharacters: workspace?.maxKnowledgeCharacters };
   };
   const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_PDF_BYTES, log });
+  const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {
+    const ref = { workspaceId: request.workspaceId, botId: await requireBotId(database, request), name: request.name };
+    if (request.name.includes("\0")) throw sourceNotFound();
+    return ref;
+  };
   return {
     async addSource(request, { signal }) {
       const { workspaceId, url } = request;
@@ -68,9 +91,11 @@ export function createKnowledgeAdmin({
       requireRoom(await readUsageWithout(database, { workspaceId, botId, name }), 0, limits);
       const store = (raw: RawDocument) =>
         queue.run({ workspaceId, bytes: raw.content.length, signal }, async () => {
-          const document = await readDocument(raw, { signal });
+          const document = await readDocument(raw, { signal, workspaceId });
           if (document.chunkCount === 0) throw invalidArgument("content holds no text");
-          const source = { workspaceId, botId, name, format: raw.format, url, document };
+          const text = url === "" && isEditable(raw.format) ? new TextDecoder().decode(raw.content) : undefined;
+          const expectedUpdatedAt = request.expectedUpdatedAt || undefined;
+          const source = { workspaceId, botId, name, format: raw.format, url, document, text, expectedUpdatedAt };
           const language = requestedLanguage ?? (await detectLanguage(database, document.firstWords));
           const stored = await putSource(database, { ...source, language }, limits);
           return { source: toMessage(stored, embeddings.status) };
@@ -80,9 +105,15 @@ export function createKnowledgeAdmin({
       return fetcher.withDocument({ workspaceId, url, signal }, (fetched) => store(toContent(request, fetched)));
     },
     async listSources(request) {
+      const { workspaceId, query, pageToken } = request;
+      const limit = requirePageSize(request.pageSize, SOURCE_PAGES);
+      if ([query, pageToken].some((each) => isLongerThan(each, MAX_NAME_CHARACTERS) || each.includes("\0")))
+        throw invalidArgument(`query must have at most ${MAX_NAME_CHARACTERS} characters, and page_token be valid`);
       const botId = await requireBotId(database, request);
       const { status } = embeddings;
-      const sources = await listSources(database, request.workspaceId, botId);
+      const bot = { workspaceId, botId };
+      const found = await listSources(database, bot, { query, after: pageToken || undefined, limit: limit + 1 });
+      const sources = found.slice(0, limit);
       const usage = await readKnowledgeUsage(database, request.workspaceId);
       // The list does not depend on the quota service.
       const limits = await readLimits(request.workspaceId).catch(() => ({}));
@@ -90,15 +121,67 @@ export function createKnowledgeAdmin({
         sources: sources.map((source) => toMessage(source, status)),
         embeddings: status,
         usage: { ...usage, characters: BigInt(usage.characters), ...limits },
+        nextPageToken: found.length > limit ? (sources.at(-1)?.name ?? "") : "",
+        matches: await countSources(database, bot, query),
       };
     },
+    async getSource(request) {
+      const limit = requirePageSize(request.pageSize, PASSAGE_PAGES);
+      const after = parsePassageToken(request.pageToken);
+      const source = requireFound(await findSource(database, await requireSourceRef(request)));
+      const { workspaceId } = request;
+      const found = await listPassages(database, { workspaceId, id: source.id }, { after, limit: limit + 1 });
+      const passages = found.slice(0, limit);
+      return {
+        source: toMessage(source, embeddings.status),
+        passages: passages.map(({ heading, text }) => ({ heading, text })),
+        nextPageToken: found.length > limit ? String(passages.at(-1)?.position) : "",
+      };
+    },
+    async getSourceText(request) {
+      const { text, ...source } = requireFound(await readSourceText(database, await requireSourceRef(request)));
+      if (text === null) throw notFound("text_not_stored", "the text of this document is not stored as it was added");
+      return { source: toMessage(source, embeddings.status), text };
+    },
+    async renameSource(request) {
+      const newName = requireName(request.newName);
+      const renamed = await renameSource(database, await requireSourceRef(request), newName);
+      if (renamed === "exists")
+        throw new ServiceError("already_exists", "source_exists", "the bot has another document of this name");
+      return { source: toMessage(requireFound(renamed), embeddings.status) };
+    },
     async removeSource(request) {
-      const botId = await requireBotId(database, request);
-      if (request.name.includes("\0") || !(await deleteSource(database, request.workspaceId, botId, request.name)))
-        throw notFound("source_not_found", "the bot has no document of this name");
+      if (!(await deleteSource(database, await requireSourceRef(request)))) throw sourceNotFound();
       return {};
     },
   };
+}
+
+type BotFields = { workspaceId: string; botSlug: string };
+
+function sourceNotFound(): ServiceError {
+  return notFound("source_not_found", "the bot has no document of this name");
+}
+
+function requireFound<T>(source: T | undefined): T {
+  if (source === undefined) throw sourceNotFound();
+  return source;
+}
+
+function requirePageSize(pageSize: number, { defaultSize, maxSize }: typeof SOURCE_PAGES): number {
+  if (pageSize < 0 || pageSize > maxSize) throw invalidArgument(`page_size must be from 0 to ${maxSize}`);
+  return pageSize || defaultSize;
+}
+
+/** Returns the position after which the page begins. Positions begin at 1. */
+function parsePassageToken(token: string): number {
+  if (token !== "" && !POSITION.test(token)) throw invalidArgument("page_token is invalid");
+  return Number(token);
+}
+
+/** Other formats are edited with the program that wrote them. */
+function isEditable(format: Format): boolean {
+  return format === "txt" || format === "md";
 }
 
 function readContent({ format, content }: AddSourceRequest): RawDocument {

@@ -1,6 +1,16 @@
-import { type Connection, type Database, type Queryable, transaction } from "@parley/service-kit";
+import {
+  type Connection,
+  type Database,
+  type Queryable,
+  ServiceError,
+  sqlState,
+  transaction,
+} from "@parley/service-kit";
+import type { BotRef } from "../bots/index.ts";
 import type { Format, IndexedChunk, IndexedDocument, LanguageName } from "../documents/index.ts";
 import { type KnowledgeLimits, type KnowledgeUsage, requireRoom, type UsageWithout } from "./knowledge-limits.ts";
+
+const UNIQUE_VIOLATION = "23505";
 
 /** A stored document of a bot's knowledge. */
 export type Source = {
@@ -19,6 +29,8 @@ export type Source = {
   embeddingModel: string;
   /** Number of chunks with an embedding of that model. */
   embedded: number;
+  /** Whether readSourceText returns the text as it was added. */
+  hasText: boolean;
 };
 
 export type NewSource = {
@@ -29,12 +41,24 @@ export type NewSource = {
   language: LanguageName;
   url: string;
   document: IndexedDocument;
+  /** The text as it was added; undefined if it is not stored. */
+  text?: string | undefined;
+  /** If set, the source is stored only if it exists with this `updatedAt`, in the form of Date.toISOString. */
+  expectedUpdatedAt?: string | undefined;
 };
 
-// The column `embedded` counts embeddings of the content that was stored at the time `embedding_of`. If that content has been replaced since, the
+/** Identifies a source by its name. */
+export type SourceRef = Pick<NewSource, "workspaceId" | "botId" | "name">;
+
+// SQL expressions of a source with the alias s. The column `embedded` counts embeddings of the content that was stored at the time `embedding_of`. If that content has been replaced since, the
 // result is 0.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
+// A text with another time belongs to a replaced version of the source.
+const SOURCE_TEXT = `
+  SELECT t.content FROM conversation.source_texts t
+  WHERE t.workspace_id = s.workspace_id AND t.source_id = s.source_id AND t.text_of = s.updated_at`;
+const SOURCE_WITH_TEXT = `${SOURCE}, EXISTS (${SOURCE_TEXT}) AS "hasText"`;
 
 const PUT_SOURCE = `
   INSERT INTO conversation.knowledge_sources AS s (workspace_id, bot_id, name, format, language, url, characters, chunks, updated_at)
@@ -78,6 +102,7 @@ const INSERT_WORDS = `
  */
 export async function putSource(database: Database, source: NewSource, limits: KnowledgeLimits = {}): Promise<Source> {
   return transaction(database, async (connection) => {
+    await requireExpected(connection, source);
     const current = await readUsageWithout(connection, source);
     requireRoom(current, source.document.characters, limits);
     // Locks the source's row, which serializes concurrent calls for the same name.
@@ -88,8 +113,36 @@ export async function putSource(database: Database, source: NewSource, limits: K
         stored.id,
       ]);
     await insertPieces(connection, source, stored.id);
-    return stored;
+    await replaceText(connection, source, stored.id);
+    return { ...stored, hasText: source.text !== undefined };
   });
+}
+
+/** Locks the source's row. Throws source_changed if the source does not have the expected time. */
+async function requireExpected(
+  connection: Connection,
+  { workspaceId, botId, name, expectedUpdatedAt }: NewSource,
+): Promise<void> {
+  if (expectedUpdatedAt === undefined) return;
+  const { rows } = await connection.query<{ updatedAt: Date }>(
+    `SELECT updated_at AS "updatedAt" FROM conversation.knowledge_sources
+     WHERE workspace_id = $1 AND bot_id = $2 AND name = $3 FOR NO KEY UPDATE`,
+    [workspaceId, botId, name],
+  );
+  if (rows[0]?.updatedAt.toISOString() === expectedUpdatedAt) return;
+  throw new ServiceError("failed_precondition", "source_changed", "the document was replaced or removed since");
+}
+
+async function replaceText(connection: Connection, { workspaceId, text }: NewSource, sourceId: number): Promise<void> {
+  await connection.query("DELETE FROM conversation.source_texts WHERE workspace_id = $1 AND source_id = $2", [
+    workspaceId,
+    sourceId,
+  ]);
+  if (text === undefined) return;
+  await connection.query(
+    "INSERT INTO conversation.source_texts (workspace_id, source_id, text_of, content) VALUES ($1, $2, now(), $3)",
+    [workspaceId, sourceId, text],
+  );
 }
 
 const READ_USAGE = `
@@ -108,7 +161,7 @@ const READ_SOURCE_SIZE = `
 /** Returns the workspace's usage without the document that `source` replaces, and the characters of that document. */
 export async function readUsageWithout(
   database: Queryable,
-  { workspaceId, botId, name }: Pick<NewSource, "workspaceId" | "botId" | "name">,
+  { workspaceId, botId, name }: SourceRef,
 ): Promise<UsageWithout> {
   const { documents, characters } = await readKnowledgeUsage(database, workspaceId);
   const { rows } = await database.query<{ characters: number }>(READ_SOURCE_SIZE, [workspaceId, botId, name]);
@@ -167,31 +220,123 @@ function toChunkColumns(chunks: readonly IndexedChunk[]): string[][] {
   ];
 }
 
-async function upsertSource(connection: Connection, source: NewSource): Promise<Source> {
+async function upsertSource(connection: Connection, source: NewSource): Promise<Omit<Source, "hasText">> {
   const { workspaceId, botId, name, format, language, url } = source;
   const { characters, chunkCount } = source.document;
   const values = [workspaceId, botId, name, format, language, url, characters, chunkCount];
-  const { rows } = await connection.query<Source>(PUT_SOURCE, values);
+  const { rows } = await connection.query<Omit<Source, "hasText">>(PUT_SOURCE, values);
   const [stored] = rows;
   if (stored === undefined) throw new Error("the upsert of a knowledge source returned no row");
   return stored;
 }
 
-export async function listSources(database: Database, workspaceId: string, botId: string): Promise<Source[]> {
+export type SourcePage = {
+  /** A part of the names, in upper or lower case; empty for all sources. */
+  query: string;
+  /** The last name of the previous page; undefined for the first page. */
+  after: string | undefined;
+  limit: number;
+};
+
+const MATCHES = `
+  FROM conversation.knowledge_sources s
+  WHERE s.workspace_id = $1 AND s.bot_id = $2 AND ($3 = '' OR strpos(lower(s.name), lower($3)) > 0)`;
+
+/** Lists a page of a bot's documents, ordered by name. */
+export async function listSources(
+  database: Database,
+  { workspaceId, botId }: BotRef,
+  { query, after, limit }: SourcePage,
+): Promise<Source[]> {
   const { rows } = await database.query<Source>(
-    `SELECT ${SOURCE} FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 ORDER BY name`,
-    [workspaceId, botId],
+    `SELECT ${SOURCE_WITH_TEXT} ${MATCHES} AND ($4::text IS NULL OR s.name > $4) ORDER BY s.name LIMIT $5`,
+    [workspaceId, botId, query, after ?? null, limit],
   );
   return rows;
 }
 
-/** Deletes a document. Foreign keys delete its chunks and words. Returns false if the bot has no document of this name. */
-export async function deleteSource(
+/** Returns the number of the bot's documents whose name contains `query`. */
+export async function countSources(database: Database, { workspaceId, botId }: BotRef, query: string): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(`SELECT count(*)::integer AS count ${MATCHES}`, [
+    workspaceId,
+    botId,
+    query,
+  ]);
+  return rows[0]?.count ?? 0;
+}
+
+const BY_NAME = "FROM conversation.knowledge_sources s WHERE s.workspace_id = $1 AND s.bot_id = $2 AND s.name = $3";
+
+/** Returns undefined if the bot has no document of this name. */
+export async function findSource(
   database: Database,
-  workspaceId: string,
-  botId: string,
-  name: string,
-): Promise<boolean> {
+  { workspaceId, botId, name }: SourceRef,
+): Promise<Source | undefined> {
+  const { rows } = await database.query<Source>(`SELECT ${SOURCE_WITH_TEXT} ${BY_NAME}`, [workspaceId, botId, name]);
+  return rows[0];
+}
+
+/** Returns the document and its text as it was added: null if it is not stored. Returns undefined if the bot has no document of this name. */
+export async function readSourceText(
+  database: Database,
+  { workspaceId, botId, name }: SourceRef,
+): Promise<(Source & { text: string | null }) | undefined> {
+  const { rows } = await database.query<Source & { text: string | null }>(
+    `SELECT ${SOURCE_WITH_TEXT}, (${SOURCE_TEXT}) AS text ${BY_NAME}`,
+    [workspaceId, botId, name],
+  );
+  return rows[0];
+}
+
+/** A chunk of a document. `position` is its place in the document. */
+export type SourcePassage = { position: number; heading: string; text: string };
+
+/** Lists a page of a document's chunks, in the order of the document. */
+export async function listPassages(
+  database: Database,
+  { workspaceId, id }: { workspaceId: string; id: number },
+  { after, limit }: { after: number; limit: number },
+): Promise<SourcePassage[]> {
+  const { rows } = await database.query<SourcePassage>(
+    `SELECT position, heading, content AS text FROM conversation.knowledge_chunks
+     WHERE workspace_id = $1 AND source_id = $2 AND position > $3 ORDER BY position LIMIT $4`,
+    [workspaceId, id, after, limit],
+  );
+  return rows;
+}
+
+/**
+ * Renames a document, also in the cases of the bot's evaluation. Returns `exists` if another document of the bot has the new name, and
+ * undefined if the bot has no document with the old name.
+ */
+export async function renameSource(
+  database: Database,
+  source: SourceRef,
+  newName: string,
+): Promise<Source | "exists" | undefined> {
+  const { workspaceId, botId, name } = source;
+  if (newName === name) return findSource(database, source);
+  try {
+    return await transaction(database, async (connection) => {
+      const { rows } = await connection.query<Source>(
+        `UPDATE conversation.knowledge_sources AS s SET name = $4
+         WHERE workspace_id = $1 AND bot_id = $2 AND name = $3 RETURNING ${SOURCE_WITH_TEXT}`,
+        [workspaceId, botId, name, newName],
+      );
+      await connection.query(
+        "UPDATE conversation.evaluation_cases SET document = $4 WHERE workspace_id = $1 AND bot_id = $2 AND document = $3",
+        [workspaceId, botId, name, newName],
+      );
+      return rows[0];
+    });
+  } catch (error) {
+    if (sqlState(error) === UNIQUE_VIOLATION) return "exists";
+    throw error;
+  }
+}
+
+/** Deletes a document. Foreign keys delete its chunks, words and text. Returns false if the bot has no document of this name. */
+export async function deleteSource(database: Database, { workspaceId, botId, name }: SourceRef): Promise<boolean> {
   const { rowCount } = await database.query(
     "DELETE FROM conversation.knowledge_sources WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",
     [workspaceId, botId, name],

@@ -19,7 +19,7 @@ export function addDocument(
   const chunks = toChunks(splitDocument("md", text));
   const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
   const document = { chunkCount: chunks.length, characters, pieces: indexChunks(chunks) };
-  return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document });
+  return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document, text });
 }
 
 export async function readKnowledge(database: Database, bot: Bot): Promise<BotKnowledge> {

@@ -23,7 +23,7 @@ export async function createBot(database: Database, fields: Partial<Omit<Bot, "c
     display: DEFAULT_DISPLAY,
     ...fields,
   };
-  const bot = await insertBot(database, created, 1_000);
+  const bot = await insertBot(database, created, { limit: 1_000 });
   if (typeof bot === "string") throw new Error(`bot not created: ${bot}`);
   return bot;
 }

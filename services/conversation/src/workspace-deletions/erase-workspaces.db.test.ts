@@ -23,7 +23,7 @@ const run = (signal = new AbortController().signal, notifySettler = (): void => 
 async function createWorkspace(sessions: number) {
   const bot = await createBot(system.database);
   const { workspaceId, slug: botSlug, id: botId } = bot;
-  const key = { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"] };
+  const key = { publicKey: `k-${bot.id}`, workspaceId, botSlug, allowedDomains: ["a.example"], name: "" };
   await insertKey(system.database, key, 1);
   await addDocument(system.database, bot, "n", "words");
   await insertCase(system.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);

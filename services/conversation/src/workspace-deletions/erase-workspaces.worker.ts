@@ -2,7 +2,7 @@ import { type Database, type Logger, pause } from "@parley/service-kit";
 import { eraseSession } from "../sessions/index.ts";
 import type { NotifySettler } from "../turns/index.ts";
 import { beginErasures, finishErasure, listSessionIds } from "./deletions.store.ts";
-import { deleteBots, deleteDocument } from "./workspace-content.store.ts";
+import { deleteBots, deleteDocument, deleteDocumentOfDeletedBot } from "./workspace-content.store.ts";
 
 /** The number of sessions erased between two pauses. Each session has its own transaction. */
 const BATCH_SESSIONS = 50;
@@ -29,6 +29,11 @@ export async function eraseDeletedWorkspaces(deps: EraseWorkspacesDeps, signal: 
       deps.log.warn({ workspace_id: workspaceId, error }, "workspace erasure failed, retrying");
     }
   }
+}
+
+/** Deletes the documents of deleted bots: in the background, because a large document takes longer than a call may. */
+export async function eraseDocumentsOfDeletedBots(database: Database, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await deleteDocumentOfDeletedBot(database)));
 }
 
 async function eraseWorkspace(deps: EraseWorkspacesDeps, workspaceId: string, signal: AbortSignal): Promise<void> {

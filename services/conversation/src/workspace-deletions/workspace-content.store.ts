@@ -9,11 +9,28 @@ const DELETE_DOCUMENT = `
   DELETE FROM conversation.knowledge_sources
   WHERE (workspace_id, source_id) = (SELECT workspace_id, source_id FROM conversation.knowledge_sources WHERE workspace_id = $1 LIMIT 1)`;
 
+const DELETE_DOCUMENT_OF_DELETED_BOT = `
+  DELETE FROM conversation.knowledge_sources
+  WHERE (workspace_id, source_id) = (
+    SELECT s.workspace_id, s.source_id FROM conversation.bots b
+    JOIN conversation.knowledge_sources s ON s.workspace_id = b.workspace_id AND s.bot_id = b.bot_id
+    WHERE b.deleted_at IS NOT NULL LIMIT 1
+  )`;
+
 /** Deletes one document of a workspace, with its chunks, words and embeddings. Returns false if there is none. */
-export async function deleteDocument(database: Database, workspaceId: string): Promise<boolean> {
+export function deleteDocument(database: Database, workspaceId: string): Promise<boolean> {
+  return deleteOne(database, DELETE_DOCUMENT, [workspaceId]);
+}
+
+/** Deletes one document of a deleted bot, as deleteDocument does. Returns false if there is none. */
+export function deleteDocumentOfDeletedBot(database: Database): Promise<boolean> {
+  return deleteOne(database, DELETE_DOCUMENT_OF_DELETED_BOT, []);
+}
+
+function deleteOne(database: Database, statement: string, values: unknown[]): Promise<boolean> {
   return transaction(database, async (connection) => {
     await connection.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-    const { rowCount } = await connection.query(withQueryTimeout(DELETE_DOCUMENT, [workspaceId], QUERY_TIMEOUT_MS));
+    const { rowCount } = await connection.query(withQueryTimeout(statement, values, QUERY_TIMEOUT_MS));
     return rowCount === 1;
   });
 }

@@ -40,6 +40,39 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
     ),
   );
 
+  withBotOptions(
+    group
+      .command("duplicate")
+      .description("Copy a bot's settings and moderation patterns.")
+      .requiredOption(...workspaceOption)
+      .requiredOption("--slug <slug>", "Select the bot.", refuseEmpty)
+      .requiredOption("--new-slug <slug>", "Set the copy's name (characters: a-z 0-9 -)."),
+  ).action(({ workspace: workspaceId, slug, newSlug, ...options }) =>
+    report(
+      callAdmin(BotAdminService, async (service) => {
+        const { bot } = await service.duplicateBot({ workspaceId, slug, newSlug, changes: toBotChanges(options) });
+        return toResult(requireField(bot));
+      }),
+    ),
+  );
+
+  group
+    .command("delete")
+    .description("Delete a bot, its keys and documents.")
+    .requiredOption(...workspaceOption)
+    .requiredOption("--slug <slug>", "Select the bot.", refuseEmpty)
+    .action(({ workspace: workspaceId, slug }) =>
+      report(
+        callAdmin(BotAdminService, async (service) => {
+          await service.deleteBot({ workspaceId, slug });
+          return {
+            json: { slug, deleted: true },
+            text: `Deleted ${slug} with its keys, documents, patterns, tools and evaluation. Its conversations stay.\n`,
+          };
+        }),
+      ),
+    );
+
   group
     .command("list")
     .description("List a workspace's bots.")

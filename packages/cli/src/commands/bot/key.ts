@@ -3,6 +3,7 @@ import { type ApiKey, ApiKeySchema, KeyAdminService } from "@parley/rpc/conversa
 import { requireField } from "../../admin/require-field.ts";
 import { requireWorkspace } from "../../admin/require-workspace.ts";
 import type { Context } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
@@ -17,26 +18,30 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
     .requiredOption("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
-    .action(({ workspace: workspaceId, bot: botSlug, domain: domains }) =>
+    .option("--name <name>", "Set a name to tell keys apart.", "")
+    .action(({ workspace: workspaceId, bot: botSlug, domain: domains, name }) =>
       report(
         callAdmin(KeyAdminService, async (service) =>
-          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains })).key)),
+          toResult(requireField((await service.createKey({ workspaceId, botSlug, domains, name })).key)),
         ),
       ),
     );
 
   group
     .command("update")
-    .description("Replace a key's domains, effective within 5 s.")
+    .description("Replace a key's domains or name within 5 s.")
     .argument("<key>", "Select the public key.")
-    .requiredOption("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
-    .action((publicKey, { domain: domains }) =>
-      report(
-        callAdmin(KeyAdminService, async (service) =>
-          toResult(requireField((await service.updateKey({ publicKey, domains })).key)),
-        ),
-      ),
-    );
+    .option("--domain <domain>", "Allow a domain, such as *.example.com; repeatable.", appendValue)
+    .option("--name <name>", "Set the name; empty to remove it.")
+    .action((publicKey, { domain: domains = [], name }) => {
+      if (domains.length === 0 && name === undefined) throw new CliError("give --domain or --name", { exitCode: 2 });
+      return report(
+        callAdmin(KeyAdminService, async (service) => {
+          const { key } = await service.updateKey({ publicKey, domains, ...(name !== undefined && { name }) });
+          return toResult(requireField(key));
+        }),
+      );
+    });
 
   group
     .command("list")
@@ -50,9 +55,10 @@ export function addKeyCommands(program: CommandUnknownOpts, { callAdmin, report 
           return {
             json: keys.map((each) => messageToJson(ApiKeySchema, each)),
             text: formatTable(
-              ["public key", "bot", "domains", "created", "last used", "revoked"],
+              ["public key", "name", "bot", "domains", "created", "last used", "revoked"],
               keys.map((key) => [
                 key.publicKey,
+                key.name || "–",
                 key.botSlug,
                 key.allowedDomains.join(" "),
                 key.createdAt,
@@ -84,6 +90,7 @@ function toResult(key: ApiKey): Result {
     json: messageToJson(ApiKeySchema, key),
     text: formatFields([
       ["public key", key.publicKey],
+      ...(key.name === "" ? [] : [["name", key.name] as const]),
       ["workspace", key.workspaceId],
       ["bot", key.botSlug],
       ["domains", key.allowedDomains.join(" ")],

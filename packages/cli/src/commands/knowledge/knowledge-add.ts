@@ -18,6 +18,8 @@ export type AddDocumentsOptions = {
   urls: readonly string[];
   /** Empty to detect the language of each document. */
   language: string;
+  /** The name of the only document; undefined to name each document by its file or URL. */
+  name?: string | undefined;
 };
 
 /** A file or a URL to add. The name of a URL's document is the URL. */
@@ -31,6 +33,8 @@ export async function addDocuments(context: Context, options: AddDocumentsOption
   const { progress, printError } = context;
   const items = listItems(context, options);
   if (items.length === 0) throw new CliError("give a FILE or --url", { exitCode: 2 });
+  if (options.name !== undefined && items.length > 1)
+    throw new CliError("--name needs exactly one FILE or --url", { exitCode: 2 });
   refuseEqualNames(context, options.files);
   const sources: Source[] = [];
   const outcomes: JsonValue[] = [];
@@ -81,11 +85,11 @@ function refuseEqualNames({ config }: Context, files: readonly string[]): void {
 
 async function addDocument(
   { callAdmin }: Context,
-  { workspaceId, botSlug, language }: AddDocumentsOptions,
+  { workspaceId, botSlug, language, name }: AddDocumentsOptions,
   content: Document | { url: string },
 ): Promise<Source> {
   const { source } = await callAdmin(KnowledgeAdminService, (service) =>
-    service.addSource({ workspaceId, botSlug, language, ...content }),
+    service.addSource({ workspaceId, botSlug, language, ...content, ...(name !== undefined && { name }) }),
   );
   return requireField(source);
 }

@@ -1,13 +1,27 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { KnowledgeAdminService, type KnowledgeUsage, type Source, SourceSchema } from "@parley/rpc/conversation";
+import type { Client } from "@connectrpc/connect";
+import {
+  KnowledgeAdminService,
+  type KnowledgeUsage,
+  type ListSourcesResponse,
+  type Source,
+  type SourcePassage,
+  SourcePassageSchema,
+  SourceSchema,
+} from "@parley/rpc/conversation";
+import { requireField } from "../../admin/require-field.ts";
 import type { Context } from "../../context.ts";
 import { messageToJson } from "../../output/json.ts";
 import { printable } from "../../output/printable.ts";
+import type { Result } from "../../output/result.ts";
 import { formatCount, formatTable } from "../../output/table.ts";
-import { appendValue, botOption, workspaceOption } from "../options.ts";
+import { appendValue, botOption, refuseEmpty, workspaceOption } from "../options.ts";
 import { addDocuments, sourceTable } from "./knowledge-add.ts";
 import { addQuestionCommands } from "./knowledge-questions.ts";
 
+const PAGE_SIZE = 500;
+const PASSAGES_PER_PAGE = 200;
 const NO_DOCUMENTS = "No documents yet. Add one with parley knowledge add --workspace W --bot S FILE";
 
 export function addKnowledgeCommands(program: CommandUnknownOpts, context: Context): void {
@@ -20,25 +34,62 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
     .argument("[file...]", "Select files: .txt, .md, .html or .pdf.")
     .option("--url <url>", "Fetch a page or document, repeatable.", appendValue)
     .option("--language <language>", "Set the language name or code (default: detected).", "")
+    .option("--name <name>", "Set the name (default: file name or URL).", refuseEmpty)
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language }) =>
-      report(addDocuments(context, { workspaceId, botSlug, files, urls, language })),
+    .action((files, { workspace: workspaceId, bot: botSlug, url: urls = [], language, name }) =>
+      report(addDocuments(context, { workspaceId, botSlug, files, urls, language, name })),
     );
 
   group
     .command("list")
     .description("List a bot's documents.")
+    .option("--query <text>", "List only names that contain the text.", "")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .action(({ workspace: workspaceId, bot: botSlug }) =>
+    .action(({ workspace: workspaceId, bot: botSlug, query }) =>
       report(
         callAdmin(KnowledgeAdminService, async (service) => {
-          const { sources, embeddings, usage } = await service.listSources({ workspaceId, botSlug });
+          const { sources, embeddings, usage } = await listAllSources(service, { workspaceId, botSlug, query });
           const { state = "unknown", model = "" } = embeddings ?? {};
           return {
             json: sources.map((each) => messageToJson(SourceSchema, each)),
-            text: `${formatTable(...sourceTable(sources, state === "on"), NO_DOCUMENTS)}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}${describeUsage(usage)}`,
+            text: `${formatTable(...sourceTable(sources, state === "on"), query === "" ? NO_DOCUMENTS : "No document has this text in its name.")}${sources.length > 0 ? describeEmbeddings(state, model, sources) : ""}${describeUsage(usage)}`,
+          };
+        }),
+      ),
+    );
+
+  group
+    .command("show")
+    .description("Show a document's text.")
+    .argument("<name>", "Select the document by its listed name.")
+    .option("--original", "Show the text as it was added.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((name, { workspace: workspaceId, bot: botSlug, original = false }) => {
+      const document = { workspaceId, botSlug, name };
+      return report(
+        callAdmin(KnowledgeAdminService, (service) =>
+          original ? showOriginal(service, document) : showPassages(service, document),
+        ),
+      );
+    });
+
+  group
+    .command("rename")
+    .description("Rename a document.")
+    .argument("<name>", "Select the document by its listed name.")
+    .argument("<new-name>", "Set the new name.")
+    .requiredOption(...workspaceOption)
+    .requiredOption(...botOption)
+    .action((name, newName, { workspace: workspaceId, bot: botSlug }) =>
+      report(
+        callAdmin(KnowledgeAdminService, async (service) => {
+          const { source } = await service.renameSource({ workspaceId, botSlug, name, newName });
+          return {
+            json: messageToJson(SourceSchema, requireField(source)),
+            text: `Renamed ${printable(name)} to ${printable(newName)}.\n`,
           };
         }),
       ),
@@ -46,20 +97,76 @@ export function addKnowledgeCommands(program: CommandUnknownOpts, context: Conte
 
   group
     .command("remove")
-    .description("Remove a document.")
-    .argument("<name>", "Select the document by its listed name.")
+    .description("Remove documents.")
+    .argument("<name...>", "Select documents by their listed names.")
     .requiredOption(...workspaceOption)
     .requiredOption(...botOption)
-    .action((name, { workspace: workspaceId, bot: botSlug }) =>
-      report(
-        callAdmin(KnowledgeAdminService, async (service) => {
-          await service.removeSource({ workspaceId, botSlug, name });
-          return { json: { name, removed: true }, text: `Removed ${name}.\n` };
-        }),
-      ),
+    .action((names, { workspace: workspaceId, bot: botSlug }) =>
+      report(removeDocuments(context, { workspaceId, botSlug, names })),
     );
 
   addQuestionCommands(group, context);
+}
+
+type Knowledge = Client<typeof KnowledgeAdminService>;
+type Document = { workspaceId: string; botSlug: string; name: string };
+
+/** Reads every page of the list. The response's usage and embeddings are those of the first page. */
+export async function listAllSources(
+  service: Pick<Knowledge, "listSources">,
+  request: { workspaceId: string; botSlug: string; query?: string },
+): Promise<Pick<ListSourcesResponse, "sources" | "embeddings" | "usage">> {
+  const first = await service.listSources({ ...request, pageSize: PAGE_SIZE });
+  const sources = [...first.sources];
+  for (let pageToken = first.nextPageToken; pageToken; ) {
+    const page = await service.listSources({ ...request, pageSize: PAGE_SIZE, pageToken });
+    sources.push(...page.sources);
+    pageToken = page.nextPageToken;
+  }
+  return { ...first, sources };
+}
+
+async function showOriginal(service: Knowledge, document: Document): Promise<Result> {
+  const { source, text } = await service.getSourceText(document);
+  return { json: { ...toJsonObject(requireField(source)), text }, text: text.endsWith("\n") ? text : `${text}\n` };
+}
+
+/** Shows the text as the bot reads it. */
+async function showPassages(service: Knowledge, document: Document): Promise<Result> {
+  const passages: SourcePassage[] = [];
+  let source: Source | undefined;
+  let pageToken = "";
+  do {
+    const page = await service.getSource({ ...document, pageSize: PASSAGES_PER_PAGE, pageToken });
+    source = page.source;
+    passages.push(...page.passages);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+  return {
+    json: {
+      ...toJsonObject(requireField(source)),
+      passages: passages.map((each) => messageToJson(SourcePassageSchema, each)),
+    },
+    text: passages.map(({ heading, text }) => `${heading === "" ? "" : `[${heading}]\n`}${text}\n`).join("\n"),
+  };
+}
+
+function toJsonObject(source: Source): Record<string, JsonValue> {
+  return messageToJson(SourceSchema, source) as Record<string, JsonValue>;
+}
+
+/** Removes documents one after the other, and stops at the first that cannot be removed. */
+async function removeDocuments(
+  { callAdmin }: Context,
+  { workspaceId, botSlug, names }: { workspaceId: string; botSlug: string; names: readonly string[] },
+): Promise<Result> {
+  for (const name of names)
+    await callAdmin(KnowledgeAdminService, (service) => service.removeSource({ workspaceId, botSlug, name }));
+  const removed = names.map((name) => ({ name, removed: true }));
+  return {
+    json: removed.length === 1 ? (removed[0] ?? {}) : removed,
+    text: names.map((name) => `Removed ${printable(name)}.\n`).join(""),
+  };
 }
 
 /** Returns a line about the workspace's limits, or an empty text if they are unknown. */

@@ -649,6 +649,108 @@ export declare type GetBotRequest = Message<"parley.conversation.v1.GetBotReques
 export declare const GetBotRequestSchema: GenMessage<GetBotRequest>;
 
 /**
+ * DuplicateBotRequest names a bot and describes its copy.
+ *
+ * @generated from message parley.conversation.v1.DuplicateBotRequest
+ */
+export declare type DuplicateBotRequest = Message<"parley.conversation.v1.DuplicateBotRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The slug of the bot to copy.
+   *
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+
+  /**
+   * The slug of the new bot, as in CreateBotRequest.
+   *
+   * @generated from field: string new_slug = 3;
+   */
+  newSlug: string;
+
+  /**
+   * The fields of the new bot that differ.
+   *
+   * @generated from field: parley.conversation.v1.BotChanges changes = 4;
+   */
+  changes?: BotChanges | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DuplicateBotRequest.
+ * Use `create(DuplicateBotRequestSchema)` to create a new message.
+ */
+export declare const DuplicateBotRequestSchema: GenMessage<DuplicateBotRequest>;
+
+/**
+ * DuplicateBotResponse holds the new bot.
+ *
+ * @generated from message parley.conversation.v1.DuplicateBotResponse
+ */
+export declare type DuplicateBotResponse = Message<"parley.conversation.v1.DuplicateBotResponse"> & {
+  /**
+   * The new bot.
+   *
+   * @generated from field: parley.conversation.v1.Bot bot = 1;
+   */
+  bot?: Bot | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DuplicateBotResponse.
+ * Use `create(DuplicateBotResponseSchema)` to create a new message.
+ */
+export declare const DuplicateBotResponseSchema: GenMessage<DuplicateBotResponse>;
+
+/**
+ * DeleteBotRequest names a bot.
+ *
+ * @generated from message parley.conversation.v1.DeleteBotRequest
+ */
+export declare type DeleteBotRequest = Message<"parley.conversation.v1.DeleteBotRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteBotRequest.
+ * Use `create(DeleteBotRequestSchema)` to create a new message.
+ */
+export declare const DeleteBotRequestSchema: GenMessage<DeleteBotRequest>;
+
+/**
+ * DeleteBotResponse is empty.
+ *
+ * @generated from message parley.conversation.v1.DeleteBotResponse
+ */
+export declare type DeleteBotResponse = Message<"parley.conversation.v1.DeleteBotResponse"> & {
+};
+
+/**
+ * Describes the message parley.conversation.v1.DeleteBotResponse.
+ * Use `create(DeleteBotResponseSchema)` to create a new message.
+ */
+export declare const DeleteBotResponseSchema: GenMessage<DeleteBotResponse>;
+
+/**
  * GetBotResponse holds one bot.
  *
  * @generated from message parley.conversation.v1.GetBotResponse
@@ -764,6 +866,13 @@ export declare type ApiKey = Message<"parley.conversation.v1.ApiKey"> & {
    * @generated from field: string last_used_on = 7;
    */
   lastUsedOn: string;
+
+  /**
+   * What the owner calls the key; may be empty.
+   *
+   * @generated from field: string name = 8;
+   */
+  name: string;
 };
 
 /**
@@ -798,6 +907,13 @@ export declare type CreateKeyRequest = Message<"parley.conversation.v1.CreateKey
    * @generated from field: repeated string domains = 3;
    */
   domains: string[];
+
+  /**
+   * What the owner calls the key, at most 100 characters; may be empty.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
 };
 
 /**
@@ -827,7 +943,7 @@ export declare type CreateKeyResponse = Message<"parley.conversation.v1.CreateKe
 export declare const CreateKeyResponseSchema: GenMessage<CreateKeyResponse>;
 
 /**
- * UpdateKeyRequest holds the new domains of a key.
+ * UpdateKeyRequest holds the new domains or the new name of a key.
  *
  * @generated from message parley.conversation.v1.UpdateKeyRequest
  */
@@ -848,11 +964,18 @@ export declare type UpdateKeyRequest = Message<"parley.conversation.v1.UpdateKey
   workspaceId: string;
 
   /**
-   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones.
+   * 1 to 100 allowed domains, as in CreateKeyRequest. They replace all earlier ones. Empty to keep those, if name is set.
    *
    * @generated from field: repeated string domains = 3;
    */
   domains: string[];
+
+  /**
+   * The new name, as in CreateKeyRequest. If it is not set, the name does not change.
+   *
+   * @generated from field: optional string name = 4;
+   */
+  name?: string | undefined;
 };
 
 /**
@@ -1733,6 +1856,14 @@ export declare type Source = Message<"parley.conversation.v1.Source"> & {
    * @generated from field: int32 embedded = 9;
    */
   embedded: number;
+
+  /**
+   * Whether GetSourceText returns the text: the source was added as txt or md with its content, not with a URL, and since the
+   * upgrade that added this field.
+   *
+   * @generated from field: bool has_text = 10;
+   */
+  hasText: boolean;
 };
 
 /**
@@ -1826,6 +1957,13 @@ export declare type AddSourceRequest = Message<"parley.conversation.v1.AddSource
    * @generated from field: string url = 7;
    */
   url: string;
+
+  /**
+   * If set, the source must exist with this updated_at. An edit then does not overwrite a newer one.
+   *
+   * @generated from field: string expected_updated_at = 8;
+   */
+  expectedUpdatedAt: string;
 };
 
 /**
@@ -1855,7 +1993,7 @@ export declare type AddSourceResponse = Message<"parley.conversation.v1.AddSourc
 export declare const AddSourceResponseSchema: GenMessage<AddSourceResponse>;
 
 /**
- * ListSourcesRequest names a bot.
+ * ListSourcesRequest names a bot and a page.
  *
  * @generated from message parley.conversation.v1.ListSourcesRequest
  */
@@ -1873,6 +2011,27 @@ export declare type ListSourcesRequest = Message<"parley.conversation.v1.ListSou
    * @generated from field: string bot_slug = 2;
    */
   botSlug: string;
+
+  /**
+   * A part of the names to list, at most 200 characters, in upper or lower case; empty for all sources.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+
+  /**
+   * Sources per page, at most 500; 0 for 100.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
 };
 
 /**
@@ -1882,13 +2041,13 @@ export declare type ListSourcesRequest = Message<"parley.conversation.v1.ListSou
 export declare const ListSourcesRequestSchema: GenMessage<ListSourcesRequest>;
 
 /**
- * ListSourcesResponse lists sources.
+ * ListSourcesResponse is a page of a bot's sources.
  *
  * @generated from message parley.conversation.v1.ListSourcesResponse
  */
 export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSourcesResponse"> & {
   /**
-   * The bot's sources, ordered by name.
+   * The sources, ordered by name.
    *
    * @generated from field: repeated parley.conversation.v1.Source sources = 1;
    */
@@ -1907,6 +2066,20 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
    * @generated from field: parley.conversation.v1.KnowledgeUsage usage = 3;
    */
   usage?: KnowledgeUsage | undefined;
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+
+  /**
+   * The number of the bot's sources whose name contains the query, on all pages.
+   *
+   * @generated from field: int32 matches = 5;
+   */
+  matches: number;
 };
 
 /**
@@ -1914,6 +2087,237 @@ export declare type ListSourcesResponse = Message<"parley.conversation.v1.ListSo
  * Use `create(ListSourcesResponseSchema)` to create a new message.
  */
 export declare const ListSourcesResponseSchema: GenMessage<ListSourcesResponse>;
+
+/**
+ * GetSourceRequest names a source and a page of its passages.
+ *
+ * @generated from message parley.conversation.v1.GetSourceRequest
+ */
+export declare type GetSourceRequest = Message<"parley.conversation.v1.GetSourceRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The source's name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Passages per page, at most 200; 0 for 50.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page; empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSourceRequest.
+ * Use `create(GetSourceRequestSchema)` to create a new message.
+ */
+export declare const GetSourceRequestSchema: GenMessage<GetSourceRequest>;
+
+/**
+ * GetSourceResponse is a page of a source's text.
+ *
+ * @generated from message parley.conversation.v1.GetSourceResponse
+ */
+export declare type GetSourceResponse = Message<"parley.conversation.v1.GetSourceResponse"> & {
+  /**
+   * The source.
+   *
+   * @generated from field: parley.conversation.v1.Source source = 1;
+   */
+  source?: Source | undefined;
+
+  /**
+   * The passages, in the order of the document.
+   *
+   * @generated from field: repeated parley.conversation.v1.SourcePassage passages = 2;
+   */
+  passages: SourcePassage[];
+
+  /**
+   * The page_token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSourceResponse.
+ * Use `create(GetSourceResponseSchema)` to create a new message.
+ */
+export declare const GetSourceResponseSchema: GenMessage<GetSourceResponse>;
+
+/**
+ * SourcePassage is a chunk of a source.
+ *
+ * @generated from message parley.conversation.v1.SourcePassage
+ */
+export declare type SourcePassage = Message<"parley.conversation.v1.SourcePassage"> & {
+  /**
+   * The headings above it, outermost first, joined by " > "; may be empty.
+   *
+   * @generated from field: string heading = 1;
+   */
+  heading: string;
+
+  /**
+   * The text, without the headings.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.SourcePassage.
+ * Use `create(SourcePassageSchema)` to create a new message.
+ */
+export declare const SourcePassageSchema: GenMessage<SourcePassage>;
+
+/**
+ * GetSourceTextRequest names a source.
+ *
+ * @generated from message parley.conversation.v1.GetSourceTextRequest
+ */
+export declare type GetSourceTextRequest = Message<"parley.conversation.v1.GetSourceTextRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The source's name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSourceTextRequest.
+ * Use `create(GetSourceTextRequestSchema)` to create a new message.
+ */
+export declare const GetSourceTextRequestSchema: GenMessage<GetSourceTextRequest>;
+
+/**
+ * GetSourceTextResponse holds the text of a source.
+ *
+ * @generated from message parley.conversation.v1.GetSourceTextResponse
+ */
+export declare type GetSourceTextResponse = Message<"parley.conversation.v1.GetSourceTextResponse"> & {
+  /**
+   * The source.
+   *
+   * @generated from field: parley.conversation.v1.Source source = 1;
+   */
+  source?: Source | undefined;
+
+  /**
+   * The text as it was added.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetSourceTextResponse.
+ * Use `create(GetSourceTextResponseSchema)` to create a new message.
+ */
+export declare const GetSourceTextResponseSchema: GenMessage<GetSourceTextResponse>;
+
+/**
+ * RenameSourceRequest holds the new name of a source.
+ *
+ * @generated from message parley.conversation.v1.RenameSourceRequest
+ */
+export declare type RenameSourceRequest = Message<"parley.conversation.v1.RenameSourceRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string bot_slug = 2;
+   */
+  botSlug: string;
+
+  /**
+   * The source's name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The new name, 1 to 200 characters.
+   *
+   * @generated from field: string new_name = 4;
+   */
+  newName: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RenameSourceRequest.
+ * Use `create(RenameSourceRequestSchema)` to create a new message.
+ */
+export declare const RenameSourceRequestSchema: GenMessage<RenameSourceRequest>;
+
+/**
+ * RenameSourceResponse describes the renamed source.
+ *
+ * @generated from message parley.conversation.v1.RenameSourceResponse
+ */
+export declare type RenameSourceResponse = Message<"parley.conversation.v1.RenameSourceResponse"> & {
+  /**
+   * The source.
+   *
+   * @generated from field: parley.conversation.v1.Source source = 1;
+   */
+  source?: Source | undefined;
+};
+
+/**
+ * Describes the message parley.conversation.v1.RenameSourceResponse.
+ * Use `create(RenameSourceResponseSchema)` to create a new message.
+ */
+export declare const RenameSourceResponseSchema: GenMessage<RenameSourceResponse>;
 
 /**
  * KnowledgeUsage compares a workspace's documents with the limits of its plan. A limit is not set if it is unknown.
@@ -4115,7 +4519,7 @@ export declare const BotAdminService: GenService<{
    *
    * Errors:
    * - NOT_FOUND (workspace_not_found): the quota service knows no such workspace.
-   * - ALREADY_EXISTS (slug_taken): the workspace has a bot with this slug.
+   * - ALREADY_EXISTS (slug_taken): the workspace has, or had, a bot with this slug.
    * - INVALID_ARGUMENT (invalid_argument): the slug or a field of changes is invalid.
    * - RESOURCE_EXHAUSTED (too_many_bots): the workspace has 200 bots.
    * - PERMISSION_DENIED (model_not_permitted): an owner chose a model that the workspace's plan does not include.
@@ -4142,6 +4546,34 @@ export declare const BotAdminService: GenService<{
     methodKind: "unary";
     input: typeof UpdateBotRequestSchema;
     output: typeof UpdateBotResponseSchema;
+  },
+  /**
+   * DuplicateBot creates a bot with the settings and the moderation patterns of another one. The new bot has no keys, no
+   * documents, no tools and no evaluation. Not idempotent: a repeated call fails with slug_taken.
+   *
+   * Errors: NOT_FOUND (bot_not_found), and the errors of CreateBot. An owner may copy a bot with a model that an operator
+   * chose for it.
+   *
+   * @generated from rpc parley.conversation.v1.BotAdminService.DuplicateBot
+   */
+  duplicateBot: {
+    methodKind: "unary";
+    input: typeof DuplicateBotRequestSchema;
+    output: typeof DuplicateBotResponseSchema;
+  },
+  /**
+   * DeleteBot deletes a bot with its settings, keys, moderation patterns, tools and evaluation at once, and its documents
+   * within a minute. Every edge replica rejects the keys within 5 s. The bot's conversations and its part of the usage stay,
+   * with the bot's slug, which therefore stays taken. A repeated call fails with bot_not_found.
+   *
+   * Errors: NOT_FOUND (bot_not_found).
+   *
+   * @generated from rpc parley.conversation.v1.BotAdminService.DeleteBot
+   */
+  deleteBot: {
+    methodKind: "unary";
+    input: typeof DeleteBotRequestSchema;
+    output: typeof DeleteBotResponseSchema;
   },
   /**
    * GetBot reads one bot.
@@ -4192,7 +4624,7 @@ export declare const KeyAdminService: GenService<{
   /**
    * CreateKey creates a key for a bot. Not idempotent: every call creates a key.
    *
-   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid list of domains;
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid list of domains or name;
    * RESOURCE_EXHAUSTED (too_many_keys): the workspace has 1,000 keys that are not revoked.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.CreateKey
@@ -4203,10 +4635,10 @@ export declare const KeyAdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * UpdateKey replaces the allowed domains of a key. Every edge replica uses the new domains within 5 s. Idempotent.
+   * UpdateKey replaces the allowed domains or the name of a key. Every edge replica uses the new domains within 5 s. Idempotent.
    *
    * Errors: NOT_FOUND (key_not_found) when the key is unknown or revoked; INVALID_ARGUMENT (invalid_argument) for an invalid
-   * list of domains.
+   * list of domains or name, or if neither is set.
    *
    * @generated from rpc parley.conversation.v1.KeyAdminService.UpdateKey
    */
@@ -4402,6 +4834,7 @@ export declare const KnowledgeAdminService: GenService<{
    * - INVALID_ARGUMENT (unreadable_document): the document could not be parsed within its limits of time and memory.
    * - RESOURCE_EXHAUSTED (too_many_documents): the documents that wait to be parsed exceed 16 MiB, or this one waited 60 s.
    * - RESOURCE_EXHAUSTED (knowledge_limit_reached): the workspace's documents would exceed a limit of its plan.
+   * - FAILED_PRECONDITION (source_changed): expected_updated_at is set, and the source was replaced or removed since.
    * - INVALID_ARGUMENT (url_refused, unreachable, timeout, too_large, too_many_redirects, url_status or
    *   unsupported_document): the document could not be fetched from its URL. Limits: 20 s, 5 redirects, 16 MiB.
    *   unreachable does not reveal whether the name has an address that is not permitted, or has no address.
@@ -4416,7 +4849,7 @@ export declare const KnowledgeAdminService: GenService<{
   /**
    * ListSources lists a bot's sources, ordered by name.
    *
-   * Errors: NOT_FOUND (bot_not_found).
+   * Errors: NOT_FOUND (bot_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid query or page.
    *
    * @generated from rpc parley.conversation.v1.KnowledgeAdminService.ListSources
    */
@@ -4424,6 +4857,47 @@ export declare const KnowledgeAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListSourcesRequestSchema;
     output: typeof ListSourcesResponseSchema;
+  },
+  /**
+   * GetSource reads a source and a page of its text, in the passages that a search finds.
+   *
+   * Errors: NOT_FOUND (bot_not_found or source_not_found); INVALID_ARGUMENT (invalid_argument) for an invalid page.
+   *
+   * @generated from rpc parley.conversation.v1.KnowledgeAdminService.GetSource
+   */
+  getSource: {
+    methodKind: "unary";
+    input: typeof GetSourceRequestSchema;
+    output: typeof GetSourceResponseSchema;
+  },
+  /**
+   * GetSourceText reads the text of a source as it was added, so that it can be edited. AddSource with the same name, and with
+   * the source's updated_at as expected_updated_at, stores the edited text.
+   *
+   * Errors: NOT_FOUND (bot_not_found, source_not_found, or text_not_stored: has_text of the source is false).
+   *
+   * @generated from rpc parley.conversation.v1.KnowledgeAdminService.GetSourceText
+   */
+  getSourceText: {
+    methodKind: "unary";
+    input: typeof GetSourceTextRequestSchema;
+    output: typeof GetSourceTextResponseSchema;
+  },
+  /**
+   * RenameSource changes the name of a source. The source keeps its ID and its text, and the cases of the bot's evaluation
+   * that name it get the new name. Idempotent if new_name equals name.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found or source_not_found).
+   * - INVALID_ARGUMENT (invalid_argument): new_name is invalid.
+   * - ALREADY_EXISTS (source_exists): another source of the bot has this name.
+   *
+   * @generated from rpc parley.conversation.v1.KnowledgeAdminService.RenameSource
+   */
+  renameSource: {
+    methodKind: "unary";
+    input: typeof RenameSourceRequestSchema;
+    output: typeof RenameSourceResponseSchema;
   },
   /**
    * RemoveSource removes a source and its chunks. A repeated call fails with source_not_found.

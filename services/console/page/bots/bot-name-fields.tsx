@@ -1,0 +1,41 @@
+import { useState } from "react";
+import { TextField } from "../components/field.tsx";
+
+/** The name of a new bot and its short name, which follows the name until the owner changes it. */
+export function useBotNames(initialName: string) {
+  const [name, setName] = useState(initialName);
+  const [typedSlug, setTypedSlug] = useState<string | undefined>();
+  const slug = typedSlug ?? toSlug(name);
+  const fields = (
+    <>
+      <TextField
+        label="Name"
+        hint="Visitors see it at the top of the chat."
+        required
+        maxLength={200}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <TextField
+        label="Short name"
+        hint="For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later."
+        required
+        formatError="Use only the letters a to z, digits and hyphens."
+        pattern="[a-z0-9\-]{1,64}"
+        maxLength={64}
+        spellCheck={false}
+        value={slug}
+        onChange={({ target }) => setTypedSlug(target.value)}
+      />
+    </>
+  );
+  return { name: name.trim(), slug, fields };
+}
+
+function toSlug(name: string): string {
+  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  return ascii
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 64);
+}

@@ -1,0 +1,155 @@
+import { KnowledgeAdminService, type Source } from "@parley/rpc/conversation";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { parleyCodeOf } from "../api/error-text.ts";
+import { useMayCall, useSession } from "../api/session.ts";
+import { passagesQuery } from "../api/source-queries.ts";
+import { resolveBotSlug } from "../components/chosen-bot.ts";
+import { formatDateTime } from "../components/dates.ts";
+import { Facts } from "../components/facts.tsx";
+import { Icon } from "../components/icon.tsx";
+import { PageHeader } from "../components/page-header.tsx";
+import { ShowMore } from "../components/show-more.tsx";
+import { Empty, Failure, Loading } from "../components/states.tsx";
+import { EditText } from "../knowledge/edit-text.tsx";
+import { RemoveDocument } from "../knowledge/remove-document.tsx";
+import { RenameDocument } from "../knowledge/rename-document.tsx";
+import { ReplaceDocument } from "../knowledge/replace-document.tsx";
+import "../knowledge/documents.css";
+
+const route = getRouteApi("/shell/knowledge/document");
+
+/** A document: its text as the bot reads it, and what an owner can do with it. */
+export function Document() {
+  const { bot, name = "" } = route.useSearch();
+  const botSlug = resolveBotSlug(bot);
+  const { workspace_id: workspaceId } = useSession();
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    passagesQuery(workspaceId, botSlug, name),
+  );
+  const [isEditing, setEditing] = useState(false);
+  const source = data?.pages[0]?.source;
+  const isMissing = name === "" || botSlug === "" || (!data && isNotFound(error));
+  return (
+    <div className="screen">
+      <nav aria-label="Breadcrumb" className="breadcrumb">
+        <Link to="/knowledge" search={{ bot: botSlug }}>
+          Knowledge
+        </Link>
+        <Icon name="chevronRight" />
+        <span aria-current="page">{name}</span>
+      </nav>
+      <PageHeader
+        title={name || "Document"}
+        actions={source && !isEditing && <Actions botSlug={botSlug} source={source} onEdit={() => setEditing(true)} />}
+      />
+      {isMissing && (
+        <Empty
+          icon="file"
+          title="No such document"
+          action={
+            <Link to="/knowledge" search={{ bot: botSlug }} className="button">
+              All documents
+            </Link>
+          }
+        >
+          The bot has no document of this name. It may have been renamed or removed.
+        </Empty>
+      )}
+      {error && !data && !isMissing && <Failure error={error} onRetry={refetch} />}
+      {!error && !data && !isMissing && <Loading />}
+      {source && <About source={source} />}
+      {source && isEditing && (
+        <EditText key={source.name} botSlug={botSlug} name={source.name} onClose={() => setEditing(false)} />
+      )}
+      {data && !isEditing && (
+        <Passages
+          passages={data.pages.flatMap((page) => page.passages)}
+          more={hasNextPage ? { fetchNextPage: () => fetchNextPage(), isFetching: isFetchingNextPage } : undefined}
+        />
+      )}
+      {data && error && <Failure error={error} />}
+    </div>
+  );
+}
+
+function isNotFound(error: unknown): boolean {
+  return ["source_not_found", "bot_not_found"].includes(parleyCodeOf(error) ?? "");
+}
+
+type ActionsProps = { botSlug: string; source: Source; onEdit: () => void };
+
+let shouldFocusEdit = false;
+
+function Actions({ botSlug, source, onEdit }: ActionsProps) {
+  const mayAdd = useMayCall(KnowledgeAdminService.method.addSource);
+  const mayRename = useMayCall(KnowledgeAdminService.method.renameSource);
+  const mayRemove = useMayCall(KnowledgeAdminService.method.removeSource);
+  const edit = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // When the editor closes, the focus returns to the button that opened it.
+    if (shouldFocusEdit) edit.current?.focus();
+    shouldFocusEdit = false;
+  }, []);
+  const startEdit = () => {
+    shouldFocusEdit = true;
+    onEdit();
+  };
+  return (
+    <>
+      {mayAdd && source.hasText && (
+        <button ref={edit} type="button" className="button" onClick={startEdit}>
+          Edit
+        </button>
+      )}
+      {mayRename && <RenameDocument botSlug={botSlug} name={source.name} />}
+      {mayAdd && <ReplaceDocument botSlug={botSlug} source={source} />}
+      {mayRemove && <RemoveDocument botSlug={botSlug} name={source.name} />}
+    </>
+  );
+}
+
+function About({ source }: { source: Source }) {
+  const facts: [string, string][] = [
+    ["Format", source.format.toUpperCase()],
+    ["Length", `${count(source.characters, "character")}, ${count(source.chunks, "passage")}`],
+    // Words in no known language are compared as they are.
+    ["Language", source.language === "simple" ? "" : source.language.replace(/^./, (first) => first.toUpperCase())],
+    ["Added or changed", formatDateTime(source.updatedAt)],
+    ["Address", source.url],
+  ];
+  return (
+    <section className="panel" aria-label="About this document">
+      <Facts facts={facts} />
+    </section>
+  );
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount.toLocaleString()} ${amount === 1 ? noun : `${noun}s`}`;
+}
+
+type PassagesProps = {
+  passages: readonly { heading: string; text: string }[];
+  more: { fetchNextPage: () => Promise<unknown>; isFetching: boolean } | undefined;
+};
+
+function Passages({ passages, more }: PassagesProps) {
+  const list = useRef<HTMLOListElement>(null);
+  return (
+    <section className="panel" aria-labelledby="text">
+      <h2 id="text">Text</h2>
+      <p className="hint">As the bot reads it, in the passages that its search finds.</p>
+      <ol ref={list} className="document-text">
+        {passages.map(({ heading, text }, index) => (
+          <li key={index}>
+            {heading !== "" && <h3>{heading}</h3>}
+            <p>{text}</p>
+          </li>
+        ))}
+      </ol>
+      {more && <ShowMore list={list} {...more} />}
+    </section>
+  );
+}

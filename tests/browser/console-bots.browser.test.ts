@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { CONSOLE_WORKSPACE } from "../system/console.ts";
+import { addBot, addConversation } from "./console-bot.ts";
+import { openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("bots in the console", (fixture) => {
+  it("are duplicated, and deleted with their keys and documents, with the keyboard alone", async () => {
+    const bot = await addBot(fixture.service);
+    const visitor = await addConversation(fixture.service, bot);
+    const copy = `copy-${randomUUID().slice(0, 8)}`;
+    const { bots, keys, moderation } = fixture.service.admin;
+    const workspaceId = CONSOLE_WORKSPACE;
+    const { page } = await openConsole(fixture);
+    const { keyboard } = page.tab;
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    await page.tabTo("Duplicate");
+    await keyboard.press("Enter");
+    const duplicate = page.tab.getByRole("dialog", { name: "Duplicate the bot" });
+    await duplicate.waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.retype("Night bakery");
+    await page.tabTo("Short name");
+    await page.retype(copy);
+    await keyboard.press("Enter");
+    await page.heading("Night bakery").waitFor();
+    expect(new URL(page.tab.url()).pathname).toBe(`/bots/${copy}`);
+    expect(await page.tab.evaluate(() => document.activeElement?.id)).toBe("main");
+    expect(await bots.getBot({ workspaceId, slug: copy })).toMatchObject({
+      bot: { systemPrompt: "You answer questions about a bakery, briefly and kindly." },
+    });
+    expect((await moderation.listPatterns({ workspaceId, botSlug: copy })).patterns).toHaveLength(1);
+
+    await page.goto(`/bots/${bot}`);
+    await page.heading("Bakery guide").waitFor();
+    await page.tabTo("Delete");
+    await keyboard.press("Enter");
+    const deletion = page.tab.getByRole("dialog", { name: "Delete Bakery guide?" });
+    await deletion.getByText("2 keys. The chat on pages").waitFor();
+    await deletion.getByText("1 document", { exact: true }).waitFor();
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(await page.button("Delete bot").isDisabled()).toBe(true);
+    await keyboard.type(bot);
+    await keyboard.press("Enter");
+    await page.heading("Bots").waitFor();
+    await eventually(() => page.announcement.innerText()).toBe("The bot was deleted.");
+    expect(await page.tab.getByRole("link", { name: new RegExp(bot) }).count()).toBe(0);
+    expect(await page.tab.evaluate(() => document.activeElement?.id)).toBe("main");
+    expect((await keys.listKeys({ workspaceId })).keys.filter(({ botSlug }) => botSlug === bot)).toEqual([]);
+    await page.goto(`/conversations?visitor=${visitor}`);
+    await page.tab.getByRole("link", { name: new RegExp(visitor) }).click();
+    await page.tab.getByText(bot, { exact: true }).waitFor();
+    expect(page.problems).toEqual([]);
+  });
+
+  it("are put on a site in steps, which the overview lists until they are done or hidden", async () => {
+    await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.replaceResponse("ListKeys", { status: 200, body: { keys: [] } });
+    await page.signIn("/overview", "Overview");
+    await page.tab.getByRole("heading", { name: /^First steps/ }).waitFor();
+    const steps = page.tab.locator(".steps li");
+    expect(await steps.nth(0).innerText()).toContain("Create a bot");
+    expect(await steps.nth(0).getByRole("link").count()).toBe(0);
+    expect(await steps.nth(3).getByRole("link", { name: "Create a key" }).count()).toBe(1);
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.tabTo("Hide");
+    await page.tab.keyboard.press("Enter");
+    await steps.first().waitFor({ state: "detached" });
+    expect(await page.tab.evaluate(() => document.activeElement?.id)).toBe("main");
+    await page.goto("/overview");
+    await page.tab.getByText("Messages a day").waitFor();
+    await page.waitUntilQuiet();
+    expect(await steps.count()).toBe(0);
+    expect(page.problems).toEqual([]);
+  });
+
+  it("lists no first steps when a page has used a key", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot);
+    const { page } = await openConsole(fixture);
+    const used = { publicKey: "svc_pk_used", botSlug: bot, allowedDomains: ["a.example"], lastUsedOn: "2026-11-29" };
+    const tried = { conversations: [{ id: "x" }], next_cursor: null };
+    await page.tab.route("**/api/batch", async (route) => {
+      const { calls } = route.request().postDataJSON() as { calls: { method?: string; conversations?: string }[] };
+      const response = await route.fetch();
+      const { responses } = (await response.json()) as { responses: object[] };
+      const changed = responses.map((each, at) => {
+        if (calls[at]?.conversations !== undefined) return { status: 200, body: tried };
+        return calls[at]?.method?.endsWith("/ListKeys") ? { status: 200, body: { keys: [used] } } : each;
+      });
+      await route.fulfill({ response, json: { responses: changed } });
+    });
+    await page.signIn("/overview", "Overview");
+    await page.tab.getByText("Messages a day").waitFor();
+    await page.waitUntilQuiet();
+    expect(await page.tab.locator(".steps").count()).toBe(0);
+  });
+});

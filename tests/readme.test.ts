@@ -112,15 +112,20 @@ describe("the README's commands", () => {
   }, 120_000);
 
   it.each([
-    ["What is Parley?", "Parley is a self-hosted chat widget service.\n\n— README.md › Parley"],
+    ["What is Parley?", "Parley is a self-hosted chat widget service.\n\n— docs/faq.md › What is Parley?"],
     [
       "How do I add my own documents?",
-      "Add documents to a bot, and it answers from them.\n\n```\n./parley knowledge add",
+      "To add your own documents, upload them on the console's screen Knowledge, or run this command:\n\n```\n./parley",
     ],
     [
       "How do I embed the widget?",
-      'To embed the widget, add one line to your pages:\n\n```\n<script async src="http://',
+      'To embed the widget, create a key for your domain, then add this line to your pages with your key:\n\n```\n<script async src="http://',
     ],
+    ["How many messages do I get?", "A workspace gets 100 messages a month on the plan free, 5,000 on pro"],
+    ["What does Parley need PostgreSQL for?", "In PostgreSQL, Parley stores everything that must last"],
+    ["How do I change the colour?", "To change the colour, the name, the logo or the first message, open the bot"],
+    ["Was kostet der Versand?", "Der Versand kostet 4,90, ab 50,00 nichts.\n\n— Beispielladen"],
+    ["Comment payer ?", "Vous pouvez payer par carte, par virement ou sur facture.\n\n— Boutique d'exemple"],
     ["What is the weather in Paris?", "Sorry, I don't know."],
   ])("the demo bot answers %j with one short sentence", async (message, expected) => {
     const [key = "", chat = ""] = readmeBlocks("The four endpoints");

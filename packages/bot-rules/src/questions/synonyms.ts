@@ -17,7 +17,7 @@ repair repairs fix mend
 parking park
 bus buses
 trial try
-email mail
+email mail e-mail courriel
 phone telephone call number
 where address located street road lane near find
 miss missed

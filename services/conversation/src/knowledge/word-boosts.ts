@@ -1,9 +1,11 @@
 /** Words that are frequent in questions but do not name the question's subject. PostgreSQL's stop word lists lack most of them. */
 export const QUESTION_WORDS = toWords(`
+  how what when where which who whose whom why wann wo wohin woher wer wem wen was wie warum welche welcher welches welchen
+  qui que quoi où cuando donde quien qué chi che cosa perché quale quali onde quem wie wat waar welke
   want wants need needs happen happens get gets got give gives given make makes made find say says know tell anything
   something everything someone somebody anyone please hello help way ways thing things possible use uses using used like let show explain mean means
   describe put set long much many often far fast soon work works working can't cannot could would should may might shall also still able try take
-  takes keep go goes going come comes see look whenever whatever much i'm i'd i've
+  takes keep go goes going back come comes see look whenever whatever much i'm i'd i've
   bitte gibt geben sagen sag erklären zeigen zeig wissen weiß möchte möchten brauche brauchen etwas jemand lange viel viele oft schnell hallo
   geht gehen macht machen finden finde kommt heißt bedeutet benutzen verwenden möglich
   combien comment pourquoi quand quel quelle quels quelles dire dites expliquer montrer savoir voudrais voudrait besoin chose choses faire fait

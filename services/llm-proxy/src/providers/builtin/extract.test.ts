@@ -193,6 +193,33 @@ describe("extractAnswer", () => {
     expect(extractAnswer("Can I use OpenAI?", models, { terms })).toMatch(/^To use OpenAI, set its key\./);
   });
 
+  test("a continued question about another day is answered by the sentence that names that day", () => {
+    const hours = [
+      passage("a.md", "", "We are open Monday to Friday and on Saturday from 10:00. We are closed on Sundays."),
+    ];
+    const earlier = ["When do you open on Saturday?"];
+    expect(extractAnswer("And on Sunday?", hours, { earlier })).toMatch(/^We are closed on Sundays\./);
+  });
+
+  test("an e-mail address answers a question for it, and no other sentence does", () => {
+    const contact = [passage("a.md", "", "Write to hello@shop.example. We answer each e-mail within a day.")];
+    expect(extractAnswer("What is your e-mail address?", contact)).toMatch(/^Write to hello@shop\.example\./);
+    expect(extractAnswer("What is your email?", [passage("a.md", "", "We answer each email.")])).toSatisfy(isDecline);
+  });
+
+  test("the sentence with the business's place answers better than another with its name", () => {
+    const school = [
+      passage("school.md", "The school", "You find us at 14 North Street."),
+      passage("courses.md", "Courses", "A lesson at the school takes an hour."),
+    ];
+    expect(extractAnswer("Where is the school?", school)).toMatch(/^You find us at 14 North Street\./);
+  });
+
+  test("what happens in a case is answered only by a sentence about that case", () => {
+    const lessons = [passage("a.md", "", "Whoever attends most lessons gets a certificate. A lesson takes an hour.")];
+    expect(extractAnswer("What happens if I oversleep a lesson?", lessons)).toSatisfy(isDecline);
+  });
+
   test("a question about the place of the business is answered by the sentence that gives it", () => {
     const bakery = [
       passage("a.md", "", "On Sunday the bakery opens at eight. You find us in Lime Lane 4. The bakery sells bread."),

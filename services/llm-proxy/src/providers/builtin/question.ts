@@ -218,7 +218,9 @@ const ASKING_WORDS = new Set(
   `next best still also really exactly currently usually type types sort available provide accept accepts start starts end ends
   cost costs price prices priced fee fees charge charges pay expensive time times long much many far fast old
   open opens opening opened hours close closes closed closing offer offers sell sells have has having buy buys get there possible allowed
-  number address call phone telephone take takes last lasts happen happens happened need want use age size maximum minimum weight distance temperature
+  number come comes visit it they them
+  t ça cela es er ihn davon dafür eso esto questo quello isso
+  address e email e-mail mail courriel correo electrónico électronique call phone telephone take takes last lasts happen happens happened need want use age size maximum minimum weight distance temperature
   vorher rein beim ab kommt kommen komme bekomme bekommen bekommt leute personen dauer erreiche erreichen zahlen bezahlen zahlt
   nächste nächster nächsten beste noch genau eigentlich derzeit arten sorten beginnt
   kostet kosten preis preise gebühr teuer viele lange dauert dauern schwer geöffnet offen öffnet öffnen auf schließt geschlossen

@@ -156,11 +156,11 @@ export function findQuotes(
   const candidates = passages.flatMap((passage, rank) => listCandidates(passage, rank, messageTerms, language));
   for (const candidate of candidates) candidate.isInOtherLanguage = isInOtherLanguage[candidate.rank] === true;
   if (days.size > 0) for (const candidate of candidates) candidate.days = findCandidateDays(candidate);
-  const query = buildQuery({ message, continued, days }, terms, candidates, language);
+  const { query, earlier } = buildQuery({ message, continued, days }, terms, candidates, language);
   const context = {
     kind: findAskedKind(message) ?? findAskedKind(continued),
     asksForCode: asksHow(message),
-    earlier: toTerms(continued, toWeighted(continued), candidates, language),
+    earlier,
   };
   const scored = scoreCandidates(query, context, candidates);
   const [best] = scored;
@@ -245,45 +245,39 @@ function selectHeadingTerms(heading: string, messageTerms: ReadonlySet<string>, 
   return isQuestion(heading) && shared < terms.size * MIN_SHARED_QUESTION ? new Set() : terms;
 }
 
+/**
+ * Returns the terms of the message. If the message names no subject, as in "And on Sunday?", its terms include those of the question that it
+ * continues. Otherwise `earlier` has the latter.
+ */
 function buildQuery(
   { message, continued, days }: Question,
   searchTerms: readonly QueryTerm[],
   candidates: readonly Candidate[],
   language: Language,
-): Term[] {
+): { query: Term[]; earlier: Term[] } {
   const hasDays = candidates.some((each) => each.days.size > 0);
   const isSearched = ({ word }: Weighted) => !isInterrogative(word) && !(hasDays && isDayWord(word));
   const weighted = searchTerms.length > 0 ? searchTerms : toWeighted(message);
   const terms = toTerms(message, weighted.filter(isSearched), candidates, language);
   const isWithoutSubject = terms.every(({ isAsking }) => isAsking);
-  if (isWithoutSubject && continued !== "") {
-    const earlier = toWeighted(continued);
-    const known = new Set(terms.map(({ stem }) => stem));
-    const added = toTerms(continued, earlier.filter(isSearched), candidates, language);
-    terms.push(...added.filter(({ stem }) => !known.has(stem)));
-  }
+  const continuedTerms = toTerms(continued, toWeighted(continued).filter(isSearched), candidates, language);
+  const known = new Set(terms.map(({ stem }) => stem));
+  if (isWithoutSubject) terms.push(...continuedTerms.filter(({ stem }) => !known.has(stem)));
+  const earlier = isWithoutSubject ? [] : continuedTerms;
   const subjects = findLikelySubjects(isWithoutSubject ? continued : message, terms, language);
   const query = terms.map((term) =>
     term.isKnown || subjects.has(term.stem) ? term : { ...term, weight: term.weight * UNKNOWN_FACTOR },
   );
-  if (!hasDays) return query;
+  if (!hasDays) return { query, earlier };
   const heaviest = Math.max(0, ...terms.filter(({ isAsking }) => !isAsking).map(({ weight }) => weight));
-  return [
-    ...query,
-    {
-      stem: "",
-      related: [],
-      synonyms: [],
-      weight: heaviest === 0 ? 1 : heaviest * DAY_WEIGHT,
-      isKnown: true,
-      isAsking: false,
-      days,
-    },
-  ];
+  const weight = heaviest === 0 ? 1 : heaviest * DAY_WEIGHT;
+  const dayTerm: Term = { stem: "", related: [], synonyms: [], weight, isKnown: true, isAsking: false, days };
+  return { query: [...query, dayTerm], earlier };
 }
 
 type Weighted = Pick<QueryTerm, "word" | "weight">;
 
+/** Words of a text with equal weights. */
 function toWeighted(text: string): Weighted[] {
   return splitWords(text).map((word) => ({ word, weight: 1 }));
 }

@@ -463,6 +463,7 @@ describe("parley usage, audit and conversation", () => {
         ...message,
         review: index === 1 ? "bad" : "",
         finish_detail: "",
+        rating_reason: "",
       })),
     });
     const shown = await run("conversation", "show", id, ...workspace);

@@ -565,7 +565,7 @@ const decisions: Section[] = [
       2: "Pages by `cursor` and `next_cursor`, 20 conversations by default, at most 100.",
       3: "Filters: `bot_slug`, `source`, `since`, `until`, `visitor_id`, `rating`, `review` and the text `q`.",
       4: "An unknown, repeated or invalid parameter gets 400 `invalid_parameter`. A malformed erasure request gets 400 `invalid_json` or `invalid_message`.",
-      5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `review` and `finish_detail`, and a cursor that continues the export.",
+      5: "`GET /api/conversations/export.ndjson`: a line for each conversation that started at least 60 s ago, with each message's `rating_reason`, `review` and `finish_detail`, and a cursor that continues the export.",
       6: "`GET /api/conversations/export.csv`: a row for each message (RFC 4180), and no cell that a spreadsheet would run as a formula.",
       7: "Both exports are compressed if the client accepts gzip.",
       8: "Limits: 120 list, delete and erase requests a minute per user, 10 exports a minute per user, two open exports per workspace and edge process. Above a limit: 429.",

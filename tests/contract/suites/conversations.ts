@@ -80,7 +80,7 @@ export function conversationsSuite(shared: () => ContractSystem): void {
 
   const withoutOwnerFields = ({ messages, ...line }: Omit<Line, "cursor">) => ({
     ...line,
-    messages: messages.map(({ review: _, finish_detail: __, ...message }) => message),
+    messages: messages.map(({ review: _, finish_detail: __, rating_reason: ___, ...message }) => message),
   });
 
   const send = async (method: string, path: string, body?: object) =>

@@ -96,11 +96,11 @@ async function transcriptOf(sessionId: string, workspaceId = bot.workspaceId) {
   return JSON.parse(Buffer.concat(pieces).toString());
 }
 
-/** Removes the reviews, which the export of one session does not have. */
+/** Removes the reviews and the reasons of ratings, which the export of one session does not have. */
 const withoutOwnerFields = ({ messages, ...line }: ReturnType<typeof linesOf>[number]) => ({
   ...line,
   messages: messages.map(
-    ({ review: _, finish_detail: __, ...message }: { review: string; finish_detail: string }) => message,
+    ({ review: _, finish_detail: __, rating_reason: ___, ...message }: Record<string, unknown>) => message,
   ),
 });
 

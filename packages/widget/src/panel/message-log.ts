@@ -59,10 +59,12 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
   );
   /** Whether new text scrolls the list. */
   let isFollowing = true;
-  /** The newest message. The text of its reply does not scroll it out of view, until the reader goes to the end. */
+  /** The newest message. The text of its reply does not scroll it out of view, until the reader scrolls. */
   let question: HTMLElement | undefined;
   let lastReplyId = "";
   let lastScrollTop = 0;
+  /** Where `follow` has scrolled to. Another position is the reader's. */
+  let followedTop = 0;
   const latestButton = createElement(
     "button",
     {
@@ -89,14 +91,19 @@ export function createMessageLog(bot: BotConfig, words: Words, actions: LogActio
       const toQuestion = question?.isConnected
         ? question.getBoundingClientRect().top - scroller.getBoundingClientRect().top - MARGIN_PX
         : Number.POSITIVE_INFINITY;
-      scroller.scrollTop += Math.min(distanceToEnd(), Math.max(toQuestion, 0));
+      scroller.scrollTop += Math.min(distanceToEnd(), toQuestion);
+      followedTop = scroller.scrollTop;
     }
     latestButton.hidden = distanceToEnd() < NEAR_END_PX;
   };
   scroller.addEventListener("scroll", () => {
     lastScrollTop = scroller.scrollTop;
-    isFollowing = distanceToEnd() < NEAR_END_PX;
-    latestButton.hidden = isFollowing;
+    const isNearEnd = distanceToEnd() < NEAR_END_PX;
+    if (lastScrollTop !== followedTop) {
+      question = undefined;
+      isFollowing = isNearEnd;
+    }
+    latestButton.hidden = isNearEnd;
   });
   new ResizeObserver(follow).observe(scroller);
 

@@ -95,4 +95,68 @@ describeInBrowser("changes in the console", (fixture) => {
     expect((await moderation.listPatterns(bot)).patterns.at(-1)).toMatchObject({ pattern: "vouch.r", words: [] });
     expect(page.problems).toEqual([]);
   });
+
+  it("adds and changes a tool of an owner, with a value for each name in its address, with the keyboard alone", async () => {
+    const botSlug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture, { viewport: { width: 375, height: 812 } });
+    const { keyboard } = page.tab;
+    await page.signIn(`/tools?bot=${botSlug}`, "Tools");
+    await page.button("New tool").waitFor();
+    await page.tabTo("New tool");
+    await keyboard.press("Space");
+    const dialog = page.tab.getByRole("dialog", { name: "New tool" });
+    await dialog.waitFor();
+    await eventually(() => page.focusedName()).toBe("Name");
+    await keyboard.type("look up");
+    await page.tabTo("What it does, and when to use it");
+    await dialog.getByText("Begin with a letter").waitFor();
+    await keyboard.type("Returns the state of an order.");
+    await page.tabTo("Name", "Shift+Tab");
+    await page.retype("order_state");
+    await page.tabTo("Address");
+    await keyboard.type("https://bakery.example/orders/{number}");
+    await page.tabTo("Meaning of value 1");
+    await keyboard.type("The number of the order");
+    await page.tabTo("Add a value");
+    await keyboard.press("Enter");
+    await eventually(() => page.focusedName()).toBe("Name of value 2");
+    await keyboard.type("email");
+    await page.tabTo("Meaning of value 2");
+    await keyboard.type("The visitor's address");
+    expect(await page.findAxeViolations()).toEqual([]);
+    expect(await page.scrollsSideways()).toBe(false);
+    await page.savePicture("new-tool-375");
+    await keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await page.button("Edit order_state").waitFor();
+    await page.tab.getByText("Added by an owner").waitFor();
+    const readTool = async () => {
+      const { tools } = await fixture.service.admin.tools.listTools({ workspaceId: CONSOLE_WORKSPACE, botSlug });
+      const tool = tools.find(({ name }) => name === "order_state");
+      return tool?.kind.case === "http" ? { byOwner: tool.byOwner, ...tool.kind.value } : undefined;
+    };
+    expect(await readTool()).toMatchObject({
+      byOwner: true,
+      method: "GET",
+      url: "https://bakery.example/orders/{number}",
+      parameters: JSON.stringify({
+        type: "object",
+        properties: {
+          number: { type: "string", description: "The number of the order" },
+          email: { type: "string", description: "The visitor's address" },
+        },
+        required: ["number", "email"],
+      }),
+    });
+    expect(await page.tab.getByRole("button", { name: "Edit look_up_order" }).count()).toBe(0);
+    await page.button("Edit order_state").press("Enter");
+    await page.button("Remove value 2").press("Enter");
+    await eventually(() => page.focusedName()).toBe("Add a value");
+    await page.field("Purpose").selectOption("POST");
+    await page.button("Save tool").press("Enter");
+    await page.tab.getByText("POST https://bakery.example").waitFor();
+    expect(JSON.parse((await readTool())?.parameters ?? "").required).toEqual(["number"]);
+    await eventually(() => page.focusedName()).toBe("Edit order_state");
+    expect(page.problems).toEqual([]);
+  });
 });

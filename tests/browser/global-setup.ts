@@ -47,7 +47,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     // The edge trusts the ingress as its proxy, because ingress.ts sets X-Forwarded-For to a separate address per visitor.
     env: {
       edge: { WIDGET_DIR: widgetDir, TRUSTED_PROXIES: "127.0.0.1/32" },
-      conversation: consoleSso.env,
+      // The plan of the console's workspace permits tools of owners.
+      conversation: { ...consoleSso.env, OWNER_TOOL_PLANS: "scale" },
       quota: consoleSso.env,
       // The tests' tool server is on this machine.
       "llm-proxy": { EGRESS_ALLOW: "127.0.0.1/32" },

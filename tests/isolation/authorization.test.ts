@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Code, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { AdminRole, AdminScope } from "@parley/rpc/access";
-import { BotAdminService, KeyAdminService } from "@parley/rpc/conversation";
+import { BotAdminService, KeyAdminService, ToolAdminService } from "@parley/rpc/conversation";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import { adminAccessOf } from "@parley/service-kit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { joinSharedSystem, type ServicePorts, type SharedSystem } from "../syste
 import { createTenant, serviceDatabaseUrl, type Tenant } from "../system/system.ts";
 import { isAdminMethod, METHODS, nameOf, portsOf } from "./methods.ts";
 import { connectAdminPlane, type Fields } from "./raw-calls.ts";
-import { RPC_CASES } from "./rpc-cases.ts";
+import { ORDER_TOOL, RPC_CASES } from "./rpc-cases.ts";
 import {
   createTenantData,
   readWorkspaceRows,
@@ -39,7 +39,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.ModerationAdminService/ListPatterns": "viewer",
   "parley.conversation.v1.ModerationAdminService/CheckText": "owner",
   "parley.conversation.v1.ModerationAdminService/RemovePattern": "owner",
-  "parley.conversation.v1.ToolAdminService/PutTool": "operator",
+  "parley.conversation.v1.ToolAdminService/PutTool": "owner",
   "parley.conversation.v1.ToolAdminService/ListTools": "viewer",
   "parley.conversation.v1.ToolAdminService/CheckTools": "viewer",
   "parley.conversation.v1.ToolAdminService/RemoveTool": "owner",
@@ -113,7 +113,10 @@ beforeAll(async () => {
   const planModels = { pro: ["openai:default", "ollama:*"], free: [] };
   const shared = await joinSharedSystem();
   await shared.startEdge();
-  const conversation = await shared.startReplica("conversation", { PLAN_MODELS: JSON.stringify(planModels) });
+  const conversation = await shared.startReplica("conversation", {
+    PLAN_MODELS: JSON.stringify(planModels),
+    OWNER_TOOL_PLANS: "pro",
+  });
   system = { ...shared, conversation };
   [tenant, other] = [await createTenantData(system), await createTenantData(system)];
   await waitUntilRepliesRecorded(system.database, [tenant, other]);
@@ -181,6 +184,7 @@ async function connectOwner({ workspaceId }: Tenant) {
     callConversation: connectAdminPlane(system.conversation.opsPort, authorization),
     bots: createClient(BotAdminService, transport(system.conversation)),
     keys: createClient(KeyAdminService, transport(system.conversation)),
+    tools: createClient(ToolAdminService, transport(system.conversation)),
     usage: createClient(WorkspaceAdminService, transport(system.quota)),
   };
 }
@@ -290,6 +294,43 @@ describe("an owner", () => {
     expect((await bots.duplicateBot({ slug, newSlug: copy })).bot?.model).toBe("openai:large");
     const changed = bots.duplicateBot({ slug, newSlug: `${copy}-2`, changes: { model: "openai:default" } });
     await expect(changed).rejects.toMatchObject(refusal);
+  });
+
+  test("may add HTTP tools without secrets if the plan permits it, and cannot replace the operator's tools", async () => {
+    const ownTenant = await createTenant(system.admin);
+    const { workspaceId, botSlug } = ownTenant;
+    const { tools } = await connectOwner(ownTenant);
+    const kind = (overrides = {}) => ({ case: "http" as const, value: { ...ORDER_TOOL, ...overrides } });
+    const put = (tool: NonNullable<Parameters<typeof tools.putTool>[0]["tool"]>) => tools.putTool({ botSlug, tool });
+    await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "operators", kind: kind() } });
+    expect((await put({ name: "order", kind: kind() })).tool).toMatchObject({ name: "order", byOwner: true });
+    await put({ name: "order", byOwner: false, kind: kind({ description: "Other." }) });
+    expect(await tools.listTools({ botSlug })).toMatchObject({
+      ownersMayAdd: true,
+      tools: [
+        { name: "operators", byOwner: false },
+        { name: "order", byOwner: true, kind: kind({ description: "Other." }) },
+      ],
+    });
+    const refused = [
+      { name: "a", secret: "orders", kind: kind() },
+      { name: "a", kind: { case: "mcp" as const, value: { url: "https://mcp.example/mcp" } } },
+      { name: "a", kind: kind({ url: "http://shop.example/orders" }) },
+    ];
+    for (const tool of refused) await expect(put(tool)).rejects.toMatchObject({ code: Code.InvalidArgument });
+    await expect(put({ name: "operators", kind: kind() })).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+      rawMessage: "the operator has added a tool with this name",
+    });
+    // The operator may take over the owner's tool.
+    await system.admin.tools.putTool({ workspaceId, botSlug, tool: { name: "order", byOwner: true, kind: kind() } });
+    expect((await tools.listTools({ botSlug })).tools).toMatchObject([{ byOwner: false }, { byOwner: false }]);
+    await system.admin.workspaces.setPlan({ workspaceId, plan: "free" });
+    expect((await tools.listTools({ botSlug })).ownersMayAdd).toBe(false);
+    await expect(put({ name: "more", kind: kind() })).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+      rawMessage: "the workspace's plan does not permit owners to add tools",
+    });
   });
 
   test("gets the same response for another workspace as for one that does not exist", async () => {

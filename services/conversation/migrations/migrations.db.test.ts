@@ -44,7 +44,7 @@ async function fill() {
     { pattern: "p", reason: "r", fallback: "", appliesTo: "both" },
     [],
   );
-  await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {} }, 1);
+  await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {}, isOwners: false }, 1);
   await addDocument(db.database, bot, "n", "words");
   await embed("m");
   await insertCase(db.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);

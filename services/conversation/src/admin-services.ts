@@ -55,12 +55,12 @@ export type AdminServicesDeps = Pick<SessionAdminDeps, "database" | "ownerReadPo
 
 export function registerAdminServices(router: ConnectRouter, deps: AdminServicesDeps): void {
   const { database, quota, ownerReadPool, questionSearch, repairDeps, config, log } = deps;
-  const { keyPrefix, planModels, egress } = config;
+  const { keyPrefix, planModels, ownerToolPlans, egress } = config;
   const newKey = () => createPublicKey(keyPrefix, (below) => randomInt(below));
   router.service(BotAdminService, createBotAdmin({ database, quota, planModels, newId: randomUUID }));
   router.service(KeyAdminService, createKeyAdmin(database, keyPrefix, newKey));
   router.service(ModerationAdminService, createModerationAdmin(database, deps.patternThreads));
-  router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm }));
+  router.service(ToolAdminService, createToolAdmin({ database, llm: deps.llm, quota, ownerToolPlans }));
   router.service(
     KnowledgeAdminService,
     createKnowledgeAdmin({ database, quota, egress, embeddings: deps.embeddings, log }),

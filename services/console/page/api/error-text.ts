@@ -28,6 +28,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
   patterns_too_large:
     "The rules of this bot are too large together. Remove words or a rule, or use fewer and smaller repetitions.",
+  tools_not_permitted: "Your plan does not include tools of your own. Ask the operator to add the tool.",
+  operators_tool: "The operator has added a tool with this name. Choose another name.",
+  too_many_tools: "A bot can have at most 20 tools. Remove one first.",
   too_many_bots: "A workspace can have at most 200 bots. Delete one that is not in use.",
   too_many_keys: "A workspace can have at most 1,000 keys. Revoke those that are not in use.",
   too_many_patterns: "A bot can have at most 100 rules. Remove one, or add the words to a rule.",

@@ -31,7 +31,7 @@ export const patternsQuery = (workspaceId: string, botSlug: string) =>
 export const toolsQuery = (workspaceId: string, botSlug: string) =>
   queryOptions({
     queryKey: ["tools", workspaceId, botSlug],
-    queryFn: async () => (await tools.listTools({ workspaceId, botSlug })).tools,
+    queryFn: () => tools.listTools({ workspaceId, botSlug }),
     enabled: botSlug !== "",
   });
 

@@ -13,17 +13,15 @@ import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { type EditableTool, EditTool, toEditable } from "../tools/edit-tool.tsx";
+import "../tools/tools.css";
 
 export function Tools() {
   const { workspace_id: workspaceId } = useSession();
   // Loads the tools without waiting for the list of bots, so that both calls are in one batch.
   useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
-    <BotScreen
-      title="Tools"
-      intro="What the bot may look up or do while it answers. Only the operator adds and changes tools, because a tool may use secrets."
-      path="/tools"
-    >
+    <BotScreen title="Tools" intro="What the bot may look up or do while it answers." path="/tools">
       {({ slug }) => <ToolList key={slug} botSlug={slug} />}
     </BotScreen>
   );
@@ -31,38 +29,67 @@ export function Tools() {
 
 function ToolList({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
-  const { data: tools, error, refetch } = useQuery(toolsQuery(workspaceId, botSlug));
-  const hasTools = tools !== undefined && tools.length > 0;
+  const { data, error, refetch } = useQuery(toolsQuery(workspaceId, botSlug));
+  const [isAdding, setAdding] = useState(false);
+  const mayAdd = useMayCall(ToolAdminService.method.putTool) && data?.ownersMayAdd === true;
+  const hasTools = data !== undefined && data.tools.length > 0;
   // Starts after the list has arrived: a slow MCP server delays all calls of its batch.
   const { data: checks } = useQuery({ ...toolChecksQuery(workspaceId, botSlug), enabled: hasTools });
-  if (tools === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
-  if (tools.length === 0)
-    return (
-      <Empty icon="tool" title="No tool yet">
-        Ask the operator to run <code>parley tool add</code> for the bot <code>{botSlug}</code> of the workspace{" "}
-        <code>{workspaceId}</code>.
-      </Empty>
-    );
+  if (data === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
+  const addButton = mayAdd && (
+    <Button className="button primary" onClick={() => setAdding(true)}>
+      <Icon name="plus" />
+      New tool
+    </Button>
+  );
   return (
-    <ul className="rows panel flush" aria-label="Tools">
-      {tools.map((tool) => (
-        <ToolRow key={tool.name} tool={tool} check={checks?.find(({ name }) => name === tool.name)} botSlug={botSlug} />
-      ))}
-    </ul>
+    <>
+      {!hasTools && (
+        <Empty icon="tool" title="No tool yet" action={addButton}>
+          {mayAdd ? (
+            "A tool asks an address of your shop while the bot answers, for example for the state of an order."
+          ) : (
+            <>
+              Ask the operator to run <code>parley tool add</code> for the bot <code>{botSlug}</code> of the workspace{" "}
+              <code>{workspaceId}</code>.
+            </>
+          )}
+        </Empty>
+      )}
+      {hasTools && addButton && <div className="list-actions">{addButton}</div>}
+      {hasTools && (
+        <ul className="rows panel flush" aria-label="Tools">
+          {data.tools.map((tool) => (
+            <ToolRow
+              key={tool.name}
+              tool={tool}
+              editable={mayAdd ? toEditable(tool) : undefined}
+              check={checks?.find(({ name }) => name === tool.name)}
+              botSlug={botSlug}
+            />
+          ))}
+        </ul>
+      )}
+      {hasTools && <p className="hint">Only the operator adds tools that use secrets or servers of tools (MCP).</p>}
+      {isAdding && <EditTool botSlug={botSlug} onClose={() => setAdding(false)} />}
+    </>
   );
 }
 
 type ToolRowProps = {
   tool: Tool;
+  /** The tool, if the member may change it with the form. */
+  editable: EditableTool | undefined;
   /** Undefined until the check has ended. */
   check: ToolDescription | undefined;
   botSlug: string;
 };
 
-function ToolRow({ tool, check, botSlug }: ToolRowProps) {
+function ToolRow({ tool, editable, check, botSlug }: ToolRowProps) {
   const { workspace_id: workspaceId } = useSession();
   const mayRemove = useMayCall(ToolAdminService.method.removeTool);
   const [isConfirmOpen, setConfirmOpen] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const row = useRef<HTMLLIElement>(null);
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -84,13 +111,19 @@ function ToolRow({ tool, check, botSlug }: ToolRowProps) {
       <span className="row-text">
         <span className="row-title">
           <strong>{tool.name}</strong>
-          <span className="badge neutral">Approved by the operator</span>
+          <span className="badge neutral">{tool.byOwner ? "Added by an owner" : "Approved by the operator"}</span>
         </span>
         <code>{address}</code>
         <small>{description}</small>
         {tool.secret !== "" && <small>Signs in with the secret “{tool.secret}”</small>}
         {check !== undefined && <Problems check={check} />}
       </span>
+      {editable && (
+        <Button className="button small" aria-label={`Edit ${tool.name}`} onClick={() => setEditing(true)}>
+          Edit
+        </Button>
+      )}
+      {isEditing && editable && <EditTool botSlug={botSlug} tool={editable} onClose={() => setEditing(false)} />}
       {mayRemove && (
         <Button
           className="icon-button"
@@ -103,7 +136,7 @@ function ToolRow({ tool, check, botSlug }: ToolRowProps) {
       )}
       <Confirm
         title="Remove the tool?"
-        text={`The bot will no longer use “${tool.name}”. Only the operator can add it again.`}
+        text={`The bot will no longer use “${tool.name}”.${tool.byOwner ? "" : " Only the operator can add it again."}`}
         action="Remove"
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}

@@ -64,6 +64,7 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   TurnAdminService.method.listUsageByBot,
   ToolAdminService.method.listTools,
   ToolAdminService.method.checkTools,
+  ToolAdminService.method.putTool,
   ToolAdminService.method.removeTool,
   ChangeAdminService.method.listChanges,
   QuotaChangeAdminService.method.listChanges,

@@ -3,7 +3,8 @@ import { requireHttpTool, requireMcpServer, requireValidNames } from "@parley/bo
 import type { RpcClient } from "@parley/rpc";
 import type { ToolAdminService } from "@parley/rpc/conversation";
 import type { LlmService, Tool } from "@parley/rpc/llm";
-import { type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
+import type { QuotaService } from "@parley/rpc/quota";
+import { adminCallerOf, type Database, invalidArgument, notFound, ServiceError } from "@parley/service-kit";
 import { requireBotId } from "../bots/index.ts";
 import { parseDefinition, toDefinition } from "./tool-definition.ts";
 import { deleteTool, listTools, putTool } from "./tools.store.ts";
@@ -11,24 +12,52 @@ import { deleteTool, listTools, putTool } from "./tools.store.ts";
 const MAX_TOOLS = 20;
 /** Longer than llm-proxy waits for a tool by default. */
 const DESCRIBE_TIMEOUT_MS = 30_000;
+const GET_WORKSPACE_TIMEOUT_MS = 5_000;
 
-export type ToolAdminDeps = { database: Database; llm: Pick<RpcClient<typeof LlmService>, "describeTools"> };
+export type ToolAdminDeps = {
+  database: Database;
+  llm: Pick<RpcClient<typeof LlmService>, "describeTools">;
+  quota: Pick<RpcClient<typeof QuotaService>, "getWorkspace">;
+  /** The plans whose owners may add HTTP tools. */
+  ownerToolPlans: readonly string[];
+};
 
-export function createToolAdmin({ database, llm }: ToolAdminDeps): ServiceImpl<typeof ToolAdminService> {
+export function createToolAdmin(deps: ToolAdminDeps): ServiceImpl<typeof ToolAdminService> {
+  const { database, llm, quota, ownerToolPlans } = deps;
+
+  const mayOwnersAdd = async (workspaceId: string) => {
+    // Most installations have no such plan. Their lists of tools then do not depend on quota.
+    if (ownerToolPlans.length === 0) return false;
+    const { workspace } = await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS });
+    return ownerToolPlans.includes(workspace?.plan ?? "");
+  };
+
   return {
-    async putTool(request) {
-      const tool = requireTool(request.tool);
-      const botId = await requireBotId(database, request);
-      const definition = toDefinition(tool);
+    async putTool(request, context) {
       const { workspaceId } = request;
-      if (!(await putTool(database, { workspaceId, botId }, { name: tool.name, definition }, MAX_TOOLS)))
+      const isOwners = adminCallerOf(context) !== "operator";
+      if (isOwners && !(await mayOwnersAdd(workspaceId)))
+        throw new ServiceError(
+          "permission_denied",
+          "tools_not_permitted",
+          "the workspace's plan does not permit owners to add tools",
+        );
+      const tool = { ...requireTool(request.tool), byOwner: isOwners };
+      if (isOwners) requireOwnersTool(tool);
+      const botId = await requireBotId(database, request);
+      const stored = { name: tool.name, definition: toDefinition(tool), isOwners };
+      const result = await putTool(database, { workspaceId, botId }, stored, MAX_TOOLS);
+      if (result === "full")
         throw new ServiceError("resource_exhausted", "too_many_tools", `a bot has at most ${MAX_TOOLS} tools`);
+      if (result === "operators")
+        throw new ServiceError("permission_denied", "operators_tool", "the operator has added a tool with this name");
       return { tool };
     },
     async listTools(request) {
+      const { workspaceId } = request;
       const botId = await requireBotId(database, request);
-      const definitions = await listTools(database, { workspaceId: request.workspaceId, botId });
-      return { tools: definitions.map(parseDefinition) };
+      const definitions = await listTools(database, { workspaceId, botId });
+      return { tools: definitions.map(parseDefinition), ownersMayAdd: await mayOwnersAdd(workspaceId) };
     },
     async checkTools(request, { signal }) {
       const botId = await requireBotId(database, request);
@@ -45,6 +74,16 @@ export function createToolAdmin({ database, llm }: ToolAdminDeps): ServiceImpl<t
       return {};
     },
   };
+}
+
+/**
+ * Throws unless an owner may add the tool. Secrets belong to the operator. The list of an MCP server's tools is part of the prompt and may change
+ * at any time.
+ */
+function requireOwnersTool({ secret, kind }: Tool): void {
+  if (kind.case !== "http") throw invalidArgument("only the operator adds MCP servers");
+  if (secret !== "") throw invalidArgument("only the operator adds tools with a secret");
+  if (!kind.value.url.startsWith("https://")) throw invalidArgument("url must start with https://");
 }
 
 function requireTool(tool: Tool | undefined): Tool {

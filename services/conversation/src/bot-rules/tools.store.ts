@@ -4,22 +4,34 @@ import type { ToolDefinition } from "./tool-definition.ts";
 /** A copy of BotRef of bots/. Importing that type would create a cycle, because bots/index.ts imports this feature. */
 export type BotRef = { workspaceId: string; botId: string };
 
-/** Adds a tool to a bot, or replaces the tool with this name. Returns false if the bot would have more than `limit` tools. */
+/** `isOwners` is whether an owner added the tool, and not the operator. */
+export type NewTool = { name: string; definition: ToolDefinition; isOwners: boolean };
+
+/**
+ * Adds a tool to a bot, or replaces the tool with this name. An owner's tool does not replace the operator's. Returns `full` if the bot would have
+ * more than `limit` tools.
+ */
 export async function putTool(
   database: Database,
   { workspaceId, botId }: BotRef,
-  tool: { name: string; definition: ToolDefinition },
+  tool: NewTool,
   limit: number,
-): Promise<boolean> {
+): Promise<"stored" | "full" | "operators"> {
   return workspaceTransaction(database, workspaceId, async (connection) => {
     const { rowCount } = await connection.query(
-      `INSERT INTO conversation.tools (workspace_id, bot_id, name, definition)
+      `INSERT INTO conversation.tools AS stored (workspace_id, bot_id, name, definition)
        SELECT $1, $2, $3, $4
        WHERE (SELECT count(*) FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name <> $3) < $5
-       ON CONFLICT (workspace_id, bot_id, name) DO UPDATE SET definition = excluded.definition`,
-      [workspaceId, botId, tool.name, tool.definition, limit],
+       ON CONFLICT (workspace_id, bot_id, name) DO UPDATE SET definition = excluded.definition
+       WHERE NOT $6 OR stored.definition -> 'byOwner' = 'true'`,
+      [workspaceId, botId, tool.name, tool.definition, limit, tool.isOwners],
     );
-    return rowCount === 1;
+    if (rowCount === 1) return "stored";
+    const { rowCount: existing } = await connection.query(
+      "SELECT FROM conversation.tools WHERE workspace_id = $1 AND bot_id = $2 AND name = $3",
+      [workspaceId, botId, tool.name],
+    );
+    return existing === 1 ? "operators" : "full";
   });
 }
 

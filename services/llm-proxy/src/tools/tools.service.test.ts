@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { ToolSchema } from "@parley/rpc/llm";
 import { createLogger, EgressPolicy, Lifecycle } from "@parley/service-kit";
@@ -18,7 +21,7 @@ function createFactory() {
     {
       egress: { policy: new EgressPolicy(["127.0.0.1/32"]) },
       settings: () => ({ toolLimits: TOOL_LIMITS, toolSecrets: {} }) as unknown as Settings,
-      metrics: {} as never,
+      metrics: { toolCalls: { inc: () => undefined }, toolDuration: { observe: () => undefined } } as never,
       log,
       now: () => performance.now(),
     },
@@ -118,6 +121,31 @@ test("describes why a tool cannot be used", async () => {
     ["secret", "the tool is not available (the secret unknown is not declared)", []],
     ["order", "", [{ name: "order", reason: 'parameters must be a JSON Schema of "type": "object"' }]],
   ]);
+});
+
+test("an owner's tool does not reach the addresses in EGRESS_ALLOW", async () => {
+  const requests: unknown[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url);
+    response.setHeader("content-type", "text/plain").end("found");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`;
+  const { factory } = createFactory();
+  const value = { description: "Finds.", method: "GET", url, parameters: '{"type":"object"}' };
+  const tools = [true, false].map((byOwner) =>
+    create(ToolSchema, { name: byOwner ? "owners" : "operators", byOwner, kind: { case: "http", value } }),
+  );
+  const { signal } = new AbortController();
+  const toolbox = await factory.openToolbox(tools, TURN, signal);
+  const call = async (name: string) => {
+    const { result } = await toolbox.call({ id: "1", name, arguments: "{}" }, signal);
+    return result;
+  };
+  expect(await call("operators")).toContain("found");
+  expect(await call("owners")).toContain("cannot be reached");
+  expect(requests).toEqual(["/orders"]);
 });
 
 test("logs nothing when every function is offered", async () => {

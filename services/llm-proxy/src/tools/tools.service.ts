@@ -1,6 +1,6 @@
 import { SchemaError } from "@parley/bot-rules/tools";
 import type { Tool } from "@parley/rpc/llm";
-import type { Egress, Lifecycle, Logger } from "@parley/service-kit";
+import { type Egress, EgressPolicy, type Lifecycle, type Logger } from "@parley/service-kit";
 import { createGuardedAgent } from "@parley/service-kit/egress";
 import { LRUCache } from "lru-cache";
 import type { Metrics } from "../metrics.ts";
@@ -41,6 +41,8 @@ type OpenedTool = {
 /** What a bot's tool offers to a model, for the bot's owner. */
 export type ToolDescription = Pick<OpenedTool, "name" | "omitted"> & { functions: readonly string[]; failure: string };
 
+/** EGRESS_ALLOW is for the operator's tools: an owner must not reach the operator's networks. */
+const PUBLIC_ONLY = new EgressPolicy();
 const MAX_FUNCTIONS = 64;
 /** The same omission of functions is logged at most once in this time. */
 const OMISSION_LOG_INTERVAL_MS = 3_600_000;
@@ -133,7 +135,7 @@ export class ToolboxFactory {
 
   async #open(tool: Tool, turn: ToolTurn, signal: AbortSignal): Promise<OpenedTool> {
     const { settings, egress } = this.#deps;
-    const { name, secret: secretName, kind } = tool;
+    const { name, secret: secretName, kind, byOwner } = tool;
     const { workspaceId } = turn;
     const onFailure = ({ status, detail }: ToolFailure) => this.#warn(name, status, detail, turn);
     const credentials = () =>
@@ -141,7 +143,13 @@ export class ToolboxFactory {
     try {
       if (kind.case === "http") {
         const { timeoutMs, maxResultBytes } = settings().toolLimits;
-        const httpTool = createHttpTool(name, kind.value, { egress, timeoutMs, maxResultBytes, credentials });
+        const toolEgress = byOwner ? { ...egress, policy: PUBLIC_ONLY } : egress;
+        const httpTool = createHttpTool(name, kind.value, {
+          egress: toolEgress,
+          timeoutMs,
+          maxResultBytes,
+          credentials,
+        });
         return { name, functions: [httpTool], omitted: [] };
       }
       if (kind.case !== "mcp") return { name, functions: [], omitted: [] };

@@ -1685,6 +1685,13 @@ export declare type ListToolsResponse = Message<"parley.conversation.v1.ListTool
    * @generated from field: repeated parley.llm.v1.Tool tools = 1;
    */
   tools: Tool[];
+
+  /**
+   * Whether the workspace's plan permits owners to add HTTP tools.
+   *
+   * @generated from field: bool owners_may_add = 2;
+   */
+  ownersMayAdd: boolean;
 };
 
 /**
@@ -4763,11 +4770,14 @@ export declare const ModerationAdminService: GenService<{
  */
 export declare const ToolAdminService: GenService<{
   /**
-   * PutTool adds a tool to a bot, or replaces the bot's tool with the same name. Idempotent.
+   * PutTool adds a tool to a bot, or replaces the bot's tool with the same name. Idempotent. An owner may add only HTTP
+   * requests to https URLs, without a secret, and may not replace a tool of the operator.
    *
    * Errors:
    * - NOT_FOUND (bot_not_found).
    * - INVALID_ARGUMENT (invalid_argument): the tool is missing or invalid.
+   * - PERMISSION_DENIED (tools_not_permitted): the workspace's plan is not in OWNER_TOOL_PLANS. For owners only.
+   * - PERMISSION_DENIED (operators_tool): the bot has a tool of the operator with this name. For owners only.
    * - RESOURCE_EXHAUSTED (too_many_tools): the bot has 20 tools.
    *
    * @generated from rpc parley.conversation.v1.ToolAdminService.PutTool

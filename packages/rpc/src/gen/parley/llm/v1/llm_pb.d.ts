@@ -405,6 +405,13 @@ export declare type Tool = Message<"parley.llm.v1.Tool"> & {
     value: McpServer;
     case: "mcp";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Whether an owner added the tool. Such a tool reaches only public addresses, not those in EGRESS_ALLOW, and has no secret.
+   *
+   * @generated from field: bool by_owner = 5;
+   */
+  byOwner: boolean;
 };
 
 /**

@@ -1,0 +1,98 @@
+import type { HttpTool, Tool } from "@parley/rpc/llm";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { tools } from "../api/clients.ts";
+import { toolChecksQuery, toolsQuery } from "../api/queries.ts";
+import { useSession } from "../api/session.ts";
+import { useAnnounce } from "../components/announcements.tsx";
+import { Modal } from "../components/dialogs.tsx";
+import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { MutationForm } from "../components/mutation-form.tsx";
+import { namesInAddress, parseParameters, toParameters, withNamesInAddress } from "./parameters.ts";
+import { Values } from "./values.tsx";
+
+const METHODS = [
+  ["GET", "Look something up (GET)"],
+  ["POST", "Send something (POST)"],
+] as const;
+
+/** An owner's tool that the form can show. */
+export type EditableTool = { name: string; http: HttpTool };
+
+/** Returns the tool if an owner can edit it with the form. */
+export function toEditable({ name, byOwner, kind }: Tool): EditableTool | undefined {
+  const isShown = byOwner && kind.case === "http" && METHODS.some(([method]) => method === kind.value.method);
+  return isShown && parseParameters(kind.value.parameters) ? { name, http: kind.value } : undefined;
+}
+
+/** A dialog that changes `tool` or, without one, adds a tool that sends an HTTP request. */
+export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: EditableTool; onClose: () => void }) {
+  const { workspace_id: workspaceId } = useSession();
+  const [name, setName] = useState(tool?.name ?? "");
+  const [description, setDescription] = useState(tool?.http.description ?? "");
+  const [url, setUrl] = useState(tool?.http.url ?? "");
+  const [method, setMethod] = useState(tool?.http.method ?? "GET");
+  const [values, setValues] = useState(() => parseParameters(tool?.http.parameters ?? "") ?? []);
+  const queryClient = useQueryClient();
+  const announce = useAnnounce();
+  const saving = useMutation({
+    mutationFn: () => {
+      const http = { description, url, method, parameters: toParameters(values) };
+      return tools.putTool({ workspaceId, botSlug, tool: { name, kind: { case: "http", value: http } } });
+    },
+    onSuccess: () => {
+      announce(`The tool was ${tool ? "changed" : "added"}. The bot uses it within seconds.`);
+      void queryClient.invalidateQueries(toolsQuery(workspaceId, botSlug));
+      void queryClient.invalidateQueries(toolChecksQuery(workspaceId, botSlug));
+    },
+  });
+  const action = tool ? "Save tool" : "Add tool";
+  return (
+    <Modal
+      title={tool ? "Change the tool" : "New tool"}
+      description="The bot can ask an address of yours while it answers, for example for the state of an order. Anybody can make the bot do so, so the address must not reveal or change what a visitor may not see or change."
+      isOpen
+      onOpenChange={onClose}
+    >
+      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onClose={onClose}>
+        <TextField
+          label="Name"
+          hint={
+            tool ? "The name cannot be changed." : "For the bot, such as look_up_order: letters, digits, hyphens and _."
+          }
+          formatError="Begin with a letter, and use only the letters a to z, digits, hyphens and _, at most 32."
+          required
+          readOnly={tool !== undefined}
+          pattern="[A-Za-z][A-Za-z0-9_\-]{0,31}"
+          maxLength={32}
+          spellCheck={false}
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+        />
+        <TextArea
+          label="What it does, and when to use it"
+          hint="The bot decides by this text. For example: Returns the state of an order. Use it when a visitor asks where an order is."
+          required
+          rows={3}
+          maxLength={2_000}
+          value={description}
+          onChange={({ target }) => setDescription(target.value)}
+        />
+        <SelectField label="Purpose" options={METHODS} value={method} onChange={setMethod} />
+        <TextField
+          label="Address"
+          hint="A public address that begins with https://. The bot fills in names in braces: https://shop.example/orders/{number}"
+          formatError="Write the whole address, beginning with https://."
+          type="url"
+          pattern="https://.*"
+          required
+          maxLength={2_000}
+          value={url}
+          onChange={({ target }) => setUrl(target.value)}
+          onBlur={() => setValues((before) => withNamesInAddress(before, url))}
+        />
+        <Values values={values} fixedNames={namesInAddress(url)} onChange={setValues} />
+      </MutationForm>
+    </Modal>
+  );
+}

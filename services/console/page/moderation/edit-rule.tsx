@@ -64,7 +64,7 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
         ) : (
           <TextField
             label="Pattern"
-            hint="A regular expression. It may match any part of a text, and upper and lower case are the same. For example, order \\d{5} blocks “order” with a number of five digits."
+            hint="A regular expression. It may match any part of a text, and upper and lower case are the same. For example, order \d{5} blocks “order” with a number of five digits."
             required
             maxLength={1_000}
             spellCheck={false}

@@ -22,7 +22,7 @@ export function createMetrics(registry: Registry, sources: { jwksAgeSeconds: () 
     limiter: {
       isOnFallback: new Gauge({
         name: "parley_rate_limiter_on_fallback",
-        help: "1 while Redis does not answer and this edge counts requests locally.",
+        help: "1 if Redis did not answer for the last request in time, so that this edge counted it locally.",
         registers,
       }),
       localDecisions: new Counter({

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLoadCheck, describeStreams, timed } from "./checks.ts";
-import { run, succeeds } from "./commands.ts";
+import { run } from "./commands.ts";
+import { CACHED_DNS, canReplaceDns, UNCACHED_DNS, useDns } from "./dns.ts";
 import { type Installation, install, type Tenant } from "./installation.ts";
 import type { LoadReport } from "./load.ts";
 
 /** Longer than a DNS answer stays cached. */
 const CACHE_EXPIRY_MS = 35_000;
-/** Addresses of the node's DNS servers with and without a cache: see node/config/Corefile. */
-const CACHED_DNS = "10.250.0.1";
-const UNCACHED_DNS = "10.250.0.2";
 const SERVICES = ["parley-conversation", "parley-quota", "parley-llm-proxy"];
 
 describe("name resolution on a real cluster", () => {
@@ -84,13 +82,7 @@ describe("name resolution on a real cluster", () => {
   });
 
   it("loses no stream in a restart without a DNS cache", async ({ skip }) => {
-    const slice = ["--namespace", "kube-system", "endpointslice", "kube-dns"];
-    // Only the cluster that the tests create has a slice with this name.
-    skip(!(await succeeds("kubectl", ["get", ...slice])), "the tests do not change this cluster's DNS");
-    const useDns = (address: string) => {
-      const patch = JSON.stringify({ endpoints: [{ addresses: [address] }] });
-      return run("kubectl", ["patch", ...slice, "--type=merge", "--patch", patch]);
-    };
+    skip(!(await canReplaceDns()), "the tests do not change this cluster's DNS");
     await useDns(UNCACHED_DNS);
     try {
       // Waits until the last cached answers have expired.

@@ -11,7 +11,9 @@ import { readBlock } from "./documentation.ts";
 import type { LoadReport } from "./load.ts";
 import { merge, type Values } from "./values.ts";
 
-const MODEL = "openai:tokens-60-every-50";
+export const MODEL = "openai:tokens-60-every-50";
+/** A model whose first text takes 6 s, with the reply of MODEL. */
+export const SLOW_MODEL = "openai:first-6000-tokens-60-every-50";
 /** The reply of MODEL, which streams it in 3 s. */
 const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
 export const VISITORS = 8;
@@ -76,8 +78,8 @@ export type Installation = {
   waitForTerminatingPods(): Promise<void>;
   /** Replaces the pods of components, and waits until the old pods have ended. */
   restart(...components: string[]): Promise<void>;
-  /** Runs an operation while visitors send messages. */
-  underLoad(tenant: Tenant, operation: () => Promise<void>): Promise<LoadReport>;
+  /** Runs an operation while visitors send messages to `url`, by default the edges' Service. */
+  underLoad(tenant: Tenant, operation: () => Promise<void>, url?: string): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
   /** Runs kubectl in Parley's namespace. */
   kubectl(...args: string[]): Promise<string>;
@@ -214,8 +216,8 @@ export async function createInstallation(): Promise<Installation> {
       return { workspaceId: id, publicKey: JSON.parse(await parley(...key)).public_key };
     },
 
-    async underLoad({ publicKey }, operation) {
-      const variables = { URL: VALUES.doctor.url, ORIGIN, PUBLIC_KEY: publicKey, VISITORS: String(VISITORS) };
+    async underLoad({ publicKey }, operation, url = VALUES.doctor.url) {
+      const variables = { URL: url, ORIGIN, PUBLIC_KEY: publicKey, VISITORS: String(VISITORS) };
       const assignments = Object.entries({ ...variables, EXPECTED_REPLY }).map(([name, value]) => `${name}=${value}`);
       const exec = ["--namespace", "backends", "exec", "--stdin", "deployment/visitors", "--"];
       const child = spawn("kubectl", [...exec, "env", ...assignments, "node", "/load/load.js"]);

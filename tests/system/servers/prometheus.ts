@@ -10,24 +10,36 @@ export type Sample = { labels: Record<string, string>; value: number };
 
 export type FiringAlert = { name: string; labels: Record<string, string> };
 
+/** The first and the last time, in ms since 1970, at which an alert was firing. */
+export type AlertPeriod = FiringAlert & { firstAt: number; lastAt: number };
+
 export type Prometheus = {
   url: string;
   /** Omits series whose value is NaN. */
   query(expr: string): Promise<Sample[]>;
   listFiringAlerts(): Promise<FiringAlert[]>;
+  /** Lists the alerts that were firing at some time since `sinceMs`, in ms since 1970. */
+  listAlertPeriods(sinceMs: number): Promise<AlertPeriod[]>;
   /** Returns the labels of each exemplar of the last minute. */
   exemplars(expr: string): Promise<Record<string, string>[]>;
   stop(): Promise<void>;
 };
 
 export type PrometheusOptions = {
-  targets: readonly Target[];
+  /** Services on this machine. They get the labels `application` and `service`, which dashboards and alerts need. */
+  targets?: readonly Target[];
+  /** Further entries of `scrape_configs`. */
+  scrapeConfigs?: readonly object[];
   /** The rule files' contents, by file name. */
   rules?: Readonly<Record<string, string>>;
 };
 
-/** Starts a Prometheus that scrapes the services every second. It adds the labels `application` and `service`, which dashboards and alerts need. */
-export async function startPrometheus({ targets, rules = {} }: PrometheusOptions): Promise<Prometheus> {
+/** Starts a Prometheus that scrapes and evaluates every second. */
+export async function startPrometheus({
+  targets = [],
+  scrapeConfigs = [],
+  rules = {},
+}: PrometheusOptions): Promise<Prometheus> {
   const commands = prometheusCommands();
   if (commands === undefined) throw new Error('prometheus not found; use describeWith("prometheus")');
   const directory = await mkdtemp(join(tmpdir(), "parley-prometheus-"));
@@ -45,6 +57,7 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
           labels: { application: "parley", service },
         })),
       },
+      ...scrapeConfigs,
     ],
   };
   // JSON is valid YAML.
@@ -59,6 +72,8 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       `--web.listen-address=127.0.0.1:${port}`,
       "--log.level=warn",
       "--enable-feature=exemplar-storage",
+      // How often new targets are scraped. The default is 5 s.
+      "--scrape.discovery-reload-interval=1s",
     ],
     ready: () => returnsOk(`${url}/-/ready`),
   });
@@ -86,6 +101,19 @@ export async function startPrometheus({ targets, rules = {} }: PrometheusOptions
       return alerts
         .filter(({ state }) => state === "firing")
         .map(({ labels }) => ({ name: labels.alertname ?? "", labels }));
+    },
+    async listAlertPeriods(sinceMs) {
+      type Matrix = {
+        result: { metric: Record<string, string> & { alertname: string }; values: [number, string][] }[];
+      };
+      const range = { start: String(sinceMs / 1_000), end: String(Date.now() / 1_000), step: "1" };
+      const { result } = await get<Matrix>("query_range", { query: 'ALERTS{alertstate="firing"}', ...range });
+      return result.map(({ metric, values }) => ({
+        name: metric.alertname,
+        labels: metric,
+        firstAt: (values[0]?.[0] ?? 0) * 1_000,
+        lastAt: (values.at(-1)?.[0] ?? 0) * 1_000,
+      }));
     },
     async exemplars(query) {
       type Series = { exemplars: { labels: Record<string, string> }[] };

@@ -6,6 +6,10 @@ type Rule = [pattern: RegExp, reply: (numbers: number[], prompt: string) => Repl
 const rules: Rule[] = [
   [/^echo$/, (_, prompt) => ({ tokens: prompt.match(/\s*\S+\s*$|\s*\S+/g) ?? [] })],
   [/^tokens-(\d+)(?:-every-(\d+))?$/, ([count = 0, everyMs = 0]) => ({ tokens: numberTokens(count), everyMs })],
+  [
+    /^first-(\d+)-tokens-(\d+)-every-(\d+)$/,
+    ([firstTokenMs = 0, count = 0, everyMs = 0]) => ({ firstTokenMs, tokens: numberTokens(count), everyMs }),
+  ],
   [/^slow-(\d+)$/, ([everyMs = 0]) => ({ everyMs })],
   [/^first-(\d+)$/, ([firstTokenMs = 0]) => ({ firstTokenMs })],
   [/^status-(\d{3})(?:-retry-(\d+))?$/, ([status = 500, retry]) => ({ status, headers: retryAfter(status, retry) })],

@@ -54,6 +54,33 @@ describeInBrowser("bots in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("get an uploaded logo, which the widget shows and the edge serves as an image only", async () => {
+    const bot = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${bot}`, "Bakery guide");
+    await page.button("Upload a logo").waitFor();
+    const input = page.tab.getByLabel("Picture for the logo");
+    const svg = Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>");
+    await input.setInputFiles({ name: "logo.png", mimeType: "image/png", buffer: svg });
+    await eventually(() => page.announcement.innerText()).toContain("A logo must be a PNG, JPEG, WebP or GIF image.");
+    const image = Buffer.from("R0lGODlhAQABAIAAAP8AAP///ywAAAAAAQABAAACAkQBADs=", "base64");
+    await input.setInputFiles({ name: "logo.gif", mimeType: "image/gif", buffer: image });
+    await eventually(() => page.announcement.innerText()).toContain("The logo was uploaded.");
+    const url = await page.field("Logo").inputValue();
+    expect(url).toMatch(/^http.*\/widget\/logos\/[0-9a-f]{64}$/);
+    const logo = page.preview.locator("img.avatar").first();
+    await eventually(() => logo.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
+    await page.button("Save").click();
+    await eventually(() => page.announcement.innerText()).toContain("Saved");
+    const response = await fetch(url);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(image);
+    expect(response.headers.get("content-type")).toBe("image/gif");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(await page.findAxeViolations()).toEqual([]);
+    // Chromium reports the refused upload.
+    expect(page.problems).toEqual([expect.stringContaining("a status of 400")]);
+  });
+
   it("are put on a site in steps, which the overview lists until they are done or hidden", async () => {
     await addBot(fixture.service);
     const { page } = await openConsole(fixture);

@@ -26,6 +26,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.conversation.v1.BotAdminService/CreateBot": "owner",
   "parley.conversation.v1.BotAdminService/UpdateBot": "owner",
   "parley.conversation.v1.BotAdminService/DuplicateBot": "owner",
+  "parley.conversation.v1.BotAdminService/UploadLogo": "owner",
   "parley.conversation.v1.BotAdminService/DeleteBot": "owner",
   "parley.conversation.v1.BotAdminService/GetBot": "viewer",
   "parley.conversation.v1.BotAdminService/ListBots": "viewer",

@@ -46,6 +46,7 @@ export const ORDER_TOOL = {
   parameters: '{"type":"object","properties":{}}',
 };
 
+const SMALL_GIF = Buffer.from("GIF89a\x01\0\x01\0\0\0\0;", "latin1").toString("base64");
 const month = new Date().toISOString().slice(0, 7);
 const ofBot = (more: Fields = {}) => ({
   requests: ({ workspaceId }: TenantData, { botSlug }: Identifiers) => [{ workspaceId, botSlug, ...more }],
@@ -61,6 +62,7 @@ const ofSession: ForeignIdentifierCase = { requests: ({ workspaceId }, { session
 /** A case for each RPC of conversation, llm-proxy and quota. */
 export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.ConversationService/ResolveKey": notCalled("a public key is unique across tenants"),
+  "parley.conversation.v1.ConversationService/GetLogo": notCalled("everybody may load a logo by its hash"),
   "parley.conversation.v1.ConversationService/ResolveBot": ofBot(),
   "parley.conversation.v1.ConversationService/RenewEdge": notCalled("an edge serves every tenant"),
   "parley.conversation.v1.ConversationService/OpenTurn": {
@@ -105,6 +107,7 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.conversation.v1.BotAdminService/GetBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/UpdateBot": bySlug({ changes: { systemPrompt: "mine now" } }),
   "parley.conversation.v1.BotAdminService/DuplicateBot": bySlug({ newSlug: "copy" }),
+  "parley.conversation.v1.BotAdminService/UploadLogo": bySlug({ content: SMALL_GIF }),
   "parley.conversation.v1.BotAdminService/DeleteBot": bySlug({}),
   "parley.conversation.v1.BotAdminService/CreateBot": {
     ...bySlug({ changes: {} }),

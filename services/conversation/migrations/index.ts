@@ -45,6 +45,7 @@ import * as timeZones from "./0053_time_zones.ts";
 import * as sourceTexts from "./0054_source_texts.ts";
 import * as deletedBots from "./0055_deleted_bots.ts";
 import * as keyNames from "./0056_key_names.ts";
+import * as botLogos from "./0057_bot_logos.ts";
 
 /** Every migration of the conversation schema, oldest first. */
 export const migrations: readonly Migration[] = [
@@ -94,4 +95,5 @@ export const migrations: readonly Migration[] = [
   sourceTexts,
   deletedBots,
   keyNames,
+  botLogos,
 ];

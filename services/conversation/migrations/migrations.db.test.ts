@@ -4,6 +4,7 @@ import { createDatabase } from "@parley/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertPattern } from "../src/bot-rules/moderation.store.ts";
 import { putTool } from "../src/bot-rules/tools.store.ts";
+import { insertLogo } from "../src/bots/logos.store.ts";
 import { storeErasure } from "../src/erasures/erasures.store.ts";
 import { insertCase, insertRun } from "../src/evaluations/evaluations.store.ts";
 import { insertKey } from "../src/keys/keys.store.ts";
@@ -47,6 +48,8 @@ async function fill() {
   await putTool(db.database, { workspaceId, botId }, { name: "t", definition: {}, isOwners: false }, 1);
   await addDocument(db.database, bot, "n", "words");
   await embed("m");
+  const logo = { hash: "h", contentType: "image/gif", content: Buffer.from("GIF89a") };
+  await insertLogo(db.database, { workspaceId, botId }, logo);
   await insertCase(db.database, { workspaceId, botId }, { question: "q", document: "n" }, 1);
   const results = [{ caseId: 1, rank: 1 }];
   await insertRun(
@@ -104,7 +107,7 @@ async function rowCounts() {
 test("the migrations can be reverted one at a time while every table has rows, and then be applied again", async () => {
   await fill();
   const before = await rowCounts();
-  expect(Object.keys(before)).toHaveLength(27);
+  expect(Object.keys(before)).toHaveLength(28);
   expect(Object.values(before)).not.toContain(0);
   const target = { ...TARGET, url: db.adminUrl };
   for (const migration of migrations.toReversed()) expect(await revertMigrations(target, 1)).toEqual([migration.name]);

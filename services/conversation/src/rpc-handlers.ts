@@ -1,6 +1,7 @@
 import type { ServiceImplementation } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { CallPool, Database } from "@parley/service-kit";
+import { handleGetLogo } from "./bots/get-logo.rpc.ts";
 import { handleResolveBot } from "./bots/resolve-bot.rpc.ts";
 import type { Config } from "./config.ts";
 import { handleEraseVisitor } from "./erasures/erase-visitor.rpc.ts";
@@ -38,6 +39,10 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     resolveKey: async (request, { signal }) => {
       calls.refuseIfOverloaded();
       return handleResolveKey({ database: calls.databaseFor(signal), keyPrefix, keyUses }, request);
+    },
+    getLogo: async (request, { signal }) => {
+      calls.refuseIfOverloaded();
+      return handleGetLogo(calls.databaseFor(signal), request);
     },
     resolveBot: async (request, { signal }) => {
       calls.refuseIfOverloaded();

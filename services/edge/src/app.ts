@@ -26,6 +26,7 @@ import { eraseVisitorRoute } from "./sessions/erase-visitor.route.ts";
 import { type ExportDeps, exportSessionRoute } from "./sessions/export-session.route.ts";
 import { exportSessionsRoutes } from "./sessions/export-sessions.route.ts";
 import { listSessionsRoute } from "./sessions/list-sessions.route.ts";
+import { logoRoute } from "./widget/logo.route.ts";
 import { widgetAssetRoutes } from "./widget/widget-assets.route.ts";
 import { widgetConfigRoute } from "./widget/widget-config.route.ts";
 
@@ -115,6 +116,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   playgroundStopRoute(app, deps);
   ratingRoute(app, deps);
   widgetConfigRoute(app, deps);
+  logoRoute(app, deps);
   doctorRoute(app, deps);
   exportSessionRoute(app, deps);
   listSessionsRoute(app, deps);

@@ -9,6 +9,8 @@ const UNAVAILABLE = "The service is not available right now. Try again in a few 
 
 const TEXTS: Readonly<Record<string, string>> = {
   slug_taken: "A bot with this short name exists or existed. Choose another.",
+  unsupported_logo: "A logo must be a PNG, JPEG, WebP or GIF image.",
+  logo_too_large: "A logo may have at most 200 KiB, and 1,024 pixels on each side.",
   bot_not_found: "This bot no longer exists. Choose another one.",
   session_not_found: "This conversation no longer exists.",
   tool_not_found: "This tool no longer exists. Reload the page.",

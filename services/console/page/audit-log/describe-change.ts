@@ -7,6 +7,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "BotAdminService/UpdateBot": "Changed the bot",
   "BotAdminService/DeleteBot": "Deleted the bot",
   "BotAdminService/DuplicateBot": "Duplicated the bot",
+  "BotAdminService/UploadLogo": "Uploaded a logo for the bot",
   "ConversationService/EraseVisitor": "Erased a visitor",
   "ConversationService/SoftDeleteSession": "Deleted a conversation",
   "KeyAdminService/CreateKey": "Created a key of",

@@ -1,5 +1,6 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
+import { LogoField } from "./logo-field.tsx";
 
 /** The values of a bot's `themeMode`, with their labels. */
 export const WIDGET_THEMES = [
@@ -13,7 +14,7 @@ export const WIDGET_POSITIONS = [
   ["bottom-left", "Bottom left"],
 ] as const;
 
-export function Looks({ draft, change }: SectionProps) {
+export function Looks({ botSlug, draft, change }: SectionProps & { botSlug: string }) {
   return (
     <section className="panel" aria-labelledby="looks">
       <h2 id="looks">Looks</h2>
@@ -53,16 +54,7 @@ export function Looks({ draft, change }: SectionProps) {
           value={draft.fontFamily}
           onChange={({ target }) => change("fontFamily", target.value)}
         />
-        <TextField
-          label={LABELS.logoUrl}
-          hint="The address of a square picture."
-          formatError="Write the whole address, such as https://example.com/logo.png."
-          type="url"
-          maxLength={2_000}
-          placeholder="https://"
-          value={draft.logoUrl}
-          onChange={({ target }) => change("logoUrl", target.value)}
-        />
+        <LogoField botSlug={botSlug} value={draft.logoUrl} onChange={(url) => change("logoUrl", url)} />
       </div>
     </section>
   );

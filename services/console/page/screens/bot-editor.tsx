@@ -154,7 +154,7 @@ function Editor({ bot, stored, models }: EditorProps) {
           />
           <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
         </section>
-        <Looks draft={draft} change={change} />
+        <Looks botSlug={bot.slug} draft={draft} change={change} />
         <Answers draft={draft} change={change} models={models} />
         {saving.error && (
           <p className="form-error" role="alert">

@@ -27,6 +27,7 @@ const METHODS: readonly (DescMethodUnary | DescMethodServerStreaming)[] = [
   BotAdminService.method.createBot,
   BotAdminService.method.updateBot,
   BotAdminService.method.duplicateBot,
+  BotAdminService.method.uploadLogo,
   BotAdminService.method.deleteBot,
   BotAdminService.method.getBot,
   BotAdminService.method.listBots,

@@ -17,6 +17,7 @@ import { adminFailure, countResultsOfConcurrentInserts, RFC_3339, useTestSystem 
 import { createBot } from "../testing/turns.ts";
 import { eraseDocumentsOfDeletedBots } from "../workspace-deletions/erase-workspaces.worker.ts";
 import { readBotConfig } from "./bot-config.store.ts";
+import { handleGetLogo } from "./get-logo.rpc.ts";
 
 const system = useTestSystem();
 
@@ -127,6 +128,51 @@ describe("bots", () => {
       { slug, system_prompt: "", documents: 0 },
       { slug: kept.slug, system_prompt: kept.systemPrompt, documents: 2 },
     ]);
+  });
+
+  test("have logos, which are found by their hash until the bot is deleted; only images are accepted", async () => {
+    const bot = await createBot(system.database);
+    const { workspaceId, slug } = bot;
+    const bots = system.createAdminClient(BotAdminService);
+    const gif = (width: number) => Buffer.from(`GIF89a${String.fromCharCode(width)}\0\x01\0\0\0\0;`, "latin1");
+    const upload = async (content: Uint8Array) => (await bots.uploadLogo({ workspaceId, slug, content })).path;
+    const paths: string[] = [];
+    for (let width = 1; width <= 6; width++) {
+      paths.push(await upload(gif(width)));
+      // The first one is in use.
+      if (width === 1)
+        await bots.updateBot({ workspaceId, slug, changes: { logoUrl: `https://chat.example.com${paths[0]}` } });
+    }
+    expect(paths[0]).toMatch(/^\/widget\/logos\/[0-9a-f]{64}$/);
+    const find = (path = "") => handleGetLogo(system.database, { hash: path.split("/").at(-1) ?? "" });
+    expect(await find(paths[0])).toEqual({ contentType: "image/gif", content: gif(1) });
+    // Besides the logo in use, the last three are kept.
+    const kept = await Promise.allSettled(paths.map(find));
+    expect(kept.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+      "fulfilled",
+      "fulfilled",
+    ]);
+    expect(await upload(gif(6))).toBe(paths[5]);
+    for (const [content, code] of [
+      ["<svg xmlns='http://www.w3.org/2000/svg'/>", "unsupported_logo"],
+      ["x".repeat(200 * 1024 + 1), "logo_too_large"],
+    ] as const)
+      expect(await adminFailure(upload(Buffer.from(content)))).toMatchObject({ parleyCode: code });
+    expect(await adminFailure(bots.uploadLogo({ workspaceId, slug: "absent", content: gif(1) }))).toMatchObject({
+      parleyCode: "bot_not_found",
+    });
+    // The copy of a bot has the logo in use, so it keeps it when the bot is deleted.
+    await bots.duplicateBot({ workspaceId, slug, newSlug: "copy" });
+    await bots.deleteBot({ workspaceId, slug });
+    expect(await find(paths[0])).toMatchObject({ contentType: "image/gif" });
+    await expect(find(paths[5])).rejects.toMatchObject({ code: "logo_not_found" });
+    await bots.deleteBot({ workspaceId, slug: "copy" });
+    await expect(find(paths[0])).rejects.toMatchObject({ code: "logo_not_found" });
+    await expect(find("not-a-hash")).rejects.toMatchObject({ code: "logo_not_found" });
   });
 
   test("are limited to 200 in a workspace", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { DEFAULT_FALLBACK } from "@parley/bot-rules/moderation";
@@ -8,7 +9,9 @@ import { adminCallerOf, type Database, invalidArgument, isWorkspaceId, ServiceEr
 import { toBotPatch } from "./bot-changes.ts";
 import { DEFAULT_DISPLAY } from "./bot-display.ts";
 import { type Bot, deleteBot, findBot, insertBot, listBots, updateBot } from "./bots.store.ts";
-import { botNotFound } from "./require-bot.service.ts";
+import { readLogo } from "./logo-image.ts";
+import { insertLogo } from "./logos.store.ts";
+import { botNotFound, requireBotId } from "./require-bot.service.ts";
 import { isSlug } from "./slug.ts";
 
 const MAX_BOTS = 200;
@@ -78,8 +81,15 @@ export function createBotAdmin(deps: BotAdminDeps): ServiceImpl<typeof BotAdminS
         slug: newSlug,
         display: { ...original.display, ...display },
       };
-      const stored = await insertBot(database, copy, { limit: MAX_BOTS, patternsOf: original.id });
+      const stored = await insertBot(database, copy, { limit: MAX_BOTS, copyOf: original.id });
       return { bot: requireStored(stored) };
+    },
+    async uploadLogo({ workspaceId, slug, content }) {
+      const botId = await requireBotId(database, { workspaceId, botSlug: slug });
+      const { contentType } = readLogo(content);
+      const hash = createHash("sha256").update(content).digest("hex");
+      await insertLogo(database, { workspaceId, botId }, { hash, contentType, content });
+      return { path: `/widget/logos/${hash}` };
     },
     async deleteBot({ workspaceId, slug }) {
       if (!areIdsWellFormed({ workspaceId, slug }) || !(await deleteBot(database, workspaceId, slug)))

@@ -48,13 +48,13 @@ export async function listBots(database: Database, workspaceId: string): Promise
 }
 
 /**
- * Stores a bot, with the moderation patterns of the bot `patternsOf` if it is given. Returns `full` if the workspace has `limit` bots,
+ * Stores a bot, with the moderation patterns and the logo of the bot `copyOf` if it is given. Returns `full` if the workspace has `limit` bots,
  * otherwise `exists` if it has, or had, a bot with this slug.
  */
 export async function insertBot(
   database: Database,
   bot: Omit<Bot, "createdAt">,
-  { limit, patternsOf }: { limit: number; patternsOf?: string },
+  { limit, copyOf }: { limit: number; copyOf?: string },
 ): Promise<Bot | "exists" | "full"> {
   return workspaceTransaction(database, bot.workspaceId, async (connection) => {
     const counted = await connection.query<{ bots: number }>(
@@ -70,7 +70,10 @@ export async function insertBot(
     );
     const [stored] = rows;
     if (stored === undefined) return "exists";
-    if (patternsOf !== undefined) await connection.query(COPY_PATTERNS, [bot.workspaceId, patternsOf, bot.id]);
+    if (copyOf !== undefined) {
+      await connection.query(COPY_PATTERNS, [bot.workspaceId, copyOf, bot.id]);
+      await connection.query(COPY_LOGO, [bot.workspaceId, copyOf, bot.id, bot.display.logoUrl]);
+    }
     return stored;
   });
 }
@@ -81,8 +84,21 @@ const COPY_PATTERNS = `
   SELECT workspace_id, $3, pattern, reason, fallback, applies_to FROM conversation.moderation_patterns
   WHERE workspace_id = $1 AND bot_id = $2 ORDER BY pattern_id`;
 
+// Only the logo in use, so that it stays when the original bot is deleted.
+const COPY_LOGO = `
+  INSERT INTO conversation.bot_logos (workspace_id, bot_id, hash, content_type, content)
+  SELECT workspace_id, $3, hash, content_type, content FROM conversation.bot_logos
+  WHERE workspace_id = $1 AND bot_id = $2 AND strpos($4, hash) > 0`;
+
 /** What goes with a bot. The documents are deleted in the background: see eraseDocumentsOfDeletedBots. */
-const TABLES = ["api_keys", "moderation_patterns", "tools", "evaluation_cases", "evaluation_runs"] as const;
+const TABLES = [
+  "api_keys",
+  "moderation_patterns",
+  "tools",
+  "evaluation_cases",
+  "evaluation_runs",
+  "bot_logos",
+] as const;
 
 /**
  * Deletes a bot with its content. Its row stays without content, because its conversations and its usage refer to it by its slug. Returns false if the

@@ -1,4 +1,5 @@
-import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import { resolve } from "node:path";
+import { type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
 import { type Bot, BotAdminService, BotSchema } from "@parley/rpc/conversation";
 import { requireField } from "../../admin/require-field.ts";
 import { requireWorkspace } from "../../admin/require-workspace.ts";
@@ -7,9 +8,10 @@ import { messageToJson } from "../../output/json.ts";
 import type { Result } from "../../output/result.ts";
 import { formatFields, formatTable } from "../../output/table.ts";
 import { refuseEmpty, workspaceOption } from "../options.ts";
+import { readInputFile } from "../read-input-file.ts";
 import { toBotChanges, withBotOptions } from "./bot-options.ts";
 
-export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report }: Context): void {
+export function addBotCommands(program: CommandUnknownOpts, { config, callAdmin, report }: Context): void {
   const group = program.command("bot").description("Manage bots.");
 
   withBotOptions(
@@ -55,6 +57,24 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
       }),
     ),
   );
+
+  group
+    .command("upload-logo")
+    .description("Upload a bot's logo and use it.")
+    .argument("<file>", "Select a file: PNG, JPEG, WebP or GIF.")
+    .requiredOption(...workspaceOption)
+    .requiredOption("--slug <slug>", "Select the bot.", refuseEmpty)
+    .requiredOption("--edge-url <url>", "Set the URL that pages load the widget from.", parseEdgeUrl)
+    .action((file, { workspace: workspaceId, slug, edgeUrl }) =>
+      report(
+        callAdmin(BotAdminService, async (service) => {
+          const content = new Uint8Array(await readInputFile(resolve(config.filesDir, file)));
+          const { path } = await service.uploadLogo({ workspaceId, slug, content });
+          const changes = { logoUrl: `${edgeUrl}${path}` };
+          return toResult(requireField((await service.updateBot({ workspaceId, slug, changes })).bot));
+        }),
+      ),
+    );
 
   group
     .command("delete")
@@ -106,6 +126,12 @@ export function addBotCommands(program: CommandUnknownOpts, { callAdmin, report 
         ),
       ),
     );
+}
+
+/** Returns the URL without a slash at its end. */
+function parseEdgeUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, "");
+  throw new InvalidArgumentError('Write it like "https://chat.example.com".');
 }
 
 function toResult(bot: Bot): Result {

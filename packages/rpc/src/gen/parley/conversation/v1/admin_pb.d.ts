@@ -710,6 +710,60 @@ export declare type DuplicateBotResponse = Message<"parley.conversation.v1.Dupli
 export declare const DuplicateBotResponseSchema: GenMessage<DuplicateBotResponse>;
 
 /**
+ * UploadLogoRequest is a logo.
+ *
+ * @generated from message parley.conversation.v1.UploadLogoRequest
+ */
+export declare type UploadLogoRequest = Message<"parley.conversation.v1.UploadLogoRequest"> & {
+  /**
+   * The workspace.
+   *
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+
+  /**
+   * The bot's slug.
+   *
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+
+  /**
+   * The image, at most 200 KiB.
+   *
+   * @generated from field: bytes content = 3;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UploadLogoRequest.
+ * Use `create(UploadLogoRequestSchema)` to create a new message.
+ */
+export declare const UploadLogoRequestSchema: GenMessage<UploadLogoRequest>;
+
+/**
+ * UploadLogoResponse describes the stored logo.
+ *
+ * @generated from message parley.conversation.v1.UploadLogoResponse
+ */
+export declare type UploadLogoResponse = Message<"parley.conversation.v1.UploadLogoResponse"> & {
+  /**
+   * The path of the logo on the edge, such as /widget/logos/<SHA-256 of the content>.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.UploadLogoResponse.
+ * Use `create(UploadLogoResponseSchema)` to create a new message.
+ */
+export declare const UploadLogoResponseSchema: GenMessage<UploadLogoResponse>;
+
+/**
  * DeleteBotRequest names a bot.
  *
  * @generated from message parley.conversation.v1.DeleteBotRequest
@@ -4569,7 +4623,23 @@ export declare const BotAdminService: GenService<{
     output: typeof DuplicateBotResponseSchema;
   },
   /**
-   * DeleteBot deletes a bot with its settings, keys, moderation patterns, tools and evaluation at once, and its documents
+   * UploadLogo stores a logo for a bot. The edge serves it at path. To use it, set logo_url to the edge's address and this path.
+   * The service keeps the logo in use and the three that were uploaded last besides. They are deleted with the bot. Idempotent.
+   *
+   * Errors:
+   * - NOT_FOUND (bot_not_found).
+   * - INVALID_ARGUMENT (unsupported_logo): content is not a PNG, JPEG, WebP or GIF image.
+   * - INVALID_ARGUMENT (logo_too_large): content has more than 200 KiB, or the image has more than 1,024 pixels on a side.
+   *
+   * @generated from rpc parley.conversation.v1.BotAdminService.UploadLogo
+   */
+  uploadLogo: {
+    methodKind: "unary";
+    input: typeof UploadLogoRequestSchema;
+    output: typeof UploadLogoResponseSchema;
+  },
+  /**
+   * DeleteBot deletes a bot with its settings, logo, keys, moderation patterns, tools and evaluation at once, and its documents
    * within a minute. Every edge replica rejects the keys within 5 s. The bot's conversations and its part of the usage stay,
    * with the bot's slug, which therefore stays taken. A repeated call fails with bot_not_found.
    *

@@ -74,6 +74,53 @@ export declare type ResolveKeyResponse = Message<"parley.conversation.v1.Resolve
 export declare const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse>;
 
 /**
+ * GetLogoRequest names a logo.
+ *
+ * @generated from message parley.conversation.v1.GetLogoRequest
+ */
+export declare type GetLogoRequest = Message<"parley.conversation.v1.GetLogoRequest"> & {
+  /**
+   * The SHA-256 of the content, in lower-case hexadecimal digits.
+   *
+   * @generated from field: string hash = 1;
+   */
+  hash: string;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetLogoRequest.
+ * Use `create(GetLogoRequestSchema)` to create a new message.
+ */
+export declare const GetLogoRequestSchema: GenMessage<GetLogoRequest>;
+
+/**
+ * GetLogoResponse holds a logo.
+ *
+ * @generated from message parley.conversation.v1.GetLogoResponse
+ */
+export declare type GetLogoResponse = Message<"parley.conversation.v1.GetLogoResponse"> & {
+  /**
+   * image/png, image/jpeg, image/webp or image/gif.
+   *
+   * @generated from field: string content_type = 1;
+   */
+  contentType: string;
+
+  /**
+   * The image.
+   *
+   * @generated from field: bytes content = 2;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message parley.conversation.v1.GetLogoResponse.
+ * Use `create(GetLogoResponseSchema)` to create a new message.
+ */
+export declare const GetLogoResponseSchema: GenMessage<GetLogoResponse>;
+
+/**
  * BotDisplay is the bot's display configuration, with the field names that the widget receives.
  *
  * It is stored as one JSON document, so a new field needs no migration. If a bot was stored before the field existed, the
@@ -1702,6 +1749,23 @@ export declare const ConversationService: GenService<{
     methodKind: "unary";
     input: typeof ResolveKeyRequestSchema;
     output: typeof ResolveKeyResponseSchema;
+  },
+  /**
+   * GetLogo reads an uploaded logo. The edge caches the result for a minute.
+   *
+   * Errors:
+   * - NOT_FOUND (logo_not_found): no bot has this logo.
+   * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
+   *
+   * Deadline: 2 s.
+   * Handled in services/conversation/src/bots/get-logo.rpc.ts.
+   *
+   * @generated from rpc parley.conversation.v1.ConversationService.GetLogo
+   */
+  getLogo: {
+    methodKind: "unary";
+    input: typeof GetLogoRequestSchema;
+    output: typeof GetLogoResponseSchema;
   },
   /**
    * ResolveBot finds the ID of a bot by its slug, for the playground.

@@ -53,10 +53,18 @@ const databaseAction = "[ParleyDatabaseUnavailable](runbooks/ParleyDatabaseUnava
 
 /** The incidents, in the order in which they run. docs/operations/incidents.md has the same table. */
 export const INCIDENTS = {
+  "a pod of edge is evicted": { visitors: NOTHING, ...REPLACED, measured: { streams: "112 of 112", recovery: "–" } },
   "a pod of conversation is evicted": {
     visitors: NOTHING,
     ...REPLACED,
     measured: { streams: "80 of 80", recovery: "–" },
+  },
+  "a pod of quota is evicted": { visitors: NOTHING, ...REPLACED, measured: { streams: "80 of 80", recovery: "–" } },
+  "a pod of llm-proxy is evicted": { visitors: NOTHING, ...REPLACED, measured: { streams: "88 of 88", recovery: "–" } },
+  "a node is drained: one pod of each service is evicted": {
+    visitors: NOTHING,
+    ...REPLACED,
+    measured: { streams: "128 of 128", recovery: "–" },
   },
   "the process of an edge crashes": {
     visitors: "a broken connection for the streams of this edge",
@@ -232,6 +240,38 @@ export const INCIDENTS = {
     immediate: [],
     action: "[ParleyMigrationFailed](runbooks/ParleyMigrationFailed.md)",
     measured: { streams: "184 of 184", recovery: "–" },
+  },
+  "INTERNAL_TOKEN is replaced in one step": {
+    visitors: NOTHING,
+    failures: 0,
+    recoverySeconds: 0,
+    alerts: [],
+    consequences: [],
+    immediate: [],
+    action:
+      "[do not restart or upgrade for five minutes](../install/rotation.md#if-the-token-was-replaced-in-one-step)",
+    measured: { streams: "176 of 176", recovery: "–" },
+  },
+  "the database is restored from a dump": {
+    visitors: "no connection while the services are stopped; replies after the dump are lost",
+    failures: "any",
+    recoverySeconds: 35,
+    alerts: [{ alert: "ParleyServiceMissing", within: 4, ends: 1 }],
+    consequences: ["ParleyUsageRepaired"],
+    immediate: ["ParleyServiceMissing"],
+    action: "[follow the page](../install/backup.md#restore), then `parley audit --check`",
+    measured: { streams: "103 of 188", recovery: "0 s" },
+  },
+  "Parley is uninstalled and installed again": {
+    visitors: "no connection until it is installed; nothing stored is lost",
+    failures: "any",
+    recoverySeconds: 35,
+    alerts: [{ alert: "ParleyServiceMissing", within: 4, ends: 1 }],
+    // The erasure of expired sessions fails once, if conversation starts before quota.
+    consequences: ["ParleyRetentionFailing"],
+    immediate: ["ParleyServiceMissing", "ParleyRetentionFailing"],
+    action: "nothing: the database and the Secret stay",
+    measured: { streams: "96 of 143", recovery: "0 s" },
   },
 } as const satisfies Record<string, Incident>;
 

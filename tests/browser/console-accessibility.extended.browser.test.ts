@@ -84,7 +84,7 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
       { path: "/bots", button: "New bot" },
       { path: "/keys", button: "New key" },
       { path: "/keys", button: /^Embed the key of Bakery guide/ },
-      { path: "/keys", button: /^Domains of the key of Bakery guide/ },
+      { path: "/keys", button: /^Edit the key of Bakery guide/ },
       { path: "/keys", button: /^Revoke the key of Bakery guide/ },
       { path: `/moderation?bot=${bot}`, button: "New rule" },
       { path: `/moderation?bot=${bot}`, button: "Edit the rule refund" },

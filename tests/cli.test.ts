@@ -77,6 +77,8 @@ describe("parley workspace", () => {
 describe("parley bot", () => {
   it("creates a bot with every option, changes some, shows it and lists it", async () => {
     const { workspaceId } = tenant;
+    const textsFile = join(dir, "texts.json");
+    await writeFile(textsFile, '{"de":{"welcome_message":"Hallo","words":{"send":"Los"}}}');
     const created = await json(
       ...["bot", "create", "--workspace", workspaceId, "--slug", "helper", "--model", "openai:default"],
       ...[
@@ -94,6 +96,7 @@ describe("parley bot", () => {
       ...["--logo-url", "https://shop.example/logo.svg", "--primary-color", "#123456", "--position", "bottom-left"],
       ...["--theme-mode", "dark", "--font-family", "serif", "--border-radius", "4"],
       ...["--quick-reply", "One", "--quick-reply", "Two", "--css-var", "--gap=4px", "--css-var", "--pad=a=b"],
+      ...["--texts", textsFile],
     );
     const expected = {
       id: expect.any(String),
@@ -114,6 +117,7 @@ describe("parley bot", () => {
         border_radius: 4,
         quick_replies: ["One", "Two"],
         custom_css_vars: { "--gap": "4px", "--pad": "a=b" },
+        texts: { de: { welcome_message: "Hallo", quick_replies: [], words: { send: "Los" } } },
       },
       created_at: expect.any(String),
     };
@@ -128,14 +132,26 @@ describe("parley bot", () => {
       "",
       "--css-var",
       "",
+      "--texts",
+      "",
       "--model",
       "",
     ];
-    const display = { ...expected.display, quick_replies: [], custom_css_vars: {} };
+    const display = { ...expected.display, quick_replies: [], custom_css_vars: {}, texts: {} };
     const changed = { ...expected, model: "", display };
     expect(await json(...update)).toEqual(changed);
     expect(await json("bot", "show", "--workspace", workspaceId, "--slug", "helper")).toEqual(changed);
     expect(await json("bot", "list", "--workspace", workspaceId)).toContainEqual(changed);
+  });
+
+  it("refuses a file of texts that has another form", async () => {
+    const textsFile = join(dir, "wrong-texts.json");
+    for (const text of ["Hallo", '{"de":"Hallo"}', '{"de":{"welcome":"Hallo"}}']) {
+      await writeFile(textsFile, text);
+      const { code, stderr } = await run("bot", "update", ...workspaceArgs(), "--slug", "helper", "--texts", textsFile);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/wrong-texts\.json is no JSON of texts by language/);
+    }
   });
 
   it("when the bot does not exist, names the command that lists bots", async () => {

@@ -110,4 +110,27 @@ describeInBrowser("bot configuration", (fixture) => {
     expect((await widget.panel.boundingBox())?.x).toBe(20);
     expect(await widget.panel.evaluate((panel) => getComputedStyle(panel).backgroundColor)).toBe("rgb(22, 24, 29)");
   });
+
+  it("shows the texts of the visitor's language, and otherwise the bot's own", async () => {
+    const { publicKey, slug } = await fixture.service.addBot({ name: "Ada", welcome_message: "Welcome!" });
+    const { workspaceId } = fixture.service.system;
+    const texts = {
+      de: { welcomeMessage: "Willkommen!", quickReplies: ["Wo seid ihr?"], words: { placeholder: "Frag uns …" } },
+      en: { words: { placeholder: "Ask us" } },
+    };
+    await fixture.service.admin.bots.updateBot({ workspaceId, slug, changes: { texts: { values: texts } } });
+    const read = async (lang: string) => {
+      const widget = await fixture.visitAndOpen({ publicKey, htmlAttributes: `lang="${lang}"` });
+      return [
+        await widget.log.locator(".bubble").first().innerText(),
+        await widget.input.getAttribute("placeholder"),
+        (await widget.panel.locator(".chip").allInnerTexts()).at(-1),
+      ];
+    };
+    const own = "Can I return something?";
+    expect(await read("de-AT")).toEqual(["Willkommen!", "Frag uns …", "Wo seid ihr?"]);
+    expect(await read("en-GB")).toEqual(["Welcome!", "Ask us", own]);
+    expect(await read("fa")).toEqual(["Welcome!", "Ask us", own]);
+    expect(await read("fr")).toEqual(["Welcome!", "Écrivez un message…", own]);
+  });
 });

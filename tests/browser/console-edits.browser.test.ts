@@ -46,6 +46,28 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("adds, shows, stores and removes a bot's texts in another language", async () => {
+    const slug = await addBot(fixture.service);
+    const { page } = await openConsole(fixture);
+    await page.signIn(`/bots/${slug}`, await nameOf(slug));
+    await page.field("Language").selectOption("European Portuguese");
+    await page.button("Add texts").click();
+    await eventually(() => page.tab.locator("textarea:focus").getAttribute("lang")).toBe("pt-pt");
+    await page.tab.keyboard.type("Olá!");
+    await page.field("Suggested questions (European Portuguese)").fill("Onde fica a loja?\n\nE o horário?");
+    expect(await page.findAxeViolations()).toEqual([]);
+    await page.button("Save").click();
+    await page.tab.getByText("All changes are saved.").waitFor();
+    const texts = { welcomeMessage: "Olá!", quickReplies: ["Onde fica a loja?", "E o horário?"], words: {} };
+    expect((await readBot(slug))?.texts).toMatchObject({ "pt-pt": texts });
+    await page.button("Remove European Portuguese").click();
+    expect(await page.tab.locator("select:focus").count()).toBe(1);
+    await page.button("Save").click();
+    await page.tab.getByText("All changes are saved.").waitFor();
+    expect((await readBot(slug))?.texts).toEqual({});
+    expect(page.problems).toEqual([]);
+  });
+
   it("keeps what was typed when the session ends, and saves it after a sign-in in another window", async () => {
     const slug = await addBot(fixture.service);
     const { page, context } = await openConsole(fixture);

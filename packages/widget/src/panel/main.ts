@@ -20,9 +20,11 @@ import { fillPlaceholders, loadTexts, selectNotice } from "./words.ts";
 
 /** Creates the panel in the launcher's shadow root. It is hidden until `show` is called. */
 export async function mount(context: PanelContext): Promise<Panel> {
-  const { bot, root, signal, visitor } = context;
-  const texts = await loadTexts(context.lang, context.base);
-  const { words } = texts;
+  const { root, signal, visitor } = context;
+  const { lang, words: widgetWords } = await loadTexts(context.lang, context.base);
+  const { words: botWords, ...botTexts } = context.bot.texts?.[lang] ?? {};
+  const bot = { ...context.bot, ...botTexts };
+  const words = { ...widgetWords, ...botWords };
   const store = new SessionStore(context.publicKey, () => localStorage, createUuid);
   /** Announces each complete reply. Separate from `status`, so that the state of the next turn does not replace a reply that is being read. */
   const replies = createAnnouncer();
@@ -84,7 +86,8 @@ export async function mount(context: PanelContext): Promise<Panel> {
       focus();
     },
     getTools: createToolsLoader(context, {
-      ...texts,
+      words,
+      lang,
       announce: status.announce,
       rate: createRatings(context, store, {
         show: () => chat.show(),
@@ -125,8 +128,8 @@ export async function mount(context: PanelContext): Promise<Panel> {
 
   const shadow = root.getRootNode() as ShadowRoot;
   addStyles(shadow, PANEL_CSS);
-  root.lang = texts.lang;
-  root.dir = /^(ar|he)$/.test(texts.lang) ? "rtl" : "ltr";
+  root.lang = lang;
+  root.dir = /^(ar|he)$/.test(lang) ? "rtl" : "ltr";
   keepEventsFromPage(shadow.host, signal);
   applyTheme(context);
   root.prepend(dialog, replies.element, status.element);

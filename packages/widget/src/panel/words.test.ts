@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { WIDGET_LANGUAGES } from "../languages.ts";
 import { ENGLISH, fillPlaceholders, selectNotice } from "./words.ts";
 
 const FOLDER = join(import.meta.dirname, "../lang");
@@ -48,6 +49,10 @@ describe("selectNotice", () => {
     // No text may show an error code such as quota_exceeded.
     expect(ENGLISH[key]).not.toContain("_");
   });
+});
+
+it("the list of languages has English and each language with a file", () => {
+  expect(new Set(WIDGET_LANGUAGES)).toEqual(new Set([...LANGUAGES, "en"]));
 });
 
 describe("the language file", () => {

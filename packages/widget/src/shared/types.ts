@@ -18,6 +18,16 @@ export interface BotConfig {
   readonly border_radius: number;
   readonly quick_replies: readonly string[];
   readonly custom_css_vars: Readonly<Record<string, string>>;
+  /** The bot's own texts for visitors who see the widget in another language. Unset if it has none. */
+  readonly texts?: Readonly<Record<string, BotTexts>>;
+}
+
+/** The texts of a bot in one language. Unset ones do not replace anything. */
+export interface BotTexts {
+  readonly welcome_message?: string;
+  readonly quick_replies?: readonly string[];
+  /** Texts of the widget, by the keys of ENGLISH in panel/words.ts. */
+  readonly words?: Readonly<Record<string, string>>;
 }
 
 /** The visitor according to the page. */

@@ -1,6 +1,7 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
 import { type BotSettings, LABELS } from "./bot-settings.ts";
+import { languageName } from "./language-name.ts";
 import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
 
 /** A bot's settings for members who may not change them. */
@@ -13,6 +14,7 @@ export function BotFacts({ settings }: { settings: BotSettings }) {
           [LABELS.name, settings.name],
           [LABELS.welcomeMessage, settings.welcomeMessage],
           [LABELS.quickReplies, settings.quickReplies.join("\n")],
+          [LABELS.texts, Object.keys(settings.texts).map(languageName).join(", ") || "None"],
         ]}
       />
       <Section

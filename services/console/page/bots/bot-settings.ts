@@ -1,5 +1,6 @@
 import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
+import { withoutBlanks } from "../components/without-blanks.ts";
 
 /** A bot's settings as the bot editor shows them. */
 export type BotSettings = Omit<Display, "customCssVars"> & {
@@ -14,6 +15,7 @@ export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
   name: "Name",
   welcomeMessage: "Welcome message",
   quickReplies: "Suggested questions",
+  texts: "Other languages",
   primaryColor: "Colour",
   themeMode: "Theme",
   position: "Corner of the page",
@@ -46,6 +48,30 @@ export function toBotSettings({ model, systemPrompt, fallback, timeZone, display
     fontFamily: display?.fontFamily ?? "",
     borderRadius: display?.borderRadius ?? 0,
     quickReplies: display?.quickReplies ?? [],
+    texts: Object.fromEntries(
+      Object.entries(display?.texts ?? {}).map(([language, { welcomeMessage, quickReplies, words }]) => [
+        language,
+        { welcomeMessage, quickReplies, words },
+      ]),
+    ),
+  };
+}
+
+/** Returns the changes as the service receives them. */
+export function toBotChanges({ quickReplies, texts, ...others }: Partial<BotSettings>) {
+  return {
+    ...others,
+    ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }),
+    ...(texts && {
+      texts: {
+        values: Object.fromEntries(
+          Object.entries(texts).map(([language, each]) => [
+            language,
+            { ...each, quickReplies: withoutBlanks(each.quickReplies) },
+          ]),
+        ),
+      },
+    }),
   };
 }
 
@@ -61,10 +87,6 @@ export function findConflicts(
   const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
   const names = Object.keys(changes) as (keyof BotSettings)[];
   return names.filter((name) => differ(latest[name], bases[name]) && differ(latest[name], changes[name]));
-}
-
-export function withoutBlanks(values: readonly string[]): string[] {
-  return values.filter((value) => value.trim() !== "");
 }
 
 /** Returns the changes that are not saved yet. Keeps a field whose value changed again while it was being saved. */

@@ -12,5 +12,11 @@ export type PreviewMessage = {
     border_radius: number;
     quick_replies: readonly string[];
     custom_css_vars: Readonly<Record<string, string>>;
+    texts: Readonly<
+      Record<
+        string,
+        { welcome_message?: string; quick_replies?: readonly string[]; words: Readonly<Record<string, string>> }
+      >
+    >;
   };
 };

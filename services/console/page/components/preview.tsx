@@ -1,8 +1,14 @@
-import type { BotDisplay } from "@parley/rpc/conversation";
+import type { BotDisplay, BotTexts } from "@parley/rpc/conversation";
 import { useEffect, useRef, useState } from "react";
 import type { PreviewMessage } from "./preview-message.ts";
+import { withoutBlanks } from "./without-blanks.ts";
 
-export type Display = Omit<BotDisplay, "$typeName" | "$unknown">;
+export type Display = Omit<BotDisplay, "$typeName" | "$unknown" | "texts"> & {
+  texts: Readonly<Record<string, LanguageTexts>>;
+};
+
+/** A bot's texts for visitors who see the widget in one language. Empty ones replace nothing. */
+export type LanguageTexts = Omit<BotTexts, "$typeName" | "$unknown">;
 
 /** Shows the real widget with this display configuration in a frame. Its replies come from the saved bot, without unsaved changes. */
 export function Preview({ botSlug, display }: { botSlug: string; display: Display }) {
@@ -36,6 +42,16 @@ function toMessage(botSlug: string, display: Display): PreviewMessage {
       border_radius: display.borderRadius,
       quick_replies: display.quickReplies,
       custom_css_vars: display.customCssVars,
+      texts: Object.fromEntries(
+        Object.entries(display.texts).map(([language, { welcomeMessage, quickReplies, words }]) => [
+          language,
+          {
+            ...(welcomeMessage !== "" && { welcome_message: welcomeMessage }),
+            ...(withoutBlanks(quickReplies).length > 0 && { quick_replies: withoutBlanks(quickReplies) }),
+            words,
+          },
+        ]),
+      ),
     },
   };
 }

@@ -13,10 +13,11 @@ import {
   type BotSettings,
   findConflicts,
   LABELS,
+  toBotChanges,
   toBotSettings,
-  withoutBlanks,
   withoutSaved,
 } from "../bots/bot-settings.ts";
+import { Languages } from "../bots/languages.tsx";
 import { Looks } from "../bots/looks.tsx";
 import { QuickReplies } from "../bots/quick-replies.tsx";
 import { useAnnounce } from "../components/announcements.tsx";
@@ -27,6 +28,7 @@ import { TextArea, TextField } from "../components/field.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import type { Display } from "../components/preview.tsx";
 import { Failure, ScreenLoading } from "../components/states.tsx";
+import { withoutBlanks } from "../components/without-blanks.ts";
 
 const route = getRouteApi("/shell/bots/$slug");
 
@@ -109,9 +111,7 @@ function Editor({ bot, stored, models }: EditorProps) {
       const found = latest && !mayReplace ? findConflicts(changed, bases, toBotSettings(latest)) : [];
       setConflicts(found);
       if (found.length > 0) return undefined;
-      const { quickReplies, ...others } = changed;
-      const sent = { ...others, ...(quickReplies && { quickReplies: { values: withoutBlanks(quickReplies) } }) };
-      return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: sent })).bot;
+      return (await botsClient.updateBot({ workspaceId, slug: bot.slug, changes: toBotChanges(changed) })).bot;
     },
     onSuccess: (saved, { changed }) => {
       if (saved === undefined) return;
@@ -154,6 +154,7 @@ function Editor({ bot, stored, models }: EditorProps) {
           />
           <QuickReplies values={draft.quickReplies} onChange={(values) => change("quickReplies", values)} />
         </section>
+        <Languages values={draft.texts} onChange={(values) => change("texts", values)} />
         <Looks botSlug={bot.slug} draft={draft} change={change} />
         <Answers draft={draft} change={change} models={models} />
         {saving.error && (

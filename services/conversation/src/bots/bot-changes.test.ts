@@ -39,8 +39,17 @@ test("toBotPatch keeps valid values unchanged", () => {
     "--e": "-0.5em +2e3px",
   };
   expect(patchOf({ customCssVars: { values } }).display.customCssVars).toEqual(values);
+  const texts = { de: { welcomeMessage: "Hallo", quickReplies: ["Wo?"], words: { send: "Los" } } };
+  expect(patchOf({ texts: { values: texts } }).display.texts).toEqual(texts);
+  expect(patchOf({ texts: {} }).display.texts).toEqual({});
   expect(patchOf({ name: "😀".repeat(200) }).display.name).toHaveLength(400);
 });
+
+const TOO_MANY_LANGUAGES = Array.from(
+  { length: 41 },
+  (_, at) => `a${String.fromCharCode(97 + (at % 26))}${at > 25 ? "-xx" : ""}`,
+);
+const MANY_LANGUAGES = TOO_MANY_LANGUAGES.slice(0, 10);
 
 test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["model", { model: "gpt" }],
@@ -69,6 +78,21 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["quick_replies", { quickReplies: { values: Array(11).fill("a") } }],
   ["quick_replies", { quickReplies: { values: [""] } }],
   ["custom_css_vars", { customCssVars: { values: { color: "red" } } }],
+  ["texts", { texts: { values: { DE: {} } } }],
+  ["texts", { texts: { values: { "": {} } } }],
+  ["texts of de: welcome_message", { texts: { values: { de: { welcomeMessage: "x".repeat(2_001) } } } }],
+  ["texts of de: quick_replies", { texts: { values: { de: { quickReplies: [" "] } } } }],
+  ["texts of de: words", { texts: { values: { de: { words: { "a b": "x" } } } } }],
+  ["texts of de: words", { texts: { values: { de: { words: { send: " " } } } } }],
+  ["texts", { texts: { values: Object.fromEntries(TOO_MANY_LANGUAGES.map((language) => [language, {}])) } }],
+  [
+    "texts",
+    {
+      texts: {
+        values: Object.fromEntries(MANY_LANGUAGES.map((each) => [each, { welcomeMessage: "x".repeat(1_999) }])),
+      },
+    },
+  ],
   ["custom_css_vars", { customCssVars: { values: { "--a": "</style>" } } }],
   ["custom_css_vars", { customCssVars: { values: { "--a": "URL(https://tracker.example)" } } }],
   ...[

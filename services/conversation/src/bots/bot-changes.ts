@@ -1,4 +1,4 @@
-import type { BotChanges } from "@parley/rpc/conversation";
+import type { BotChanges, BotTexts } from "@parley/rpc/conversation";
 import { invalidArgument, isLongerThan } from "@parley/service-kit";
 import type { Display } from "./bot-display.ts";
 import { isModelName } from "./model-name.ts";
@@ -21,6 +21,10 @@ const CSS_VARIABLE = /^--[A-Za-z0-9_-]{1,100}$/;
  * backslash escapes, which could disguise a function's name. callsOnlyAllowedFunctions checks the names, so that a value cannot load a URL.
  */
 const CSS_VALUE = /^(?:"[^"\\\p{Cc}<>{};]*"|'[^'\\\p{Cc}<>{};]*'|[\p{L}\p{M}\p{N} #%.,+*/()=_-])*$/u;
+const LANGUAGE = /^[a-z]{2,3}(-[a-z]{2,8})?$/;
+const WORD = /^[A-Za-z]{1,40}$/;
+/** Each page with the widget loads the texts of all languages, with the bot's configuration. */
+const MAX_TEXTS_BYTES = 16 * 1024;
 const CSS_COMMENT = /\/\*|\*\//;
 const CSS_STRING = /"[^"]*"|'[^']*'/g;
 const CSS_CALL = /([\p{L}\p{M}\p{N}_-]*)\(/gu;
@@ -58,7 +62,7 @@ function callsOnlyAllowedFunctions(value: string): boolean {
 /** Throws invalid_argument for the first field that is not valid. */
 export function toBotPatch(changes: BotChanges | undefined): BotPatch {
   if (changes === undefined) return { display: {} };
-  const { borderRadius, quickReplies, customCssVars } = changes;
+  const { borderRadius, quickReplies, customCssVars, texts } = changes;
   if (borderRadius !== undefined && (borderRadius < 0 || borderRadius > 64))
     throw invalidArgument("border_radius must be from 0 to 64");
   return {
@@ -90,12 +94,7 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
     }),
     display: withoutUndefined({
       name: requireValid("name", changes.name, hasOneTo(200), "have 1 to 200 characters, not only white space"),
-      welcomeMessage: requireValid(
-        "welcome_message",
-        changes.welcomeMessage,
-        hasAtMost(2_000),
-        "have at most 2,000 characters",
-      ),
+      welcomeMessage: requireWelcome("welcome_message", changes.welcomeMessage),
       logoUrl: requireValid(
         "logo_url",
         changes.logoUrl,
@@ -127,8 +126,9 @@ export function toBotPatch(changes: BotChanges | undefined): BotPatch {
         "be a CSS font family of at most 200 characters",
       ),
       borderRadius,
-      quickReplies: quickReplies && toQuickReplies(quickReplies.values),
+      quickReplies: quickReplies && toQuickReplies("quick_replies", quickReplies.values),
       customCssVars: customCssVars && toCssVars(customCssVars.values),
+      texts: texts && toTexts(texts.values),
     }),
   };
 }
@@ -138,10 +138,15 @@ function requireValid(name: string, value: string | undefined, isValid: Predicat
   throw invalidArgument(`${name} must ${rule}`);
 }
 
-function toQuickReplies(values: readonly string[]): string[] {
+const requireWelcome = <Value extends string | undefined>(name: string, value: Value): Value => {
+  requireValid(name, value, hasAtMost(2_000), "have at most 2,000 characters");
+  return value;
+};
+
+function toQuickReplies(name: string, values: readonly string[]): string[] {
   const isValid = hasOneTo(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
-    throw invalidArgument("quick_replies must have at most 10 entries of 1 to 200 characters, not only white space");
+    throw invalidArgument(`${name} must have at most 10 entries of 1 to 200 characters, not only white space`);
   return [...values];
 }
 
@@ -159,6 +164,42 @@ function toCssVars(values: Readonly<Record<string, string>>): Record<string, str
         `custom_css_vars: the value of ${name} must be 1 to 200 characters of plain CSS: words, numbers, colours, quoted text, and functions that calculate or draw but load nothing`,
       );
   }
+  return Object.fromEntries(entries);
+}
+
+function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
+  const entries = Object.entries(values);
+  if (entries.length > 40) throw invalidArgument("texts must have at most 40 languages");
+  const texts = Object.fromEntries(
+    entries.map(([language, { welcomeMessage, quickReplies, words }]) => {
+      const name = `texts of ${language}`;
+      if (!LANGUAGE.test(language))
+        throw invalidArgument("texts: each language must be a tag in lower case, such as de or pt-pt");
+      return [
+        language,
+        {
+          welcomeMessage: requireWelcome(`${name}: welcome_message`, welcomeMessage),
+          quickReplies: toQuickReplies(`${name}: quick_replies`, quickReplies),
+          words: toWords(name, words),
+        },
+      ];
+    }),
+  );
+  if (Buffer.byteLength(JSON.stringify(texts)) > MAX_TEXTS_BYTES)
+    throw invalidArgument("texts must have at most 16 KiB of JSON");
+  return texts;
+}
+
+function toWords(name: string, words: Readonly<Record<string, string>>): Record<string, string> {
+  const isValid = hasOneTo(500);
+  const entries = Object.entries(words);
+  if (
+    entries.length > 100 ||
+    entries.some(([key, value]) => !WORD.test(key) || !isValid(value) || value.includes("\0"))
+  )
+    throw invalidArgument(
+      `${name}: words must have at most 100 names of 1 to 40 letters, with texts of 1 to 500 characters, not only white space`,
+    );
   return Object.fromEntries(entries);
 }
 

@@ -15,4 +15,5 @@ export const DEFAULT_DISPLAY: Display = {
   borderRadius: 12,
   quickReplies: [],
   customCssVars: {},
+  texts: {},
 };

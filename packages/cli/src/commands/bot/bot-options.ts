@@ -1,7 +1,9 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "@commander-js/extra-typings";
-import type { BotChangesSchema } from "@parley/rpc/conversation";
+import { type BotChangesSchema, TextsByLanguageSchema } from "@parley/rpc/conversation";
+import { CliError } from "../../errors.ts";
 import { wholeNumberParser } from "../options.ts";
+import { readInputFile } from "../read-input-file.ts";
 
 type BotOptions = {
   model?: string;
@@ -18,6 +20,7 @@ type BotOptions = {
   borderRadius?: number;
   quickReply?: string[];
   cssVar?: Record<string, string>;
+  texts?: string;
 };
 
 /** Adds the options that `bot create` and `bot update` share: one for each field of BotChanges. */
@@ -41,17 +44,32 @@ export function withBotOptions<Args extends unknown[], Opts extends OptionValues
     .option("--font-family <family>", "Set the CSS font family.")
     .option("--border-radius <pixels>", "Set the corner radius, 0 to 64.", wholeNumberParser(0, 64))
     .option("--quick-reply <text>", "Add a suggested message, repeatable; '' clears all.", collectReply)
-    .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable);
+    .option("--css-var <name=value>", "Set a CSS variable, repeatable; '' clears all.", collectVariable)
+    .option("--texts <file>", "Set texts by language; '' clears all.");
 }
 
-/** Converts the given options to changes. A given list or map replaces the stored list or map as a whole. */
-export function toBotChanges(options: BotOptions): MessageInitShape<typeof BotChangesSchema> {
-  const { quickReply, cssVar, ...plain } = options;
+/** Converts the given options to changes. A given list or map replaces the stored list or map as a whole. Throws CliError for a wrong file. */
+export async function toBotChanges(options: BotOptions): Promise<MessageInitShape<typeof BotChangesSchema>> {
+  const { quickReply, cssVar, texts, ...plain } = options;
   return {
     ...plain,
     ...(quickReply && { quickReplies: { values: quickReply } }),
     ...(cssVar && { customCssVars: { values: cssVar } }),
+    ...(texts !== undefined && { texts: texts === "" ? {} : await readTexts(texts) }),
   };
+}
+
+/** Reads a JSON file such as `{"de": {"welcome_message": "Hallo!", "quick_replies": [], "words": {"send": "Los"}}}`. */
+async function readTexts(path: string) {
+  const text = (await readInputFile(path)).toString();
+  try {
+    return fromJson(TextsByLanguageSchema, { values: JSON.parse(text) as JsonValue });
+  } catch (cause) {
+    throw new CliError(
+      `${path} is no JSON of texts by language: write it like {"de": {"welcome_message": "Hallo!", "quick_replies": [], "words": {}}}`,
+      { cause },
+    );
+  }
 }
 
 function collectReply(text: string, previous: string[] | undefined): string[] {

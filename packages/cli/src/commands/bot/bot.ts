@@ -23,7 +23,9 @@ export function addBotCommands(program: CommandUnknownOpts, { config, callAdmin,
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
-        toResult(requireField((await service.createBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
+        toResult(
+          requireField((await service.createBot({ workspaceId, slug, changes: await toBotChanges(options) })).bot),
+        ),
       ),
     ),
   );
@@ -37,7 +39,9 @@ export function addBotCommands(program: CommandUnknownOpts, { config, callAdmin,
   ).action(({ workspace: workspaceId, slug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) =>
-        toResult(requireField((await service.updateBot({ workspaceId, slug, changes: toBotChanges(options) })).bot)),
+        toResult(
+          requireField((await service.updateBot({ workspaceId, slug, changes: await toBotChanges(options) })).bot),
+        ),
       ),
     ),
   );
@@ -52,7 +56,12 @@ export function addBotCommands(program: CommandUnknownOpts, { config, callAdmin,
   ).action(({ workspace: workspaceId, slug, newSlug, ...options }) =>
     report(
       callAdmin(BotAdminService, async (service) => {
-        const { bot } = await service.duplicateBot({ workspaceId, slug, newSlug, changes: toBotChanges(options) });
+        const { bot } = await service.duplicateBot({
+          workspaceId,
+          slug,
+          newSlug,
+          changes: await toBotChanges(options),
+        });
         return toResult(requireField(bot));
       }),
     ),
@@ -161,6 +170,7 @@ function toResult(bot: Bot): Result {
           .map(([name, value]) => `${name}: ${value}`)
           .join("; "),
       ],
+      ["texts in", Object.keys(display.texts).join(", ")],
       ["created", createdAt],
     ]),
   };

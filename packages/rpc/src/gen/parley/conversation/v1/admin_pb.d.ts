@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Change } from "../../rpc/v1/change_pb.js";
-import type { BotDisplay, Phase } from "./conversation_pb.js";
+import type { BotDisplay, BotTexts, Phase } from "./conversation_pb.js";
 import type { Tool, ToolDescription } from "../../llm/v1/llm_pb.js";
 
 /**
@@ -498,6 +498,13 @@ export declare type BotChanges = Message<"parley.conversation.v1.BotChanges"> & 
    * @generated from field: optional string time_zone = 14;
    */
   timeZone?: string | undefined;
+
+  /**
+   * Texts by language. Replaces the whole map.
+   *
+   * @generated from field: optional parley.conversation.v1.TextsByLanguage texts = 15;
+   */
+  texts?: TextsByLanguage | undefined;
 };
 
 /**
@@ -546,6 +553,27 @@ export declare type CssVars = Message<"parley.conversation.v1.CssVars"> & {
  * Use `create(CssVarsSchema)` to create a new message.
  */
 export declare const CssVarsSchema: GenMessage<CssVars>;
+
+/**
+ * TextsByLanguage wraps a map, so that an unset map differs from an empty one.
+ *
+ * @generated from message parley.conversation.v1.TextsByLanguage
+ */
+export declare type TextsByLanguage = Message<"parley.conversation.v1.TextsByLanguage"> & {
+  /**
+   * At most 40 languages, together at most 16 KiB of JSON. A welcome message and quick replies have the limits of BotChanges. A language
+   * has at most 100 words of 1 to 500 characters.
+   *
+   * @generated from field: map<string, parley.conversation.v1.BotTexts> values = 1;
+   */
+  values: { [key: string]: BotTexts };
+};
+
+/**
+ * Describes the message parley.conversation.v1.TextsByLanguage.
+ * Use `create(TextsByLanguageSchema)` to create a new message.
+ */
+export declare const TextsByLanguageSchema: GenMessage<TextsByLanguage>;
 
 /**
  * CreateBotResponse holds the new bot.

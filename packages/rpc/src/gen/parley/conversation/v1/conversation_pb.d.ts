@@ -198,6 +198,13 @@ export declare type BotDisplay = Message<"parley.conversation.v1.BotDisplay"> & 
    * @generated from field: map<string, string> custom_css_vars = 10;
    */
   customCssVars: { [key: string]: string };
+
+  /**
+   * Texts in other languages, by language, such as de or pt-pt: the languages of the widget's texts.
+   *
+   * @generated from field: map<string, parley.conversation.v1.BotTexts> texts = 11;
+   */
+  texts: { [key: string]: BotTexts };
 };
 
 /**
@@ -205,6 +212,40 @@ export declare type BotDisplay = Message<"parley.conversation.v1.BotDisplay"> & 
  * Use `create(BotDisplaySchema)` to create a new message.
  */
 export declare const BotDisplaySchema: GenMessage<BotDisplay>;
+
+/**
+ * BotTexts replace a bot's texts for visitors who see the widget in one language.
+ *
+ * @generated from message parley.conversation.v1.BotTexts
+ */
+export declare type BotTexts = Message<"parley.conversation.v1.BotTexts"> & {
+  /**
+   * The first message in the widget; empty for the bot's own.
+   *
+   * @generated from field: string welcome_message = 1;
+   */
+  welcomeMessage: string;
+
+  /**
+   * Messages that the widget suggests to a new visitor; empty for the bot's own.
+   *
+   * @generated from field: repeated string quick_replies = 2;
+   */
+  quickReplies: string[];
+
+  /**
+   * Texts of the widget itself, by the names that docs/embed.md lists.
+   *
+   * @generated from field: map<string, string> words = 3;
+   */
+  words: { [key: string]: string };
+};
+
+/**
+ * Describes the message parley.conversation.v1.BotTexts.
+ * Use `create(BotTextsSchema)` to create a new message.
+ */
+export declare const BotTextsSchema: GenMessage<BotTexts>;
 
 /**
  * ResolveBotRequest names a bot of a workspace.

@@ -1,0 +1,88 @@
+import { WIDGET_LANGUAGES } from "@parley/widget/languages";
+import { useEffect, useRef, useState } from "react";
+import { SelectField, TextArea } from "../components/field.tsx";
+import { Icon } from "../components/icon.tsx";
+import type { LanguageTexts } from "../components/preview.tsx";
+import { LABELS } from "./bot-settings.ts";
+import { languageName } from "./language-name.ts";
+
+type Texts = Readonly<Record<string, LanguageTexts>>;
+
+type LanguagesProps = { values: Texts; onChange: (values: Texts) => void };
+
+/** The welcome message and the suggested questions for visitors who see the widget in another language. */
+export function Languages({ values, onChange }: LanguagesProps) {
+  const section = useRef<HTMLElement>(null);
+  const [chosen, setChosen] = useState("");
+  const [added, setAdded] = useState("");
+  useEffect(() => {
+    if (added !== "") section.current?.querySelector<HTMLElement>(`[data-language="${added}"] textarea`)?.focus();
+    setAdded("");
+  }, [added]);
+  const add = () => {
+    if (chosen === "") return;
+    onChange({ ...values, [chosen]: { welcomeMessage: "", quickReplies: [], words: {} } });
+    setAdded(chosen);
+    setChosen("");
+  };
+  const remove = (language: string) => {
+    onChange(Object.fromEntries(Object.entries(values).filter(([each]) => each !== language)));
+    section.current?.querySelector("select")?.focus();
+  };
+  const missing = WIDGET_LANGUAGES.filter((language) => values[language] === undefined)
+    .map((language) => [language, languageName(language)] as const)
+    .toSorted(([, one], [, other]) => one.localeCompare(other));
+  return (
+    <section ref={section} className="panel" aria-labelledby="languages">
+      <h2 id="languages">{LABELS.texts}</h2>
+      <p className="hint">
+        Visitors read the widget in the language of your page. Without texts in their language, they read the welcome
+        message and the questions above.
+      </p>
+      {Object.entries(values).map(([language, texts]) => {
+        const name = languageName(language);
+        const change = (changes: Partial<LanguageTexts>) =>
+          onChange({ ...values, [language]: { ...texts, ...changes } });
+        return (
+          <fieldset key={language} className="quick-replies" data-language={language}>
+            <legend>{name}</legend>
+            <TextArea
+              label={`${LABELS.welcomeMessage} (${name})`}
+              rows={2}
+              maxLength={2_000}
+              lang={language}
+              dir="auto"
+              value={texts.welcomeMessage}
+              onChange={({ target }) => change({ welcomeMessage: target.value })}
+            />
+            <TextArea
+              label={`${LABELS.quickReplies} (${name})`}
+              hint="One question a line, at most ten."
+              rows={2}
+              lang={language}
+              dir="auto"
+              value={texts.quickReplies.join("\n")}
+              onChange={({ target }) => change({ quickReplies: target.value === "" ? [] : target.value.split("\n") })}
+            />
+            <button type="button" className="button small" onClick={() => remove(language)}>
+              <Icon name="trash" />
+              Remove {name}
+            </button>
+          </fieldset>
+        );
+      })}
+      <div className="inline-form">
+        <SelectField
+          label="Language"
+          options={[["", "Choose a language"], ...missing]}
+          value={chosen}
+          onChange={setChosen}
+        />
+        <button type="button" className="button" onClick={add}>
+          <Icon name="plus" />
+          Add texts
+        </button>
+      </div>
+    </section>
+  );
+}

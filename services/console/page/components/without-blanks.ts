@@ -1,0 +1,3 @@
+export function withoutBlanks(values: readonly string[]): string[] {
+  return values.filter((value) => value.trim() !== "");
+}

@@ -24,7 +24,8 @@ function listenForShortcuts(): void {
   window.addEventListener(
     "keydown",
     (event) => {
-      if (!(event.target as HTMLElement).isContentEditable) event.preventDefault();
+      const { isContentEditable } = event.target as HTMLElement;
+      if (event.key.length === 1 && !isContentEditable) event.preventDefault();
     },
     true,
   );
@@ -71,7 +72,7 @@ describeInBrowser("the widget on pages with", (fixture) => {
     await widget.log.hover();
     await page.mouse.wheel(0, -200);
     await widget.panel.getByRole("button", { name: "Newest message" }).waitFor();
-    await widget.tabTo("Close chat");
+    await widget.tabTo("Close chat", "Shift+Tab");
     await widget.tabTo("Your message");
     await keyboard.press("Escape");
     await eventually(() => widget.panel.isVisible()).toBe(false);

@@ -309,7 +309,12 @@ describe("other settings", () => {
       [9, 9, 3, 9].map((timeoutSeconds) => ({
         startupProbe: expect.objectContaining({ periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 90 }),
         readinessProbe: expect.objectContaining({ periodSeconds: 7, timeoutSeconds: 2, failureThreshold: 2 }),
-        livenessProbe: expect.objectContaining({ periodSeconds: 10, timeoutSeconds, failureThreshold: 6 }),
+        livenessProbe: expect.objectContaining({
+          periodSeconds: 10,
+          timeoutSeconds,
+          failureThreshold: 6,
+          terminationGracePeriodSeconds: 30,
+        }),
       })),
     );
   });

@@ -58,7 +58,7 @@ function nestedMessages(desc: DescMessage, message: Message): TypedMessage[] {
 function copyFields({ desc, message }: TypedMessage): Record<string, string> {
   const values = desc.fields
     .filter(({ name, fieldKind }) => fieldKind === "scalar" && COPIED_FIELDS.has(name))
-    .map(({ name, localName }) => [name, String((message as unknown as Fields)[localName])] as const)
+    .map(({ name, localName }) => [name, String((message as unknown as Fields)[localName] ?? "")] as const)
     .filter(([, value]) => value !== "");
   return Object.fromEntries(values.map(([name, value]) => [name, toStorable(value)]));
 }

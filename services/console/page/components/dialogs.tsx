@@ -1,7 +1,7 @@
 import * as AlertDialog from "@radix-ui/react-alert-dialog";
 import * as Dialog from "@radix-ui/react-dialog";
-import { type ReactNode, useRef } from "react";
-import { rememberFocus } from "./focus-neighbour.ts";
+import type { ReactNode } from "react";
+import { useFocusReturn } from "./focus-return.ts";
 import { Icon } from "./icon.tsx";
 
 type ModalProps = {
@@ -18,23 +18,6 @@ function focusFirstField(event: Event): void {
   if (field === null) return;
   event.preventDefault();
   field.focus();
-}
-
-/**
- * Returns the properties of a dialog's content that move the focus back to what opened the dialog. Radix moves it back only to a Dialog.Trigger,
- * and these dialogs have none.
- */
-export function useFocusReturn() {
-  const returnFocus = useRef<(() => void) | undefined>(undefined);
-  return {
-    onOpenAutoFocus: () => {
-      returnFocus.current = rememberFocus();
-    },
-    onCloseAutoFocus: (event: Event) => {
-      event.preventDefault();
-      returnFocus.current?.();
-    },
-  };
 }
 
 export function Modal({ title, description, isOpen, onOpenChange, children }: ModalProps) {

@@ -1,21 +1,32 @@
 import type { RefObject } from "react";
 import { Button } from "./button.tsx";
 
-type ShowMoreProps = {
+export type NextPage = {
+  fetchNextPage: () => Promise<{ isError: boolean }>;
+  isFetching: boolean;
+};
+
+type ShowMoreProps = NextPage & {
   /** The list that grows. After the next page is loaded, its first new item gets the focus, because the button may have disappeared. */
   list: RefObject<HTMLElement | null>;
-  fetchNextPage: () => Promise<unknown>;
-  isFetching: boolean;
   label?: string;
 };
 
 /** Loads the next page of a list. */
 export function ShowMore({ list, fetchNextPage, isFetching, label = "Show more" }: ShowMoreProps) {
   const click = async () => {
-    const shown = list.current?.children.length ?? 0;
-    await fetchNextPage();
-    // React shows the new items in the next frame.
-    requestAnimationFrame(() => focusItem(list.current?.children[shown]));
+    const { current } = list;
+    if (current === null) return;
+    const shown = current.children.length;
+    // React shows the new items some time after the page has been loaded.
+    const observer = new MutationObserver(() => {
+      if (current.children.length <= shown) return;
+      observer.disconnect();
+      focusItem(current.children[shown]);
+    });
+    observer.observe(current, { childList: true });
+    const { isError } = await fetchNextPage();
+    if (isError) observer.disconnect();
   };
   return (
     <Button className="button more" isDisabled={isFetching} onClick={() => void click()}>

@@ -1,8 +1,10 @@
-import * as AlertDialog from "@radix-ui/react-alert-dialog";
+import * as Dialog from "@radix-ui/react-dialog";
 import { useEffect, useSyncExternalStore } from "react";
 import { SIGNED_IN_CHANNEL, sessionKey, useSession } from "../api/session.ts";
 import { continueRequests, isWaiting, mountDialog } from "../api/sign-in-again.ts";
-import { useFocusReturn } from "./dialogs.tsx";
+import { useFocusReturn } from "./focus-return.ts";
+
+const keepOpen = (event: Event) => event.preventDefault();
 
 /** When the session has ended, lets the user sign in again in another window. Until then, requests wait, and the page stays as it is. */
 export function SignInAgain() {
@@ -21,20 +23,27 @@ export function SignInAgain() {
   const signInHere = () =>
     location.assign(`/auth/sign-in?return_to=${encodeURIComponent(location.pathname + location.search)}`);
   return (
-    <AlertDialog.Root open={isOpen}>
-      <AlertDialog.Portal>
-        <AlertDialog.Overlay className="overlay" />
-        <AlertDialog.Content className="modal narrow" {...focusReturn}>
+    <Dialog.Root open={isOpen}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="overlay" />
+        {/* Not an AlertDialog, whose code the first screen does not load otherwise. */}
+        <Dialog.Content
+          role="alertdialog"
+          className="modal narrow"
+          {...focusReturn}
+          onEscapeKeyDown={keepOpen}
+          onInteractOutside={keepOpen}
+        >
           <div className="modal-header">
-            <AlertDialog.Title>Your session has ended</AlertDialog.Title>
+            <Dialog.Title>Your session has ended</Dialog.Title>
           </div>
-          <AlertDialog.Description className="modal-description">
+          <Dialog.Description className="modal-description">
             Sign in again in a new window. This page keeps what you typed, and continues where you were.
-          </AlertDialog.Description>
+          </Dialog.Description>
           <div className="modal-actions">
-            <AlertDialog.Cancel className="button" onClick={signInHere}>
+            <button type="button" className="button" onClick={signInHere}>
               Sign in here and lose changes
-            </AlertDialog.Cancel>
+            </button>
             {/* A button and not a link, so that Space activates it as it does every other button of a dialog. */}
             <button
               type="button"
@@ -44,8 +53,8 @@ export function SignInAgain() {
               Sign in
             </button>
           </div>
-        </AlertDialog.Content>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }

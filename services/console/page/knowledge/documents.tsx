@@ -4,7 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { useMayCall, useSession } from "../api/session.ts";
 import { sourcesQuery } from "../api/source-queries.ts";
 import { TextField } from "../components/field.tsx";
-import { ShowMore } from "../components/show-more.tsx";
+import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { RemoveSelected } from "./remove-selected.tsx";
 import { SourceRow } from "./source-row.tsx";
@@ -106,7 +106,7 @@ type SourceListProps = {
   /** Gets the focus when the selected documents are removed. */
   heading: RefObject<HTMLElement | null>;
   /** Absent if all documents are shown. */
-  more: { fetchNextPage: () => Promise<unknown>; isFetching: boolean } | undefined;
+  more: NextPage | undefined;
 };
 
 function SourceList({ sources, botSlug, hasEmbeddings, heading, more }: SourceListProps) {

@@ -10,7 +10,7 @@ import { formatDateTime } from "../components/dates.ts";
 import { Facts } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
-import { ShowMore } from "../components/show-more.tsx";
+import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { EditText } from "../knowledge/edit-text.tsx";
 import { RemoveDocument } from "../knowledge/remove-document.tsx";
@@ -132,7 +132,7 @@ function count(amount: number, noun: string): string {
 
 type PassagesProps = {
   passages: readonly { heading: string; text: string }[];
-  more: { fetchNextPage: () => Promise<unknown>; isFetching: boolean } | undefined;
+  more: NextPage | undefined;
 };
 
 function Passages({ passages, more }: PassagesProps) {

@@ -55,10 +55,11 @@ export type SourceRef = Pick<NewSource, "workspaceId" | "botId" | "name">;
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
 // A text with another time belongs to a replaced version of the source.
-const SOURCE_TEXT = `
-  SELECT t.content FROM conversation.source_texts t
+const selectText = (expression: string) => `
+  SELECT ${expression} FROM conversation.source_texts t
   WHERE t.workspace_id = s.workspace_id AND t.source_id = s.source_id AND t.text_of = s.updated_at`;
-const SOURCE_WITH_TEXT = `${SOURCE}, EXISTS (${SOURCE_TEXT}) AS "hasText"`;
+// For EXISTS, PostgreSQL may read the whole table instead of one row for each source.
+const SOURCE_WITH_TEXT = `${SOURCE}, (${selectText("true")}) IS NOT NULL AS "hasText"`;
 
 const PUT_SOURCE = `
   INSERT INTO conversation.knowledge_sources AS s (workspace_id, bot_id, name, format, language, url, characters, chunks, updated_at)
@@ -282,7 +283,7 @@ export async function readSourceText(
   { workspaceId, botId, name }: SourceRef,
 ): Promise<(Source & { text: string | null }) | undefined> {
   const { rows } = await database.query<Source & { text: string | null }>(
-    `SELECT ${SOURCE_WITH_TEXT}, (${SOURCE_TEXT}) AS text ${BY_NAME}`,
+    `SELECT ${SOURCE_WITH_TEXT}, (${selectText("t.content")}) AS text ${BY_NAME}`,
     [workspaceId, botId, name],
   );
   return rows[0];

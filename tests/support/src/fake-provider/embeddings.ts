@@ -22,7 +22,7 @@ export const HANDBOOK = `
 We reimburse an order within 30 days.
 # Hours
 The shop opens from nine to six on weekdays.
-# Pets
+# Rules
 Every canine must be on a lead.
 `;
 

@@ -230,7 +230,7 @@ describeInBrowser("hostile text", (fixture) => {
       .getByText(/passages? of knowledge/)
       .first()
       .click();
-    await expectTexts(page, [visitorId, HOSTILE, ...LITERAL, userAgent], "a conversation");
+    await expectTexts(page, [visitorId, HOSTILE, ...LITERAL], "a conversation");
     await ownersConsole.button("Erase visitor").click();
     await expectTexts(page, [`Type ${visitorId} to confirm`], "the erasure of a visitor");
     await openAndExpect(`/conversations?q=${encodedName}&visitor=${encodedName}&bot=${encodedName}`, HOSTILE_NAME);

@@ -161,6 +161,8 @@ function suite() {
   });
 
   test("the reading process has no environment variables; if it crashes, the caller gets an error and the next document is read", async () => {
+    // A process that has read another document is replaced if it crashes.
+    await waitForReaders(0);
     const slow = adminFailure(add("slow", "md", SLOW));
     await waitForReaders(1);
     const [reader = 0] = childrenOf(service.process.pid);

@@ -35,6 +35,8 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/pa
 
 /** The slowest test files of groups 1 to 3. They start before the other files of their kind (browser tests, other tests), so that none ends last. */
 const slowestFiles = [
+  "packages/service-kit/src/database/preflight.db.test.ts",
+  "services/edge/src/preflight.db.test.ts",
   "services/conversation/src/settlement/settler.db.test.ts",
   "services/llm-proxy/src/generation/generate.db.test.ts",
   "services/conversation/src/documents/read-document.client.process.test.ts",

@@ -204,6 +204,7 @@ describe("a start after a clean stop", () => {
     parley = await startInstanceAndWait(instance, { OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: "sk-of-the-tests" });
     expect(readPublicKey(parley)).not.toBe(publicKey);
     publicKey = readPublicKey(parley);
+    expect(parley.stdout()).toMatch(/schemas\s+up to date/);
     expect(parley.stdout()).toMatch(/demo\s+unchanged/);
     expect(await runCliJson(["usage", "--workspace", "demo"], instance.env)).toEqual(usageBeforeStop);
 

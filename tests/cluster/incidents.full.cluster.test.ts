@@ -173,7 +173,7 @@ describeWith("prometheus", "incidents on a real cluster", () => {
           await waitForEndOfAlerts(prometheus, incident);
         },
         // The visitors' own DNS is not a part of the incident.
-        withoutNames ? await serviceUrl() : undefined,
+        withoutNames ? { url: await serviceUrl() } : {},
       );
       const replies = await countReplies(installation, tenant);
       const periods = await prometheus.listAlertPeriods(startedAt);

@@ -11,12 +11,14 @@ import { readBlock } from "./documentation.ts";
 import type { LoadReport } from "./load.ts";
 import { merge, type Values } from "./values.ts";
 
-export const MODEL = "openai:tokens-60-every-50";
-/** A model whose first text takes 6 s, with the reply of MODEL. */
-export const SLOW_MODEL = "openai:first-6000-tokens-60-every-50";
-/** The reply of MODEL, which streams it in 3 s. */
-const EXPECTED_REPLY = Array.from({ length: 60 }, (_, index) => `t${index} `).join("");
 export const VISITORS = 8;
+/** Tokens of a reply, which the provider sends every 50 ms. */
+const TOKENS = 60;
+const modelOf = (tokens: number) => `openai:tokens-${tokens}-every-50`;
+export const MODEL = modelOf(TOKENS);
+/** A model whose first text takes 6 s, with the reply of MODEL. */
+export const SLOW_MODEL = `openai:first-6000-tokens-${TOKENS}-every-50`;
+const replyOf = (tokens: number) => Array.from({ length: tokens }, (_, index) => `t${index} `).join("");
 const DATABASE_ADMIN_PASSWORD = "of-the-administrator";
 const ORIGIN = "https://www.example.com";
 /** Longer than a rollout of all components takes on a busy machine, including the drains. */
@@ -43,7 +45,8 @@ const VALUES = {
   doctor: { url: "http://parley.parley.svc.cluster.local" },
 };
 
-export type Tenant = { workspaceId: string; publicKey: string };
+/** `tokens` is the length of the replies of the tenant's bot. */
+export type Tenant = { workspaceId: string; publicKey: string; tokens: number };
 export type Pod = {
   name: string;
   uid: string;
@@ -73,13 +76,17 @@ export type Installation = {
   /** Runs SQL in Parley's database as the superuser and returns the rows, one a line with `|` between the columns. */
   query(sql: string): Promise<string>;
   readSecret(...keys: string[]): Promise<string[]>;
-  createTenant(): Promise<Tenant>;
+  createTenant(tokens?: number): Promise<Tenant>;
   pods(): Promise<Pod[]>;
   waitForTerminatingPods(): Promise<void>;
   /** Replaces the pods of components, and waits until the old pods have ended. */
   restart(...components: string[]): Promise<void>;
   /** Runs an operation while visitors send messages to `url`, by default the edges' Service. */
-  underLoad(tenant: Tenant, operation: () => Promise<void>, url?: string): Promise<LoadReport>;
+  underLoad(
+    tenant: Tenant,
+    operation: () => Promise<void>,
+    options?: { url?: string; visitors?: number },
+  ): Promise<LoadReport>;
   helm(...args: string[]): Promise<string>;
   /** Runs kubectl in Parley's namespace. */
   kubectl(...args: string[]): Promise<string>;
@@ -209,16 +216,22 @@ export async function createInstallation(): Promise<Installation> {
       return keys.map((key) => Buffer.from(data[key] ?? "", "base64").toString());
     },
 
-    async createTenant() {
+    async createTenant(tokens = TOKENS) {
       const { id } = JSON.parse(await parley("workspace", "create", "--name", "Test", "--plan", "scale", "--json"));
-      await parley("bot", "create", "--workspace", id, "--slug", "support", "--model", MODEL);
+      await parley("bot", "create", "--workspace", id, "--slug", "support", "--model", modelOf(tokens));
       const key = ["key", "create", "--workspace", id, "--bot", "support", "--domain", new URL(ORIGIN).host, "--json"];
-      return { workspaceId: id, publicKey: JSON.parse(await parley(...key)).public_key };
+      return { workspaceId: id, publicKey: JSON.parse(await parley(...key)).public_key, tokens };
     },
 
-    async underLoad({ publicKey }, operation, url = VALUES.doctor.url) {
-      const variables = { URL: url, ORIGIN, PUBLIC_KEY: publicKey, VISITORS: String(VISITORS) };
-      const assignments = Object.entries({ ...variables, EXPECTED_REPLY }).map(([name, value]) => `${name}=${value}`);
+    async underLoad({ publicKey, tokens }, operation, { url = VALUES.doctor.url, visitors = VISITORS } = {}) {
+      const variables = {
+        URL: url,
+        ORIGIN,
+        PUBLIC_KEY: publicKey,
+        VISITORS: String(visitors),
+        EXPECTED_REPLY: replyOf(tokens),
+      };
+      const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
       const exec = ["--namespace", "backends", "exec", "--stdin", "deployment/visitors", "--"];
       const child = spawn("kubectl", [...exec, "env", ...assignments, "node", "/load/load.js"]);
       let [stdout, stderr] = ["", ""];

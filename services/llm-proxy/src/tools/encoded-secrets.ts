@@ -20,9 +20,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
  * digits. Also finds nested forms. Does not look for the secrets as they are.
  */
 export function containsEncodedSecret(text: string, secrets: readonly string[]): boolean {
-  const needles = secrets.filter((secret) => Buffer.byteLength(secret) >= MIN_BYTES);
+  // A secret such as `a%20b` is decoded together with the text in which only another of its characters is encoded.
+  const forms = secrets.flatMap((secret) => [secret, ...decodeTexts(secret)]);
+  const needles = [...new Set(forms)].filter((form) => Buffer.byteLength(form) >= MIN_BYTES);
   const byteNeedles = needles.flatMap((secret) => [Buffer.from(secret), Buffer.from(secret, "utf16le")]);
-  const minBytes = Math.min(...needles.map((secret) => Buffer.byteLength(secret)));
+  const minBytes = Math.min(...needles.map((needle) => Buffer.byteLength(needle)));
   const seen = new Set([text]);
   let current = [text];
   for (let round = 0; round < MAX_ROUNDS && current.length > 0; round++) {
@@ -31,17 +33,18 @@ export function containsEncodedSecret(text: string, secrets: readonly string[]):
       return true;
     // Bytes that are not text were decoded by chance, or have no further encoding that is looked for.
     const texts = decoded.flatMap((each) => [...each.texts, ...each.bytes.filter(isPrintable).map(String)]);
-    if (texts.some((each) => secrets.some((secret) => each.includes(secret)))) return true;
+    if (texts.some((each) => [...secrets, ...needles].some((needle) => each.includes(needle)))) return true;
     current = texts.filter((each) => !seen.has(each) && seen.add(each));
   }
   return false;
 }
 
 function decode(text: string, minBytes: number): Decoded {
-  return {
-    texts: [decodePercent(text), decodePercent(text.replaceAll("+", " ")), decodeEntities(text), decodeEscapes(text)],
-    bytes: [...decodeRuns(text, minBytes)],
-  };
+  return { texts: decodeTexts(text), bytes: [...decodeRuns(text, minBytes)] };
+}
+
+function decodeTexts(text: string): string[] {
+  return [decodePercent(text), decodePercent(text.replaceAll("+", " ")), decodeEntities(text), decodeEscapes(text)];
 }
 
 /** Also decodes quoted-printable, whose lines may end in `=`. */

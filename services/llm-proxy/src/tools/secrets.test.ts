@@ -62,6 +62,7 @@ const SECRETS = [
   "pä$$wörd🔑",
   'quo"te\\back/slash',
   "p&q<r>",
+  "a%20b&lt;c",
   "with space",
   "x".repeat(200),
 ];

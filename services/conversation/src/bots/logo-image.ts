@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { invalidArgument } from "@parley/service-kit";
 
-export const MAX_LOGO_BYTES = 200 * 1024;
+const MAX_LOGO_BYTES = 200 * 1024;
 const MAX_LOGO_PIXELS = 1_024;
 
 export type LogoImage = { contentType: string; width: number; height: number };

@@ -267,6 +267,7 @@ export const INCIDENTS = {
     failures: "any",
     recoverySeconds: 35,
     alerts: [{ alert: "ParleyServiceMissing", within: 4, ends: 1 }],
+    consequences: [],
     immediate: ["ParleyServiceMissing"],
     action: "nothing: the database and the Secret stay",
     measured: { streams: "96 of 143", recovery: "0 s" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildCoverage, checkCoverage, idsOf, readTests } from "./contract-coverage.ts";
+import { buildCoverage, idsOf, readTests } from "./contract-coverage.ts";
 
 const file = "tests/contract/some.test.ts";
 const parts = [
@@ -25,8 +25,8 @@ describe("coverage", () => {
       parts,
     );
     expect(problems).toEqual([]);
-    expect(page).toContain(`| 4.1/1 | First \\| one. | [all three](../${file}) |`);
-    expect(page).toContain(`| 4.1/3 | Third. | [all three](../${file})<br>[again](../${file}) |`);
+    expect(page).toContain(`| 4.1/1 | First \\| one. | [all three](${file}) |`);
+    expect(page).toContain(`| 4.1/3 | Third. | [all three](${file})<br>[again](${file}) |`);
   });
 
   it("reports sentences without a test", () => {
@@ -64,7 +64,7 @@ describe("contract tests", () => {
     expect(readTests().length).toBeGreaterThan(80);
   });
 
-  it("prove every sentence, and the committed page is up to date", () => {
-    expect(checkCoverage()).toEqual([]);
+  it("prove every sentence", () => {
+    expect(buildCoverage(readTests()).problems).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 /**
  * The sentences of the public contract. The title of a test lists in brackets the sentences that it proves: [4.1/3] or [2.2/1-10].
- * `pnpm generate:coverage` generates docs/contract-coverage.md from the sentences and the titles. Never reuse the number of a removed
- * sentence.
+ * `pnpm generate:coverage` prints the tests of each sentence. Never reuse the number of a removed sentence.
  */
 export type Section = { id: string; title: string; sentences: Readonly<Record<number, string>> };
 

@@ -1,7 +1,6 @@
 import { auditProblems } from "./audit.ts";
 import { dependencyProblems, lockfileProblems } from "./dependencies.ts";
 import { driftProblems } from "./drift.ts";
-import { handlerCommentProblems } from "./handler-comments.ts";
 import { importCycles } from "./import-cycles.ts";
 import { layoutProblems } from "./layout.ts";
 import { observabilityProblems } from "./observability/outputs.ts";
@@ -25,7 +24,6 @@ export const CHECKS: readonly Check[] = [
     title: "proto compatibility",
     run: () => runToolCheck("buf", "breaking", "proto", "--against", "proto/released.binpb"),
   },
-  { name: "handlers", title: "each RPC's comment states its handler file", run: checkHandlers },
   { name: "audit", title: "production dependencies without known vulnerabilities", run: auditProblems },
   { name: "layout", title: "layout and imports", run: async () => layoutProblems(await readTypeScript()) },
   { name: "cycles", title: "import cycles", run: checkCycles },
@@ -55,11 +53,6 @@ async function checkTypes(): Promise<Problems> {
     runToolCheck("tsc", "--noEmit", "--pretty", "--project", path),
   );
   return (await Promise.all(problems)).flat();
-}
-
-async function checkHandlers(): Promise<Problems> {
-  const [protos, sources] = await Promise.all([readSources("proto/*.proto"), readTypeScript()]);
-  return handlerCommentProblems(protos, new Set(sources.map(({ path }) => path)));
 }
 
 async function checkCycles(): Promise<Problems> {

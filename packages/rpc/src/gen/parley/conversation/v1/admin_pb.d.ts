@@ -4587,7 +4587,6 @@ export declare const EvaluationResultSchema: GenMessage<EvaluationResult>;
  * member's access token for the methods whose admin_access has the scope workspace. With an access token, workspace_id
  * may be empty.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/conversation/src/bots/bots.admin.ts.
  *
  * Errors of every call, here and in the other services of this file:
  * - UNAUTHENTICATED (authentication_required): the token is missing, wrong or expired.
@@ -4721,7 +4720,7 @@ export declare const BotAdminService: GenService<{
 /**
  * KeyAdminService manages public API keys.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/keys/keys.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.KeyAdminService
  */
@@ -4781,7 +4780,7 @@ export declare const KeyAdminService: GenService<{
 /**
  * ModerationAdminService manages the moderation patterns of bots. A change applies to turns opened at least 5 s after it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/moderation.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ModerationAdminService
  */
@@ -4862,7 +4861,7 @@ export declare const ModerationAdminService: GenService<{
  * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool can name a secret, which
  * the llm-proxy sends to the tool's URL. A change applies to turns opened at least 5 s after it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ToolAdminService
  */
@@ -4927,7 +4926,7 @@ export declare const ToolAdminService: GenService<{
 /**
  * KnowledgeAdminService manages the knowledge sources of bots.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/knowledge/knowledge.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.KnowledgeAdminService
  */
@@ -5024,7 +5023,7 @@ export declare const KnowledgeAdminService: GenService<{
 /**
  * QuestionAdminService shows how a bot's knowledge answers a question, and which questions of visitors it did not answer.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/questions/questions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.QuestionAdminService
  */
@@ -5064,7 +5063,7 @@ export declare const QuestionAdminService: GenService<{
 /**
  * EvaluationAdminService measures a bot's search with questions whose document is known.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/evaluations/evaluations.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.EvaluationAdminService
  */
@@ -5132,7 +5131,7 @@ export declare const EvaluationAdminService: GenService<{
  * SessionAdminService reads, reviews, deletes and erases sessions. A deleted session is hidden; its content stays in the database
  * until the session is erased. An erased session has no content.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.SessionAdminService
  */
@@ -5221,7 +5220,7 @@ export declare const SessionAdminService: GenService<{
 /**
  * TurnAdminService reads turns, statistics and usage. GetTurn returns no content of messages; ListTurns returns it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.TurnAdminService
  */
@@ -5298,7 +5297,7 @@ export declare const TurnAdminService: GenService<{
 /**
  * AuditAdminService reconciles turns with the quota service's usage.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/audit/audit.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.AuditAdminService
  */
@@ -5344,7 +5343,7 @@ export declare const AuditAdminService: GenService<{
 /**
  * WorkspaceDeletionAdminService deletes and restores workspaces.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/workspace-deletions/deletions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.WorkspaceDeletionAdminService
  */
@@ -5390,7 +5389,7 @@ export declare const WorkspaceDeletionAdminService: GenService<{
  * was made. A deletion or erasure that a member makes through the edge adds a line in the same transaction. Lines are
  * deleted after 400 days.
  *
- * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ChangeAdminService
  */

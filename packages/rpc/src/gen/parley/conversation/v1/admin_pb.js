@@ -959,7 +959,6 @@ export const EvaluationResultSchema = /*@__PURE__*/
  * member's access token for the methods whose admin_access has the scope workspace. With an access token, workspace_id
  * may be empty.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/conversation/src/bots/bots.admin.ts.
  *
  * Errors of every call, here and in the other services of this file:
  * - UNAUTHENTICATED (authentication_required): the token is missing, wrong or expired.
@@ -980,7 +979,7 @@ export const BotAdminService = /*@__PURE__*/
 /**
  * KeyAdminService manages public API keys.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/keys/keys.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.KeyAdminService
  */
@@ -990,7 +989,7 @@ export const KeyAdminService = /*@__PURE__*/
 /**
  * ModerationAdminService manages the moderation patterns of bots. A change applies to turns opened at least 5 s after it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/moderation.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ModerationAdminService
  */
@@ -1001,7 +1000,7 @@ export const ModerationAdminService = /*@__PURE__*/
  * ToolAdminService manages the tools that bots may call. Only operators add tools, because a tool can name a secret, which
  * the llm-proxy sends to the tool's URL. A change applies to turns opened at least 5 s after it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/bot-rules/tools.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ToolAdminService
  */
@@ -1011,7 +1010,7 @@ export const ToolAdminService = /*@__PURE__*/
 /**
  * KnowledgeAdminService manages the knowledge sources of bots.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/knowledge/knowledge.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.KnowledgeAdminService
  */
@@ -1021,7 +1020,7 @@ export const KnowledgeAdminService = /*@__PURE__*/
 /**
  * QuestionAdminService shows how a bot's knowledge answers a question, and which questions of visitors it did not answer.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/questions/questions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.QuestionAdminService
  */
@@ -1031,7 +1030,7 @@ export const QuestionAdminService = /*@__PURE__*/
 /**
  * EvaluationAdminService measures a bot's search with questions whose document is known.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/evaluations/evaluations.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.EvaluationAdminService
  */
@@ -1042,7 +1041,7 @@ export const EvaluationAdminService = /*@__PURE__*/
  * SessionAdminService reads, reviews, deletes and erases sessions. A deleted session is hidden; its content stays in the database
  * until the session is erased. An erased session has no content.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/sessions/sessions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.SessionAdminService
  */
@@ -1052,7 +1051,7 @@ export const SessionAdminService = /*@__PURE__*/
 /**
  * TurnAdminService reads turns, statistics and usage. GetTurn returns no content of messages; ListTurns returns it.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/turns/turns.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.TurnAdminService
  */
@@ -1062,7 +1061,7 @@ export const TurnAdminService = /*@__PURE__*/
 /**
  * AuditAdminService reconciles turns with the quota service's usage.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/audit/audit.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.AuditAdminService
  */
@@ -1072,7 +1071,7 @@ export const AuditAdminService = /*@__PURE__*/
 /**
  * WorkspaceDeletionAdminService deletes and restores workspaces.
  *
- * Served as BotAdminService is. Handled in services/conversation/src/workspace-deletions/deletions.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.WorkspaceDeletionAdminService
  */
@@ -1085,7 +1084,7 @@ export const WorkspaceDeletionAdminService = /*@__PURE__*/
  * was made. A deletion or erasure that a member makes through the edge adds a line in the same transaction. Lines are
  * deleted after 400 days.
  *
- * Served as BotAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as BotAdminService is.
  *
  * @generated from service parley.conversation.v1.ChangeAdminService
  */

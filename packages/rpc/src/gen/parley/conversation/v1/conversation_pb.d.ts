@@ -1782,7 +1782,6 @@ export declare const ConversationService: GenService<{
    * - RESOURCE_EXHAUSTED (overloaded): another call has already waited 5 s for a database connection; retry later.
    *
    * Deadline: 2 s.
-   * Handled in services/conversation/src/keys/resolve-key.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ResolveKey
    */
@@ -1799,7 +1798,6 @@ export declare const ConversationService: GenService<{
    * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
    *
    * Deadline: 2 s.
-   * Handled in services/conversation/src/bots/get-logo.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.GetLogo
    */
@@ -1816,7 +1814,6 @@ export declare const ConversationService: GenService<{
    * - RESOURCE_EXHAUSTED (overloaded): as for ResolveKey.
    *
    * Deadline: 2 s.
-   * Handled in services/conversation/src/bots/resolve-bot.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ResolveBot
    */
@@ -1835,7 +1832,6 @@ export declare const ConversationService: GenService<{
    * - FAILED_PRECONDITION (lease_not_stored): the database did not store the lease in time; the edge retries.
    *
    * Deadline: 5 s. The edge renews three times per lease.
-   * Handled in services/conversation/src/sweeping/renew-edge.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.RenewEdge
    */
@@ -1863,7 +1859,6 @@ export declare const ConversationService: GenService<{
    * If key_hash names another turn of the session, the call stores nothing and returns that turn as existing.
    * Deadline: 10 s. Only these codes, sent by this service, prove that the turn is not open. After any other error it
    * may be open, so the edge waits 32 s and calls CloseTurn with ERROR.
-   * Handled in services/conversation/src/turns/open-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.OpenTurn
    */
@@ -1881,7 +1876,6 @@ export declare const ConversationService: GenService<{
    * - INVALID_ARGUMENT (invalid_argument): neither key_hash nor message_id is set.
    *
    * Deadline: 2 s.
-   * Handled in services/conversation/src/turns/find-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.FindTurn
    */
@@ -1907,7 +1901,6 @@ export declare const ConversationService: GenService<{
    * in this time, the edge sends ERROR instead, and retries ERROR until a call succeeds or is rejected.
    * Each time two calls fail for another reason than an outage, the edge takes the next step: remove the text and the tool
    * calls, send ERROR, leave the turn to the sweeper. It skips a step that would change nothing.
-   * Handled in services/conversation/src/turns/close-turn.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.CloseTurn
    */
@@ -1924,7 +1917,6 @@ export declare const ConversationService: GenService<{
    * - INVALID_ARGUMENT (invalid_argument): the rating is not up, down or empty, or the reason is too long or has no rating.
    *
    * Deadline: 3 s.
-   * Handled in services/conversation/src/sessions/rate-message.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.RateMessage
    */
@@ -1939,7 +1931,6 @@ export declare const ConversationService: GenService<{
    *
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased, also during the export.
    * Deadline: 10 min.
-   * Handled in services/conversation/src/sessions/export-session.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ExportSession
    */
@@ -1957,7 +1948,6 @@ export declare const ConversationService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when a filter, the limit or the page token is invalid.
    * Deadline: 5 s.
-   * Handled in services/conversation/src/session-search/search-sessions.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.SearchSessions
    */
@@ -1979,7 +1969,6 @@ export declare const ConversationService: GenService<{
    *   continue, call again with the cursor of the line before.
    *
    * Deadline: 10 min.
-   * Handled in services/conversation/src/session-exports/export-sessions.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.ExportSessions
    */
@@ -1994,7 +1983,6 @@ export declare const ConversationService: GenService<{
    * Errors: NOT_FOUND (session_not_found) when the session is unknown, deleted or erased. A retry after a
    * success gets this error too.
    * Deadline: 3 s.
-   * Handled in services/conversation/src/sessions/soft-delete-session.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.SoftDeleteSession
    */
@@ -2011,7 +1999,6 @@ export declare const ConversationService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_argument) when request_id is not a UUID or visitor_id is empty, too long or has NUL.
    * Idempotent by (workspace_id, request_id).
    * Deadline: 10 s.
-   * Handled in services/conversation/src/erasures/erase-visitor.rpc.ts.
    *
    * @generated from rpc parley.conversation.v1.ConversationService.EraseVisitor
    */

@@ -38,7 +38,6 @@ export const RefusalSchema = /*@__PURE__*/
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <INTERNAL_TOKEN>", because the edge does
  * not have the admin token.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/edge/src/refusals/refusals.admin.ts.
  *
  * Errors of every call:
  * - UNAUTHENTICATED (authentication_required): the token is missing or wrong.

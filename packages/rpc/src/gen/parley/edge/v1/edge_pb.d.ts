@@ -164,7 +164,6 @@ export declare const EdgeService: GenService<{
    * - RESOURCE_EXHAUSTED (overloaded): the turn already has the maximum number of readers.
    *
    * Deadline: 6 min. If the first response does not arrive within 3 s, the caller gives up.
-   * Handled in services/edge/src/edges/attach-turn.rpc.ts.
    *
    * @generated from rpc parley.edge.v1.EdgeService.AttachTurn
    */
@@ -177,7 +176,6 @@ export declare const EdgeService: GenService<{
    * CancelTurn cancels a running turn and returns its stored outcome.
    *
    * Deadline: 14 s. Idempotent.
-   * Handled in services/edge/src/edges/cancel-turn.rpc.ts.
    *
    * @generated from rpc parley.edge.v1.EdgeService.CancelTurn
    */

@@ -721,7 +721,6 @@ export declare const CallSumSchema: GenMessage<CallSum>;
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>". A workspace member's
  * access token gets PERMISSION_DENIED.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:
  * - UNAUTHENTICATED, PERMISSION_DENIED and UNAVAILABLE (auth_unavailable): as in parley.conversation.v1.BotAdminService.
@@ -759,7 +758,7 @@ export declare const ProviderAdminService: GenService<{
  * CallLedgerAdminService reads the call log: table llm.calls, one row per generation. The service name predates that
  * term.
  *
- * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
+ * Served as ProviderAdminService is.
  *
  * Errors of every call: those of ProviderAdminService, and
  * - INVALID_ARGUMENT (invalid_argument): a field is malformed, or a workspace ID that the call requires is missing.
@@ -805,7 +804,7 @@ export declare const CallLedgerAdminService: GenService<{
  * ChangeAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
  * Lines are deleted after 400 days.
  *
- * Served as ProviderAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as ProviderAdminService is.
  *
  * @generated from service parley.llm.v1.ChangeAdminService
  */

@@ -130,7 +130,6 @@ export const CallSumSchema = /*@__PURE__*/
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <ADMIN_TOKEN>". A workspace member's
  * access token gets PERMISSION_DENIED.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/llm-proxy/src/providers/providers.admin.ts.
  *
  * Errors of every call:
  * - UNAUTHENTICATED, PERMISSION_DENIED and UNAVAILABLE (auth_unavailable): as in parley.conversation.v1.BotAdminService.
@@ -145,7 +144,7 @@ export const ProviderAdminService = /*@__PURE__*/
  * CallLedgerAdminService reads the call log: table llm.calls, one row per generation. The service name predates that
  * term.
  *
- * Served as ProviderAdminService is. Handled in services/llm-proxy/src/call-log/calls.admin.ts.
+ * Served as ProviderAdminService is.
  *
  * Errors of every call: those of ProviderAdminService, and
  * - INVALID_ARGUMENT (invalid_argument): a field is malformed, or a workspace ID that the call requires is missing.
@@ -160,7 +159,7 @@ export const CallLedgerAdminService = /*@__PURE__*/
  * ChangeAdminService lists what changed in the llm-proxy service: reloads of its configuration and migrations of its schema.
  * Lines are deleted after 400 days.
  *
- * Served as ProviderAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as ProviderAdminService is.
  *
  * @generated from service parley.llm.v1.ChangeAdminService
  */

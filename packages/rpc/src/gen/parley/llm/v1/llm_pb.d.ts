@@ -1128,7 +1128,6 @@ export declare const LlmService: GenService<{
    *
    * Idempotent, but a repeated call costs a provider request.
    * Deadline: 300 ms for a search, 60 s for indexing.
-   * Handled in services/llm-proxy/src/embedding/embed.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.Embed
    */
@@ -1144,7 +1143,6 @@ export declare const LlmService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_argument) if workspace_id is not a workspace ID.
    * Idempotent.
    * Deadline: 30 s.
-   * Handled in services/llm-proxy/src/tools/describe-tools.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.DescribeTools
    */
@@ -1162,7 +1160,6 @@ export declare const LlmService: GenService<{
    * UNAVAILABLE (unavailable) if the database did not answer.
    * Idempotent.
    * Deadline: 10 s.
-   * Handled in services/llm-proxy/src/call-log/fill-call-log.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.FillCallLog
    */
@@ -1186,7 +1183,6 @@ export declare const LlmService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_prompt) when the prompt cannot be decoded or does not end in a user message.
    * Not idempotent: a repeated call runs the generation again.
    * Deadline: 370 s.
-   * Handled in services/llm-proxy/src/generation/generate.rpc.ts.
    *
    * @generated from rpc parley.llm.v1.LlmService.Generate
    */

@@ -1033,8 +1033,6 @@ export declare const TurnEntrySchema: GenMessage<TurnEntry>;
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
  * member's access token for the methods whose admin_access has the scope workspace.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
- * services/quota/src/usage/usage.admin.ts; AdjustUsage and ListAdjustments in services/quota/src/usage/adjustments.admin.ts.
  *
  * Errors of every call:
  * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
@@ -1206,8 +1204,6 @@ export declare const WorkspaceAdminService: GenService<{
    * ListUsageMonths lists every month with usage, newest first, and when each was closed and pruned. A new month is
    * missing for up to an hour.
    *
-   * Handled in services/quota/src/months/list-months.rpc.ts.
-   *
    * @generated from rpc parley.quota.v1.WorkspaceAdminService.ListUsageMonths
    */
   listUsageMonths: {
@@ -1221,7 +1217,6 @@ export declare const WorkspaceAdminService: GenService<{
  * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
  *
  * Served as WorkspaceAdminService is, with the same common errors.
- * Handled in services/quota/src/audit/turn-entry.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */
@@ -1243,7 +1238,7 @@ export declare const BooksAdminService: GenService<{
  * a line. If the line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
  * made. Lines are deleted after 400 days.
  *
- * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as WorkspaceAdminService is.
  *
  * @generated from service parley.quota.v1.ChangeAdminService
  */

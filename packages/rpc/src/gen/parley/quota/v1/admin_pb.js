@@ -271,8 +271,6 @@ export const TurnEntrySchema = /*@__PURE__*/
  * Served by Connect on the ops port only. Every call needs "Authorization: Bearer <token>": ADMIN_TOKEN, or a workspace
  * member's access token for the methods whose admin_access has the scope workspace.
  * The code in parentheses after each status is sent in the "parley-code" header.
- * Handled in services/quota/src/workspaces/workspaces.admin.ts; ListUsage and ListNearestCap in
- * services/quota/src/usage/usage.admin.ts; AdjustUsage and ListAdjustments in services/quota/src/usage/adjustments.admin.ts.
  *
  * Errors of every call:
  * - UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace_not_found) and UNAVAILABLE (auth_unavailable): as in
@@ -290,7 +288,6 @@ export const WorkspaceAdminService = /*@__PURE__*/
  * BooksAdminService reads single entries of the usage accounting; the service name predates that term.
  *
  * Served as WorkspaceAdminService is, with the same common errors.
- * Handled in services/quota/src/audit/turn-entry.admin.ts.
  *
  * @generated from service parley.quota.v1.BooksAdminService
  */
@@ -302,7 +299,7 @@ export const BooksAdminService = /*@__PURE__*/
  * a line. If the line cannot be written, the call fails with UNAVAILABLE (change_not_recorded), although the change was
  * made. Lines are deleted after 400 days.
  *
- * Served as WorkspaceAdminService is. Handled in packages/service-kit/src/changes/changes.admin.ts.
+ * Served as WorkspaceAdminService is.
  *
  * @generated from service parley.quota.v1.ChangeAdminService
  */

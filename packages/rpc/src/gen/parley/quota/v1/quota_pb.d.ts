@@ -1386,7 +1386,6 @@ export declare const QuotaService: GenService<{
    * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A call after Settle
    * returns SETTLED and takes no hold.
    * Deadline: 10 s.
-   * Handled in services/quota/src/usage/reserve.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Reserve
    */
@@ -1404,7 +1403,6 @@ export declare const QuotaService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 settlements or an unspecified outcome.
    * Idempotent by (workspace_id, turn_id).
    * Deadline: 5 s, for the reconciler's repairs 10 s. The conversation service retries until every settlement is acknowledged.
-   * Handled in services/quota/src/usage/settle.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.Settle
    */
@@ -1417,7 +1415,6 @@ export declare const QuotaService: GenService<{
    * GetUsage reads a workspace's plan and its usage of one month.
    *
    * Errors: NOT_FOUND (workspace_not_found).
-   * Handled in services/quota/src/usage/get-usage.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetUsage
    */
@@ -1431,7 +1428,6 @@ export declare const QuotaService: GenService<{
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Deadline: 5 s, for the edge's check 2 s.
-   * Handled in services/quota/src/workspaces/get-workspace.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetWorkspace
    */
@@ -1447,7 +1443,6 @@ export declare const QuotaService: GenService<{
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent.
    * Deadline: 5 s.
-   * Handled in services/quota/src/workspaces/set-workspace-deleted.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.SetWorkspaceDeleted
    */
@@ -1460,7 +1455,6 @@ export declare const QuotaService: GenService<{
    * GetMonth reads the usage totals of one month, for reconciliation. Workspaces without usage are left out.
    *
    * Deadline: 30 s.
-   * Handled in services/quota/src/audit/get-month.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetMonth
    */
@@ -1475,7 +1469,6 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) when the month is missing.
    * Deadline: 30 s.
-   * Handled in services/quota/src/audit/list-month-turns.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.ListMonthTurns
    */
@@ -1490,7 +1483,6 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid state, since, min_age_seconds, page_size or page_token.
    * Deadline: 10 s.
-   * Handled in services/quota/src/reconciliation/list-reservations.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.ListReservations
    */
@@ -1504,7 +1496,6 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns.
    * Deadline: 10 s, for an audit 30 s.
-   * Handled in services/quota/src/reconciliation/get-reservations.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.GetReservations
    */
@@ -1524,7 +1515,6 @@ export declare const QuotaService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_argument) for more than 1,000 turns, an unspecified outcome or an invalid reason.
    * Idempotent by (workspace_id, turn_id, outcome).
    * Deadline: 10 s.
-   * Handled in services/quota/src/reconciliation/adjust-turns.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.AdjustTurns
    */
@@ -1538,7 +1528,6 @@ export declare const QuotaService: GenService<{
    *
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid page_size or after_workspace_id.
    * Deadline: 10 s.
-   * Handled in services/quota/src/unpaid/list-unpaid.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.ListUnpaid
    */
@@ -1553,7 +1542,6 @@ export declare const QuotaService: GenService<{
    * Errors: INVALID_ARGUMENT (invalid_argument) for an invalid day or a negative number.
    * Idempotent: a repeated call corrects nothing.
    * Deadline: 10 s.
-   * Handled in services/quota/src/unpaid/correct-unpaid.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.CorrectUnpaid
    */
@@ -1566,7 +1554,6 @@ export declare const QuotaService: GenService<{
    * ListMonths lists every month with usage, newest first. A new month is missing for up to an hour.
    *
    * Deadline: 30 s.
-   * Handled in services/quota/src/months/list-months.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.ListMonths
    */
@@ -1587,7 +1574,6 @@ export declare const QuotaService: GenService<{
    * - INVALID_ARGUMENT (invalid_argument) when the month is missing.
    *
    * Deadline: 30 s.
-   * Handled in services/quota/src/months/close-month.rpc.ts.
    *
    * @generated from rpc parley.quota.v1.QuotaService.CloseMonth
    */

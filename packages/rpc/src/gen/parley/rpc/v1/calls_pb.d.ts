@@ -248,7 +248,6 @@ export declare const CallsService: GenService<{
    * budget; beyond the budget, unary calls fail too. CloseTurn, RenewEdge and Settle are repeated regardless of the budget.
    *
    * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
-   * Handled in packages/rpc-multiplex/src/multiplex-server.ts.
    *
    * @generated from rpc parley.rpc.v1.CallsService.Carry
    */

@@ -1,52 +1,52 @@
 import { ChangeAdminService } from "@parley/rpc/conversation";
 import * as Dialog from "@radix-ui/react-dialog";
-import * as Menu from "@radix-ui/react-dropdown-menu";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { errorText } from "./api/error-text.ts";
+import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import { useMayCall, useSession } from "./api/session.ts";
-import { signOut } from "./api/session-fetch.ts";
-import { useAnnounce } from "./components/announcements.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
 import { OfflineNote } from "./components/offline-note.tsx";
 import { PageHeader } from "./components/page-header.tsx";
 import { SignInAgain } from "./components/sign-in-again.tsx";
 import { Empty } from "./components/states.tsx";
-import { applyTheme, readTheme, THEMES, type Theme } from "./components/theme.ts";
+import { useSignOut } from "./components/use-sign-out.ts";
+import { t } from "./i18n/t.tsx";
+
+/** Loaded after the first screen, whose size is limited. */
+const LazyUserMenu = lazy(async () => ({ default: (await import("./user-menu.tsx")).UserMenu }));
 
 type NavigationGroup = { name: string; screens: readonly { to: string; name: string; icon: IconName }[] };
 
 const GROUPS = [
-  { name: "", screens: [{ to: "/overview", name: "Overview", icon: "home" }] },
+  { name: "", screens: [{ to: "/overview", name: t("Overview"), icon: "home" }] },
   {
-    name: "Talk",
+    name: t("Talk"),
     screens: [
-      { to: "/conversations", name: "Conversations", icon: "chat" },
-      { to: "/questions", name: "Unanswered questions", icon: "question" },
+      { to: "/conversations", name: t("Conversations"), icon: "chat" },
+      { to: "/questions", name: t("Unanswered questions"), icon: "question" },
     ],
   },
   {
-    name: "Build",
+    name: t("Build"),
     screens: [
-      { to: "/bots", name: "Bots", icon: "bot" },
-      { to: "/knowledge", name: "Knowledge", icon: "book" },
-      { to: "/moderation", name: "Moderation", icon: "shield" },
-      { to: "/tools", name: "Tools", icon: "tool" },
+      { to: "/bots", name: t("Bots"), icon: "bot" },
+      { to: "/knowledge", name: t("Knowledge"), icon: "book" },
+      { to: "/moderation", name: t("Moderation"), icon: "shield" },
+      { to: "/tools", name: t("Tools"), icon: "tool" },
     ],
   },
   {
-    name: "Test",
+    name: t("Test"),
     screens: [
-      { to: "/playground", name: "Playground", icon: "play" },
-      { to: "/evaluation", name: "Evaluation", icon: "target" },
+      { to: "/playground", name: t("Playground"), icon: "play" },
+      { to: "/evaluation", name: t("Evaluation"), icon: "target" },
     ],
   },
   {
-    name: "Manage",
+    name: t("Manage"),
     screens: [
-      { to: "/keys", name: "Keys", icon: "key" },
-      { to: "/usage", name: "Usage", icon: "chart" },
-      { to: "/audit-log", name: "Audit log", icon: "clock" },
+      { to: "/keys", name: t("Keys"), icon: "key" },
+      { to: "/usage", name: t("Usage"), icon: "chart" },
+      { to: "/audit-log", name: t("Audit log"), icon: "clock" },
     ],
   },
 ] as const satisfies readonly NavigationGroup[];
@@ -73,7 +73,7 @@ export function Shell() {
   return (
     <div className="shell">
       <a className="skip-link" href="#main">
-        Skip to the content
+        {t("Skip to the content")}
       </a>
       <aside className="sidebar">
         <Brand />
@@ -82,7 +82,7 @@ export function Shell() {
       </aside>
       <header className="topbar">
         <Dialog.Root open={isDrawerOpen} onOpenChange={openDrawer}>
-          <Dialog.Trigger className="icon-button" aria-label="Open the menu">
+          <Dialog.Trigger className="icon-button" aria-label={t("Open the menu")}>
             <Icon name="menu" />
           </Dialog.Trigger>
           <Dialog.Portal>
@@ -98,10 +98,10 @@ export function Shell() {
                 main.current?.focus();
               }}
             >
-              <Dialog.Title className="visually-hidden">Menu</Dialog.Title>
+              <Dialog.Title className="visually-hidden">{t("Menu")}</Dialog.Title>
               <div className="drawer-top">
                 <Brand />
-                <Dialog.Close className="icon-button" aria-label="Close the menu">
+                <Dialog.Close className="icon-button" aria-label={t("Close the menu")}>
                   <Icon name="close" />
                 </Dialog.Close>
               </div>
@@ -137,7 +137,7 @@ function Navigation() {
   const mayReadChanges = useMayCall(ChangeAdminService.method.listChanges);
   if (role === undefined) return null;
   return (
-    <nav aria-label="Screens" className="navigation">
+    <nav aria-label={t("Screens")} className="navigation">
       {GROUPS.map((group) => (
         <Group key={group.name} name={group.name}>
           {group.screens
@@ -172,67 +172,43 @@ function NoRole() {
   const onSignOut = useSignOut();
   return (
     <div className="screen">
-      <PageHeader title="No access" />
+      <PageHeader title={t("No access")} />
       <Empty
         icon="user"
-        title="Your account has no role in this workspace"
+        title={t("Your account has no role in this workspace")}
         action={
           <button type="button" className="button primary" onClick={onSignOut}>
-            Sign out
+            {t("Sign out")}
           </button>
         }
       >
-        Ask the person who runs Parley to give you a role. Then sign out and in again.
+        {t("Ask the person who runs Parley to give you a role. Then sign out and in again.")}
       </Empty>
     </div>
   );
 }
 
-function useSignOut(): () => void {
-  const announce = useAnnounce();
-  return () => void signOut().catch((error: unknown) => announce(errorText(error), { isError: true }));
+function UserMenu() {
+  const user = <User />;
+  return (
+    <Suspense fallback={<div className="user-menu">{user}</div>}>
+      <LazyUserMenu>{user}</LazyUserMenu>
+    </Suspense>
+  );
 }
 
-const THEME_NAMES: Readonly<Record<Theme, string>> = { system: "System", light: "Light", dark: "Dark" };
-
-function UserMenu() {
-  const { user, workspace_id, role } = useSession();
-  const [theme, setTheme] = useState(readTheme);
-  const choose = (value: string) => {
-    applyTheme(value as Theme);
-    setTheme(value as Theme);
-  };
-  const onSignOut = useSignOut();
+function User() {
+  const { user, workspace_id: workspaceId, role } = useSession();
   return (
-    <Menu.Root modal={false}>
-      <Menu.Trigger className="user-menu">
-        <span className="avatar" aria-hidden="true">
-          {Array.from(user)[0]?.toUpperCase()}
-        </span>
-        <span className="user-menu-text">
-          <span>{user}</span>
-          <small>{role === "viewer" ? `Viewer · ${workspace_id}` : workspace_id}</small>
-        </span>
-        <Icon name="chevronDown" />
-      </Menu.Trigger>
-      <Menu.Content className="menu" side="top" align="start" sideOffset={6}>
-        <Menu.Label>Theme</Menu.Label>
-        <Menu.RadioGroup value={theme} onValueChange={choose}>
-          {THEMES.map((each) => (
-            <Menu.RadioItem key={each} value={each} className="menu-item">
-              {THEME_NAMES[each]}
-              <Menu.ItemIndicator>
-                <Icon name="check" />
-              </Menu.ItemIndicator>
-            </Menu.RadioItem>
-          ))}
-        </Menu.RadioGroup>
-        <Menu.Separator className="menu-separator" />
-        <Menu.Item className="menu-item" onSelect={onSignOut}>
-          Sign out
-          <Icon name="exit" />
-        </Menu.Item>
-      </Menu.Content>
-    </Menu.Root>
+    <>
+      <span className="avatar" aria-hidden="true">
+        {Array.from(user)[0]?.toUpperCase()}
+      </span>
+      <span className="user-menu-text">
+        <span>{user}</span>
+        <small>{role === "viewer" ? `${t("Viewer")} · ${workspaceId}` : workspaceId}</small>
+      </span>
+      <Icon name="chevronDown" />
+    </>
   );
 }

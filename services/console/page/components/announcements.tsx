@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
+import { t } from "../i18n/t.tsx";
 import { focusScreen } from "./focus-neighbour.ts";
 import { Icon } from "./icon.tsx";
 
@@ -39,7 +40,7 @@ export function Announcements({ children }: { children: ReactNode }) {
             <Icon name={shown.isError ? "alert" : "check"} />
             {shown.text}
             {shown.isError && (
-              <button type="button" className="icon-button" aria-label="Close the message" onClick={close}>
+              <button type="button" className="icon-button" aria-label={t("Close the message")} onClick={close}>
                 <Icon name="close" />
               </button>
             )}

@@ -1,4 +1,5 @@
 import type { Bot } from "@parley/rpc/conversation";
+import { t } from "../i18n/t.tsx";
 import { toBotOptions } from "./bot-names.ts";
 import { SelectField } from "./field.tsx";
 
@@ -6,6 +7,12 @@ type BotPickerProps = { bots: readonly Bot[]; value: string; onChange: (slug: st
 
 export function BotPicker({ bots, value, onChange, hint }: BotPickerProps) {
   return (
-    <SelectField label="Bot" {...(hint && { hint })} options={toBotOptions(bots)} value={value} onChange={onChange} />
+    <SelectField
+      label={t("Bot")}
+      {...(hint && { hint })}
+      options={toBotOptions(bots)}
+      value={value}
+      onChange={onChange}
+    />
   );
 }

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useBots } from "../api/queries.ts";
 import { useMayCall } from "../api/session.ts";
+import { t } from "../i18n/t.tsx";
 import { BotPicker } from "./bot-picker.tsx";
 import { findBotOrFirst, resolveBotSlug } from "./chosen-bot.ts";
 import { PageHeader } from "./page-header.tsx";
@@ -45,16 +46,16 @@ export function BotScreen({ title, intro, path, isWide = false, children }: BotS
       {bots && !bot && (
         <Empty
           icon="bot"
-          title="No bot yet"
+          title={t("No bot yet")}
           action={
             mayCreate && (
               <Link to="/bots" className="button primary">
-                Create a bot
+                {t("Create a bot")}
               </Link>
             )
           }
         >
-          {mayCreate ? "Create a bot first." : "An owner of the workspace can create one."}
+          {mayCreate ? t("Create a bot first.") : t("An owner of the workspace can create one.")}
         </Empty>
       )}
       {bot && children(bot)}

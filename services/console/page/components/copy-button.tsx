@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../i18n/t.tsx";
 import { useAnnounce } from "./announcements.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -10,10 +11,10 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     try {
       await navigator.clipboard.writeText(text);
       setCopied(true);
-      announce("Copied.");
+      announce(t("Copied."));
     } catch {
       setCopied(false);
-      announce("The browser does not allow copying. Select the text and copy it.", { isError: true });
+      announce(t("The browser does not allow copying. Select the text and copy it."), { isError: true });
     }
   };
   return (

@@ -1,8 +1,10 @@
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+import { getLocale } from "../i18n/language.ts";
 
-/** Formats a UTC day, given as "YYYY-MM-DD", in the browser's language. */
+const DATE = new Intl.DateTimeFormat(getLocale(), { dateStyle: "medium" });
+const DATE_AND_TIME = new Intl.DateTimeFormat(getLocale(), { dateStyle: "medium", timeStyle: "short" });
+const DAY = new Intl.DateTimeFormat(getLocale(), { dateStyle: "medium", timeZone: "UTC" });
+
+/** Formats a UTC day, given as "YYYY-MM-DD", in the user's language. */
 export function formatDay(day: string): string {
   return DAY.format(new Date(`${day}T00:00:00Z`));
 }

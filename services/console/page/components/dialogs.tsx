@@ -1,6 +1,7 @@
 import * as AlertDialog from "@radix-ui/react-alert-dialog";
 import * as Dialog from "@radix-ui/react-dialog";
 import type { ReactNode } from "react";
+import { t } from "../i18n/t.tsx";
 import { useFocusReturn } from "./focus-return.ts";
 import { Icon } from "./icon.tsx";
 
@@ -44,7 +45,7 @@ export function Modal({ title, description, isOpen, onOpenChange, children }: Mo
         >
           <div className="modal-header">
             <Dialog.Title>{title}</Dialog.Title>
-            <Dialog.Close className="icon-button" aria-label="Close">
+            <Dialog.Close className="icon-button" aria-label={t("Close")}>
               <Icon name="close" />
             </Dialog.Close>
           </div>
@@ -78,7 +79,7 @@ export function Confirm({ title, text, action, isOpen, onOpenChange, onConfirm }
           </div>
           <AlertDialog.Description className="modal-description">{text}</AlertDialog.Description>
           <div className="modal-actions">
-            <AlertDialog.Cancel className="button">Cancel</AlertDialog.Cancel>
+            <AlertDialog.Cancel className="button">{t("Cancel")}</AlertDialog.Cancel>
             <AlertDialog.Action className="button danger" onClick={onConfirm}>
               {action}
             </AlertDialog.Action>

@@ -1,18 +1,19 @@
 import { LABELS } from "../bots/bot-settings.ts";
+import { t } from "../i18n/t.tsx";
 
 /** The labels of the fields that owners and operators change. */
 const FIELD_LABELS: Readonly<Record<string, string>> = {
   ...LABELS,
-  appliesTo: "Applies to",
-  customCssVars: "CSS variables",
-  domains: "Domains",
-  http: "Address",
-  mcp: "Address",
-  pattern: "Pattern",
-  reason: "Reason",
-  secret: "Secret",
-  slug: "Short name",
-  words: "Words",
+  appliesTo: t("Applies to"),
+  customCssVars: t("CSS variables"),
+  domains: t("Domains"),
+  http: t("Address"),
+  mcp: t("Address"),
+  pattern: t("Pattern"),
+  reason: t("Reason"),
+  secret: t("Secret"),
+  slug: t("Short name"),
+  words: t("Words"),
 };
 
 /** Returns the label that the screens give to a field. `field` is a name in a proto, such as `system_prompt`. */

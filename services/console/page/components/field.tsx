@@ -7,6 +7,7 @@ import {
   useId,
   useState,
 } from "react";
+import { t } from "../i18n/t.tsx";
 
 type LabelProps = { label: string; hint?: ReactNode };
 
@@ -113,14 +114,14 @@ export function SelectField({ label, hint, options, onChange, ...props }: Select
 type ColorFieldProps = { label: string; value: string; onChange: (value: string) => void };
 
 export function ColorField({ label, value, onChange }: ColorFieldProps) {
-  const { error, attributes } = useFormatError("Write # and six digits or letters from A to F, such as #2f5fd0.");
+  const { error, attributes } = useFormatError(t("Write # and six digits or letters from A to F, such as #2f5fd0."));
   return (
     <Labelled label={label} error={error}>
       {(labelAttributes) => (
         <div className="color-field">
           <input
             type="color"
-            aria-label={`${label}: pick`}
+            aria-label={t("{label}: pick", { label })}
             value={/^#[0-9a-f]{6}$/i.test(value) ? value : "#000000"}
             onChange={({ target }) => onChange(target.value)}
           />

@@ -1,5 +1,6 @@
 import { type ReactNode, type SubmitEvent, useEffect, useRef } from "react";
 import { errorText } from "../api/error-text.ts";
+import { t } from "../i18n/t.tsx";
 
 type MutationFormProps = {
   /** Runs when the form is submitted. Its last error is shown below the fields. */
@@ -44,7 +45,7 @@ export function MutationForm(props: MutationFormProps) {
       )}
       <div className="modal-actions">
         <button type="button" className="button" onClick={onClose}>
-          Cancel
+          {t("Cancel")}
         </button>
         <button
           type="submit"

@@ -1,5 +1,6 @@
 import { onlineManager } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
+import { t } from "../i18n/t.tsx";
 import { Icon } from "./icon.tsx";
 
 const subscribe = (listener: () => void) => onlineManager.subscribe(listener);
@@ -13,7 +14,7 @@ export function OfflineNote() {
       {isShown && (
         <div className="notice error">
           <Icon name="alert" />
-          <p>You are offline. What you save is sent when the connection is back. Keep this page open.</p>
+          <p>{t("You are offline. What you save is sent when the connection is back. Keep this page open.")}</p>
         </div>
       )}
     </div>

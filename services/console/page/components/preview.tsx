@@ -1,5 +1,6 @@
 import type { BotDisplay, BotTexts } from "@parley/rpc/conversation";
 import { useEffect, useRef, useState } from "react";
+import { t } from "../i18n/t.tsx";
 import type { PreviewMessage } from "./preview-message.ts";
 import { withoutBlanks } from "./without-blanks.ts";
 
@@ -25,7 +26,7 @@ export function Preview({ botSlug, display }: { botSlug: string; display: Displa
   useEffect(() => {
     if (isReady) frame.current?.contentWindow?.postMessage(JSON.parse(message), location.origin);
   }, [isReady, message]);
-  return <iframe ref={frame} className="preview-frame" title="Preview of the widget" src="/preview" />;
+  return <iframe ref={frame} className="preview-frame" title={t("Preview of the widget")} src="/preview" />;
 }
 
 function toMessage(botSlug: string, display: Display): PreviewMessage {

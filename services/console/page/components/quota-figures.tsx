@@ -1,4 +1,6 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
+import { formatNumber } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 
 /** The meter warns from this share of the quota on. This share is also the lower threshold that thresholdsOf() returns. */
 const WARNING_SHARE = 0.8;
@@ -6,9 +8,9 @@ const WARNING_SHARE = 0.8;
 /** The used, held and remaining messages of a workspace in this month. */
 export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageResponse }) {
   const figures = [
-    ["Used", `${used.toLocaleString()} of ${cap.toLocaleString()}`],
-    ["Being answered", held.toLocaleString()],
-    ["Left", Math.max(0, cap - used - held).toLocaleString()],
+    [t("Used"), t("{part} of {total}", { part: used, total: cap })],
+    [t("Being answered"), formatNumber(held)],
+    [t("Left"), formatNumber(Math.max(0, cap - used - held))],
   ] as const;
   return (
     <>
@@ -22,7 +24,7 @@ export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageRe
       </dl>
       <meter
         className="quota"
-        aria-label="Messages used of the month's quota"
+        aria-label={t("Messages used of the month's quota")}
         min={0}
         max={Math.max(cap, 1)}
         high={cap * WARNING_SHARE}

@@ -1,4 +1,5 @@
 import type { RefObject } from "react";
+import { t } from "../i18n/t.tsx";
 import { Button } from "./button.tsx";
 
 export type NextPage = {
@@ -13,7 +14,7 @@ type ShowMoreProps = NextPage & {
 };
 
 /** Loads the next page of a list. */
-export function ShowMore({ list, fetchNextPage, isFetching, label = "Show more" }: ShowMoreProps) {
+export function ShowMore({ list, fetchNextPage, isFetching, label = t("Show more") }: ShowMoreProps) {
   const click = async () => {
     const { current } = list;
     if (current === null) return;
@@ -30,7 +31,7 @@ export function ShowMore({ list, fetchNextPage, isFetching, label = "Show more" 
   };
   return (
     <Button className="button more" isDisabled={isFetching} onClick={() => void click()}>
-      {isFetching ? "Loading…" : label}
+      {isFetching ? t("Loading…") : label}
     </Button>
   );
 }

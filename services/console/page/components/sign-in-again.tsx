@@ -2,6 +2,7 @@ import * as Dialog from "@radix-ui/react-dialog";
 import { useEffect, useSyncExternalStore } from "react";
 import { SIGNED_IN_CHANNEL, sessionKey, useSession } from "../api/session.ts";
 import { continueRequests, isWaiting, mountDialog } from "../api/sign-in-again.ts";
+import { t } from "../i18n/t.tsx";
 import { useFocusReturn } from "./focus-return.ts";
 
 const keepOpen = (event: Event) => event.preventDefault();
@@ -35,14 +36,14 @@ export function SignInAgain() {
           onInteractOutside={keepOpen}
         >
           <div className="modal-header">
-            <Dialog.Title>Your session has ended</Dialog.Title>
+            <Dialog.Title>{t("Your session has ended")}</Dialog.Title>
           </div>
           <Dialog.Description className="modal-description">
-            Sign in again in a new window. This page keeps what you typed, and continues where you were.
+            {t("Sign in again in a new window. This page keeps what you typed, and continues where you were.")}
           </Dialog.Description>
           <div className="modal-actions">
             <button type="button" className="button" onClick={signInHere}>
-              Sign in here and lose changes
+              {t("Sign in here and lose changes")}
             </button>
             {/* A button and not a link, so that Space activates it as it does every other button of a dialog. */}
             <button
@@ -50,7 +51,7 @@ export function SignInAgain() {
               className="button primary"
               onClick={() => window.open("/auth/sign-in?return_to=/signed-in", "_blank")}
             >
-              Sign in
+              {t("Sign in")}
             </button>
           </div>
         </Dialog.Content>

@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
 import { errorText } from "../api/error-text.ts";
+import { t } from "../i18n/t.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { PageHeader } from "./page-header.tsx";
 
-export function Loading({ lines = 4, label = "Loading" }: { lines?: number; label?: string }) {
+export function Loading({ lines = 4, label = t("Loading") }: { lines?: number; label?: string }) {
   return (
     <div className="loading" role="status" aria-label={label}>
       {Array.from({ length: lines }, (_, index) => (
@@ -29,7 +30,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => un
         <p>{errorText(error)}</p>
         {onRetry && (
           <button type="button" className="button small" onClick={() => void onRetry()}>
-            Try again
+            {t("Try again")}
           </button>
         )}
       </div>
@@ -40,7 +41,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => un
 export function ScreenError({ error }: { error: unknown }) {
   return (
     <div className="screen">
-      <PageHeader title="This page could not be shown" />
+      <PageHeader title={t("This page could not be shown")} />
       <Failure error={error} onRetry={() => location.reload()} />
     </div>
   );

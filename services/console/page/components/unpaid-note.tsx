@@ -1,4 +1,5 @@
 import type { GetUsageResponse } from "@parley/rpc/quota";
+import { plural, t } from "../i18n/t.tsx";
 
 /** Explains today's replies that cost provider output but did not count. Empty on a day without such replies. */
 export function UnpaidNote({ usage: { unpaid, unpaidLimit } }: { usage: GetUsageResponse }) {
@@ -6,10 +7,14 @@ export function UnpaidNote({ usage: { unpaid, unpaidLimit } }: { usage: GetUsage
   const isAtLimit = unpaid >= unpaidLimit;
   return (
     <p className="hint">
-      {unpaid.toLocaleString()} of today’s answers were dropped or blocked after they had begun, so they do not count.{" "}
+      {plural(
+        unpaid,
+        "{count} of today’s answers was dropped or blocked after it had begun, so it does not count.",
+        "{count} of today’s answers were dropped or blocked after they had begun, so they do not count.",
+      )}{" "}
       {isAtLimit
-        ? "That is the limit of a day: visitors get no answers until midnight UTC."
-        : `After ${unpaidLimit.toLocaleString()} on a day, visitors get no more answers until midnight UTC.`}
+        ? t("That is the limit of a day: visitors get no answers until midnight UTC.")
+        : t("After {unpaidLimit} on a day, visitors get no more answers until midnight UTC.", { unpaidLimit })}
     </p>
   );
 }

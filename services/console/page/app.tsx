@@ -1,14 +1,3 @@
-import "./styles/base.css";
-import "./styles/frame.css";
-import "./styles/surfaces.css";
-import "./styles/controls.css";
-import "./styles/editor.css";
-import "./styles/usage.css";
-import "./styles/dialogs.css";
-import "./styles/sign-in.css";
-// Last, because they override rules of the other files.
-import "./styles/narrow.css";
-import "./styles/forced-colors.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
@@ -17,13 +6,11 @@ import { createRoot } from "react-dom/client";
 import { Announcements } from "./components/announcements.tsx";
 import { ignoreDroppedFiles } from "./components/dropped-files.ts";
 import { keepFocusInScreen } from "./components/focus-neighbour.ts";
-import { applyTheme, readTheme } from "./components/theme.ts";
 import { queryClient } from "./query-client.ts";
 import { router } from "./router.tsx";
 
 // The style elements of the dialog library need the nonce of the page's Content-Security-Policy.
 setNonce(document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "");
-applyTheme(readTheme());
 ignoreDroppedFiles();
 keepFocusInScreen();
 

@@ -1,0 +1,110 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseSync, Visitor } from "vite";
+
+const PAGE = join(import.meta.dirname, "page");
+const CATALOGUES = join(PAGE, "i18n/catalogues");
+
+/** A text of the page. A plural has a translation for each plural category of a language. */
+export type SourceText = { isPlural: boolean; files: string[] };
+export type SourceTexts = {
+  /** By English text. Of a plural, the text for other numbers than one. */
+  texts: Map<string, SourceText>;
+  /** Uses of `t`, `plural` and `T` that this reader does not understand, with their places. */
+  problems: string[];
+  /** Literals that look like texts but are not translated, with their places. */
+  untranslated: string[];
+};
+export type Catalogue = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
+type Span = { start: number; end: number };
+type Node = { type: string } & Span;
+
+/** Attributes whose values no user reads. */
+const HIDDEN_ATTRIBUTES =
+  /^(?:class(?:Name)?|d|href|id|key|name|path|pattern|preserveAspectRatio|src|to|viewBox|aria-(?:current|describedby|labelledby))$/;
+const HIDDEN_CALLS = ["Error", "SyntaxError", "TypeError", "RegExp"];
+/** A label, which begins with a capital letter, or two words. */
+const LOOKS_LIKE_TEXT = /^\p{Lu}\p{Ll}|^\p{Lu}$|\p{L}[,:]? \p{L}/u;
+
+/** Reads the texts from the sources of the page. */
+export async function readTexts(): Promise<SourceTexts> {
+  const result: SourceTexts = { texts: new Map(), problems: [], untranslated: [] };
+  for (const path of (await readdir(PAGE, { recursive: true })).toSorted()) {
+    if (!/\.tsx?$/.test(path) || /\.(?:test|d)\.ts$|^i18n\//.test(path)) continue;
+    addTexts(path, await readFile(join(PAGE, path), "utf8"), result);
+  }
+  return result;
+}
+
+/** Returns the catalogues by language. */
+export async function readCatalogues(): Promise<Map<string, Catalogue>> {
+  const names = (await readdir(CATALOGUES)).toSorted();
+  const read = async (name: string) =>
+    [name.replace(".json", ""), JSON.parse(await readFile(join(CATALOGUES, name), "utf8")) as Catalogue] as const;
+  return new Map(await Promise.all(names.map(read)));
+}
+
+/** Adds the texts of one source file to the result. */
+export function addTexts(path: string, source: string, { texts, problems, untranslated }: SourceTexts): void {
+  const { program, errors } = parseSync(path, source);
+  if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
+  const placeOf = ({ start }: Span) => `${path}:${source.slice(0, start).split("\n").length}`;
+  /** Parts of the file that are translated or that no user reads. */
+  const skipped: Span[] = [];
+  const candidates: (Span & { text: string })[] = [];
+  const add = (use: Span, argument: Node | null | undefined, isPlural: boolean) => {
+    const text = argument ? stringOf(argument) : undefined;
+    if (!argument || text === undefined) return void problems.push(`${placeOf(use)}: the text is not a string literal`);
+    skipped.push(argument);
+    const known = texts.get(text) ?? { isPlural, files: [] };
+    if (known.isPlural !== isPlural) problems.push(`${placeOf(use)}: "${text}" is a plural in one place only`);
+    if (!known.files.includes(path)) known.files.push(path);
+    texts.set(text, known);
+  };
+  new Visitor({
+    ImportDeclaration: (node) => void skipped.push(node),
+    NewExpression: ({ callee, ...span }) => {
+      if (callee.type === "Identifier" && HIDDEN_CALLS.includes(callee.name)) skipped.push(span);
+    },
+    CallExpression: (node) => {
+      const name = node.callee.type === "Identifier" ? node.callee.name : "";
+      if (name === "t") add(node, node.arguments[0], false);
+      if (name !== "plural") return;
+      const [, one, other] = node.arguments;
+      if (one) skipped.push(one);
+      add(node, one && stringOf(one) !== undefined ? other : undefined, true);
+    },
+    JSXOpeningElement: (node) => {
+      if (node.name.type !== "JSXIdentifier" || node.name.name !== "T") return;
+      const text = node.attributes.find((each) => each.type === "JSXAttribute" && each.name.name === "text");
+      add(node, text?.type === "JSXAttribute" ? text.value : undefined, false);
+    },
+    JSXAttribute: ({ name, ...span }) => {
+      if (name.type === "JSXIdentifier" && HIDDEN_ATTRIBUTES.test(name.name)) skipped.push(span);
+    },
+    JSXText: (node) => {
+      if (/\p{L}/u.test(node.value)) candidates.push({ ...spanOf(node), text: node.value });
+    },
+    Literal: (node) => {
+      const text = stringOf(node);
+      if (text !== undefined && LOOKS_LIKE_TEXT.test(text)) candidates.push({ ...spanOf(node), text });
+    },
+    TemplateLiteral: (node) => {
+      const text = node.quasis.map(({ value }) => value.raw).join("…");
+      if (LOOKS_LIKE_TEXT.test(text)) candidates.push({ ...spanOf(node), text });
+    },
+  }).visit(program);
+  for (const { text, ...span } of candidates) {
+    if (skipped.some(({ start, end }) => start <= span.start && span.end <= end)) continue;
+    untranslated.push(`${placeOf(span)}: ${text.trim().replaceAll(/\s+/g, " ")}`);
+  }
+}
+
+function spanOf({ start, end }: Span): Span {
+  return { start, end };
+}
+
+function stringOf(node: Node): string | undefined {
+  return "value" in node && node.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
+}

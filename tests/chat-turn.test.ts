@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { chat, exportTranscript } from "./system/chat.ts";
+import { chat, exportTranscript, postChat, readChat } from "./system/chat.ts";
 import { joinSharedSystem, type SharedSystem } from "./system/shared-system.ts";
 import { createTenant, type Tenant } from "./system/system.ts";
 
@@ -32,4 +32,30 @@ test("a visitor's message is answered, stored, counted and exported", async () =
     session: { id: session },
     messages: [{ role: "user" }, { role: "assistant", status: "done" }],
   });
+});
+
+test.each([
+  ["a visitor's message", { pattern: "forbidden" }, { message: "Something forbidden." }],
+  ["a reply", { pattern: "scripted provider", appliesTo: "reply" }, {}],
+])("%s that is blocked is replaced in the visitor's language", async (_, pattern, fields) => {
+  const { workspaceId, botSlug: slug } = tenant;
+  const texts = { values: { de: { fallback: "Darüber spreche ich nicht." } } };
+  await system.admin.bots.updateBot({ workspaceId, slug, changes: { fallback: "Not this.", texts } });
+  await system.admin.moderation.addPattern({ workspaceId, botSlug: slug, ...pattern });
+  for (const [language, fallback] of [
+    ["de-AT,en;q=0.7", "Darüber spreche ich nicht."],
+    ["fr", "Not this."],
+  ] as const) {
+    const expected = expect.objectContaining({ fallback });
+    await expect
+      .poll(
+        async () => {
+          const headers = { "accept-language": language };
+          const { events } = await readChat(await postChat(system.url(), tenant, fields, { headers }));
+          return events.find(({ event }) => event === "blocked")?.data;
+        },
+        { timeout: 10_000, interval: 500 },
+      )
+      .toEqual(expected);
+  }
 });

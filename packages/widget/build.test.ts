@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildWidget } from "./build.ts";
 import { LIMITS_BYTES, measureSizes } from "./size.ts";
 import { type Asset, loadAssets, type Manifest, pickEncoding } from "./src/index.ts";
-import { ENGLISH } from "./src/panel/words.ts";
+import { ENGLISH } from "./src/panel/english.ts";
 
 let directory: string;
 let manifest: Manifest;

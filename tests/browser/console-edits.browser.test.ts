@@ -55,10 +55,21 @@ describeInBrowser("edits and exports in the console", (fixture) => {
     await eventually(() => page.tab.locator("textarea:focus").getAttribute("lang")).toBe("pt-pt");
     await page.tab.keyboard.type("Olá!");
     await page.field("Suggested questions (European Portuguese)").fill("Onde fica a loja?\n\nE o horário?");
+    await page.field("Text in place of a blocked answer (European Portuguese)").fill("Não posso ajudar.");
+    const words = page.field("Change a text of the widget (European Portuguese)");
+    await words.selectOption("Stop");
+    await words.selectOption("Send");
+    await eventually(() => page.tab.locator("input:focus").getAttribute("data-word")).toBe("send");
+    await page.tab.keyboard.type("Vai");
     expect(await page.findAxeViolations()).toEqual([]);
     await page.button("Save").click();
     await page.tab.getByText("All changes are saved.").waitFor();
-    const texts = { welcomeMessage: "Olá!", quickReplies: ["Onde fica a loja?", "E o horário?"], words: {} };
+    const texts = {
+      welcomeMessage: "Olá!",
+      quickReplies: ["Onde fica a loja?", "E o horário?"],
+      words: { send: "Vai" },
+      fallback: "Não posso ajudar.",
+    };
     expect((await readBot(slug))?.texts).toMatchObject({ "pt-pt": texts });
     await page.button("Remove European Portuguese").click();
     expect(await page.tab.locator("select:focus").count()).toBe(1);

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { WIDGET_LANGUAGES } from "../languages.ts";
-import { ENGLISH, fillPlaceholders, selectNotice } from "./words.ts";
+import { ENGLISH } from "./english.ts";
+import { fillPlaceholders, selectNotice } from "./words.ts";
 
 const FOLDER = join(import.meta.dirname, "../lang");
 const LANGUAGES = readdirSync(FOLDER).map((file) => file.replace(".json", ""));

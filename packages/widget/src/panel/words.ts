@@ -1,46 +1,4 @@
-/**
- * The panel's texts in English. Each file in src/lang has the same keys, and `chat` and `loadFailed`, the launcher's texts. `{n}` is replaced by a number, `{name}`
- * by the bot's name. No text needs a plural form: the number stands apart from the noun, as in "New messages: 2".
- */
-export const ENGLISH = {
-  input: "Your message",
-  placeholder: "Write a message…",
-  send: "Send",
-  stop: "Stop",
-  new: "New conversation",
-  undo: "Back to the earlier conversation",
-  close: "Close chat",
-  log: "Conversation",
-  you: "You",
-  suggestions: "Suggestions",
-  typing: "{name} is writing",
-  thinking: "Looking that up…",
-  code: "Code",
-  copy: "Copy",
-  copied: "Copied",
-  up: "Good answer",
-  down: "Bad answer",
-  reason: "What was wrong? (optional)",
-  reasonSent: "Thank you for your feedback.",
-  ratingFailed: "The rating could not be saved.",
-  retry: "Try again",
-  latest: "Newest message",
-  unread: "New messages: {n}",
-  excess: "Excess characters: {n}",
-  stopped: "Stopped.",
-  offline: "You are offline. The chat continues when you are online again.",
-  network: "The connection was lost. Please try again.",
-  interrupted: "The answer was cut off.",
-  wait: "A lot of messages right now. Yours will be sent again in {n} s.",
-  busy: "The assistant is busy right now. Please try again in a moment.",
-  slow: "The answer took too long. Please try again.",
-  failed: "Something went wrong. Please try again.",
-  refused: "This message could not be sent.",
-  long: "This message is too long. It can have at most 4,000 characters.",
-  closed: "This chat is not available at the moment.",
-  quota: "The assistant cannot answer any more messages this month. Please contact us in another way.",
-  ended: "The earlier conversation has ended. This is a new one.",
-} as const;
+import { ENGLISH } from "./english.ts";
 
 export type Words = Readonly<Record<keyof typeof ENGLISH, string>>;
 

@@ -49,9 +49,9 @@ export function toBotSettings({ model, systemPrompt, fallback, timeZone, display
     borderRadius: display?.borderRadius ?? 0,
     quickReplies: display?.quickReplies ?? [],
     texts: Object.fromEntries(
-      Object.entries(display?.texts ?? {}).map(([language, { welcomeMessage, quickReplies, words }]) => [
+      Object.entries(display?.texts ?? {}).map(([language, { welcomeMessage, quickReplies, words, fallback }]) => [
         language,
-        { welcomeMessage, quickReplies, words },
+        { welcomeMessage, quickReplies, words, fallback },
       ]),
     ),
   };
@@ -67,13 +67,17 @@ export function toBotChanges({ quickReplies, texts, ...others }: Partial<BotSett
         values: Object.fromEntries(
           Object.entries(texts).map(([language, each]) => [
             language,
-            { ...each, quickReplies: withoutBlanks(each.quickReplies) },
+            { ...each, quickReplies: withoutBlanks(each.quickReplies), words: withoutBlankWords(each.words) },
           ]),
         ),
       },
     }),
   };
 }
+
+/** The widget shows its own text in place of one that is left blank. */
+const withoutBlankWords = (words: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(words).filter(([, text]) => text.trim() !== ""));
 
 /**
  * Returns the names of the changed settings that someone else has changed too. `bases` are the values that the changes replace, and `latest`

@@ -5,12 +5,13 @@ import { Icon } from "../components/icon.tsx";
 import type { LanguageTexts } from "../components/preview.tsx";
 import { LABELS } from "./bot-settings.ts";
 import { languageName } from "./language-name.ts";
+import { WidgetWords } from "./widget-words.tsx";
 
 type Texts = Readonly<Record<string, LanguageTexts>>;
 
 type LanguagesProps = { values: Texts; onChange: (values: Texts) => void };
 
-/** The welcome message and the suggested questions for visitors who see the widget in another language. */
+/** The welcome message, the suggested questions and the text in place of blocked replies for visitors who read another language. */
 export function Languages({ values, onChange }: LanguagesProps) {
   const section = useRef<HTMLElement>(null);
   const [chosen, setChosen] = useState("");
@@ -21,13 +22,13 @@ export function Languages({ values, onChange }: LanguagesProps) {
   }, [added]);
   const add = () => {
     if (chosen === "") return;
-    onChange({ ...values, [chosen]: { welcomeMessage: "", quickReplies: [], words: {} } });
+    onChange({ ...values, [chosen]: { welcomeMessage: "", quickReplies: [], words: {}, fallback: "" } });
     setAdded(chosen);
     setChosen("");
   };
   const remove = (language: string) => {
     onChange(Object.fromEntries(Object.entries(values).filter(([each]) => each !== language)));
-    section.current?.querySelector("select")?.focus();
+    section.current?.querySelector<HTMLElement>(".inline-form select")?.focus();
   };
   const missing = WIDGET_LANGUAGES.filter((language) => values[language] === undefined)
     .map((language) => [language, languageName(language)] as const)
@@ -64,6 +65,16 @@ export function Languages({ values, onChange }: LanguagesProps) {
               value={texts.quickReplies.join("\n")}
               onChange={({ target }) => change({ quickReplies: target.value === "" ? [] : target.value.split("\n") })}
             />
+            <TextArea
+              label={`${LABELS.fallback} (${name})`}
+              rows={2}
+              maxLength={2_000}
+              lang={language}
+              dir="auto"
+              value={texts.fallback}
+              onChange={({ target }) => change({ fallback: target.value })}
+            />
+            <WidgetWords language={language} name={name} values={texts.words} onChange={(words) => change({ words })} />
             <button type="button" className="button small" onClick={() => remove(language)}>
               <Icon name="trash" />
               Remove {name}

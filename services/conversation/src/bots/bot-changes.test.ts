@@ -39,7 +39,7 @@ test("toBotPatch keeps valid values unchanged", () => {
     "--e": "-0.5em +2e3px",
   };
   expect(patchOf({ customCssVars: { values } }).display.customCssVars).toEqual(values);
-  const texts = { de: { welcomeMessage: "Hallo", quickReplies: ["Wo?"], words: { send: "Los" } } };
+  const texts = { de: { welcomeMessage: "Hallo", quickReplies: ["Wo?"], words: { send: "Los" }, fallback: "Nein." } };
   expect(patchOf({ texts: { values: texts } }).display.texts).toEqual(texts);
   expect(patchOf({ texts: {} }).display.texts).toEqual({});
   expect(patchOf({ name: "😀".repeat(200) }).display.name).toHaveLength(400);
@@ -81,6 +81,8 @@ test.each<[string, MessageInitShape<typeof BotChangesSchema>]>([
   ["texts", { texts: { values: { DE: {} } } }],
   ["texts", { texts: { values: { "": {} } } }],
   ["texts of de: welcome_message", { texts: { values: { de: { welcomeMessage: "x".repeat(2_001) } } } }],
+  ["texts of de: fallback", { texts: { values: { de: { fallback: "x".repeat(2_001) } } } }],
+  ["texts of de: fallback", { texts: { values: { de: { fallback: " " } } } }],
   ["texts of de: quick_replies", { texts: { values: { de: { quickReplies: [" "] } } } }],
   ["texts of de: words", { texts: { values: { de: { words: { "a b": "x" } } } } }],
   ["texts of de: words", { texts: { values: { de: { words: { send: " " } } } } }],

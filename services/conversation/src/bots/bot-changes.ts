@@ -143,6 +143,12 @@ const requireWelcome = <Value extends string | undefined>(name: string, value: V
   return value;
 };
 
+const requireFallback = (name: string, value: string): string => {
+  if (value === "") return value;
+  requireValid(`${name}: fallback`, value, hasOneTo(2_000), "have at most 2,000 characters, not only white space");
+  return value;
+};
+
 function toQuickReplies(name: string, values: readonly string[]): string[] {
   const isValid = hasOneTo(200);
   if (values.length > 10 || values.some((value) => !isValid(value) || value.includes("\0")))
@@ -171,7 +177,7 @@ function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
   const entries = Object.entries(values);
   if (entries.length > 40) throw invalidArgument("texts must have at most 40 languages");
   const texts = Object.fromEntries(
-    entries.map(([language, { welcomeMessage, quickReplies, words }]) => {
+    entries.map(([language, { welcomeMessage, quickReplies, words, fallback }]) => {
       const name = `texts of ${language}`;
       if (!LANGUAGE.test(language))
         throw invalidArgument("texts: each language must be a tag in lower case, such as de or pt-pt");
@@ -181,6 +187,7 @@ function toTexts(values: Readonly<Record<string, BotTexts>>): Display["texts"] {
           welcomeMessage: requireWelcome(`${name}: welcome_message`, welcomeMessage),
           quickReplies: toQuickReplies(`${name}: quick_replies`, quickReplies),
           words: toWords(name, words),
+          fallback: requireFallback(name, fallback),
         },
       ];
     }),

@@ -6,6 +6,8 @@ export type StoredBotConfig = {
   model: string;
   systemPrompt: string;
   fallback: string;
+  /** The fallbacks in other languages, by language. */
+  fallbacks: Readonly<Record<string, string>>;
   /** An IANA name. */
   timeZone: string;
   /** `hasEmbeddings`: at least one chunk has an embedding. */
@@ -18,6 +20,9 @@ export type StoredBotConfig = {
 
 const READ_BOT_CONFIG = `
   SELECT b.model, b.system_prompt AS "systemPrompt", b.fallback, b.time_zone AS "timeZone",
+         coalesce((
+           SELECT json_object_agg(t.key, t.value->>'fallback') FROM jsonb_each(b.display->'texts') t WHERE t.value->>'fallback' <> ''
+         ), '{}') AS fallbacks,
          (
            SELECT json_build_object('chunks', coalesce(sum(s.chunks), 0), 'languages', coalesce(json_agg(DISTINCT s.language), '[]'),
                                     'hasEmbeddings', coalesce(bool_or(s.embedded > 0), false))

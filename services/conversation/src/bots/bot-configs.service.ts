@@ -7,7 +7,7 @@ import { readBotConfig, type StoredBotConfig } from "./bot-config.store.ts";
 
 export type BotConfig = Omit<StoredBotConfig, "patterns" | "tools"> & {
   messagePatterns: MessagePatterns;
-  /** If a stored pattern has no fallback, its `fallback` here is the bot's fallback. */
+  /** If `fallback` is empty, the bot's fallback applies. */
   replyPatterns: readonly Pattern[];
   tools: readonly Tool[];
 };
@@ -33,9 +33,7 @@ export function createBotConfigCache(database: Database): GetBotConfig {
       return {
         ...stored,
         messagePatterns: prepareMessagePatterns(stored.patterns.filter(({ appliesTo }) => appliesTo !== "reply")),
-        replyPatterns: stored.patterns
-          .filter(({ appliesTo }) => appliesTo !== "message")
-          .map((pattern) => ({ ...pattern, fallback: pattern.fallback || stored.fallback })),
+        replyPatterns: stored.patterns.filter(({ appliesTo }) => appliesTo !== "message"),
         tools: stored.tools.map(parseDefinition),
       };
     },

@@ -3,7 +3,7 @@ import { moderateMessage, type PatternThreadPool } from "@parley/bot-rules/moder
 import { findContinuedQuestion, isFollowUp } from "@parley/bot-rules/questions";
 import type { OpenTurnRequest, OpenTurnResponseSchema } from "@parley/rpc/conversation";
 import { type Database, ServiceError } from "@parley/service-kit";
-import { type BotConfig, botNotFound, type GetBotConfig } from "../bots/index.ts";
+import { type BotConfig, botNotFound, chooseFallback, type GetBotConfig } from "../bots/index.ts";
 import {
   type BotKnowledge,
   readPassages,
@@ -46,8 +46,9 @@ export async function handleOpenTurn(
 ): Promise<Response> {
   requireValidTurnRequest(request);
   const { workspaceId, botId, message } = request;
-  const bot = await botConfigs(workspaceId, botId);
-  if (bot === undefined) throw botNotFound();
+  const config = await botConfigs(workspaceId, botId);
+  if (config === undefined) throw botNotFound();
+  const bot = { ...config, fallback: chooseFallback(config, request.acceptLanguage) };
 
   const blocked = await moderateMessage(patternThreads, workspaceId, message, bot.messagePatterns, bot.fallback);
   const searchStartedAt = performance.now();

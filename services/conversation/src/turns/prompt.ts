@@ -56,7 +56,10 @@ export function encodePrompt({
       passages: passages.map((passage) => ({ ...passage, id: BigInt(passage.id) })),
       messages,
       tools: [...tools],
-      replyPatterns: replyPatterns.map(({ pattern, reason, fallback }) => ({ pattern, verdict: { reason, fallback } })),
+      replyPatterns: replyPatterns.map(({ pattern, reason, fallback: own }) => ({
+        pattern,
+        verdict: { reason, fallback: own || fallback },
+      })),
       terms: [...terms],
     }),
   );

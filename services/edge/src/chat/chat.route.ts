@@ -36,7 +36,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
       const shareBucket = networkBucket(clientBucket);
-      const { referer = "", "user-agent": userAgent = "" } = request.headers;
+      const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...fields,
         turnId: request.id,
@@ -45,6 +45,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         source: "widget" as const,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
+        acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, shareBucket),
       };
       const context = { clientBucket, shareBucket, reply, stopwatch };
@@ -56,7 +57,7 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
 
 const MAX_HEADER_CHARACTERS = 1_024;
 
-/** Cuts a header to the part that is stored with the session. Node decodes headers as Latin-1, so the result is well-formed Unicode. */
+/** Cuts a header to the part that the conversation service gets. Node decodes headers as Latin-1, so the result is well-formed Unicode. */
 export function truncateHeader(header: string): string {
   return header.slice(0, MAX_HEADER_CHARACTERS);
 }

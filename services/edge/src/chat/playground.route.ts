@@ -42,7 +42,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
       // The bot's lookup is the phase "key", as in POST /api/chat/, which finds the bot by its public key.
       stopwatch.enter("key");
       const botId = await resolveBot(deps, workspaceId, botSlug);
-      const { referer = "", "user-agent": userAgent = "" } = request.headers;
+      const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...fields,
         turnId: request.id,
@@ -52,6 +52,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         visitorId: userId,
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
+        acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, clientBucket),
       };
       const context = { clientBucket, shareBucket: clientBucket, reply, stopwatch };

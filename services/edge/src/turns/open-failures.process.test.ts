@@ -22,6 +22,7 @@ const turn: IdentifiedTurn = {
   visitorMetadata: "",
   referrer: "",
   userAgent: "",
+  acceptLanguage: "",
   client: new Uint8Array(),
 };
 const TOO_LARGE = new Uint8Array(17 * 1024 * 1024);

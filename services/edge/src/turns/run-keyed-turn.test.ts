@@ -22,6 +22,7 @@ const request = {
   visitorMetadata: "",
   referrer: "",
   userAgent: "",
+  acceptLanguage: "",
   client: new Uint8Array(),
   keyHash: new Uint8Array(32),
   requestHash: new Uint8Array(32),

@@ -39,6 +39,7 @@ export type TurnRequest = {
   visitorMetadata: string;
   referrer: string;
   userAgent: string;
+  acceptLanguage: string;
   /** A keyed hash of the client's address or user, for Reserve. */
   client: Uint8Array;
 };

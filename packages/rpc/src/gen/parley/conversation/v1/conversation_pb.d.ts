@@ -239,6 +239,13 @@ export declare type BotTexts = Message<"parley.conversation.v1.BotTexts"> & {
    * @generated from field: map<string, string> words = 3;
    */
   words: { [key: string]: string };
+
+  /**
+   * The text to show instead of a blocked reply; empty for the bot's own.
+   *
+   * @generated from field: string fallback = 4;
+   */
+  fallback: string;
 };
 
 /**
@@ -481,6 +488,14 @@ export declare type OpenTurnRequest = Message<"parley.conversation.v1.OpenTurnRe
    * @generated from field: bytes request_hash = 13;
    */
   requestHash: Uint8Array;
+
+  /**
+   * The Accept-Language header: the languages that the visitor reads, the preferred one first. May be empty. The fallback of
+   * a blocked turn is in the first of them that the bot has one for.
+   *
+   * @generated from field: string accept_language = 14;
+   */
+  acceptLanguage: string;
 };
 
 /**

@@ -47,7 +47,7 @@ describeInBrowser("questions in the console", (fixture) => {
     await page.tabTo("Run");
     await keyboard.press("Enter");
     await page.tab.getByText("Found at place 1").waitFor();
-    await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 questions.");
+    await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 question.");
     expect(page.problems).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { Button } from "../components/button.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 
 type AddCaseProps = { botSlug: string; suggestedQuestion: string };
 
@@ -28,7 +29,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
     onSuccess: async (_, addedQuestion) => {
       // The owner may have typed the next question in the meantime.
       setQuestion((current) => (current === addedQuestion ? "" : current));
-      announce("The question was added.");
+      announce(t("The question was added."));
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
     },
   });
@@ -37,19 +38,19 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
     adding.mutate(question);
   };
   return (
-    <section className="panel" aria-label="Add a question">
+    <section className="panel" aria-label={t("Add a question")}>
       <form className="inline-form" onSubmit={submit}>
         <TextField
-          label="Question"
+          label={t("Question")}
           required
           maxLength={500}
           pattern=".*\S.*"
-          formatError="Write a question."
+          formatError={t("Write a question.")}
           value={question}
           onChange={({ target }) => setQuestion(target.value)}
         />
         <SelectField
-          label="Document that answers it"
+          label={t("Document that answers it")}
           required
           options={names.map((name) => [name, name] as const)}
           value={document}
@@ -57,11 +58,11 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
         />
         <Button type="submit" isDisabled={adding.isPending || document === ""}>
           <Icon name="plus" />
-          {adding.isPending ? "Adding…" : "Add question"}
+          {adding.isPending ? t("Adding…") : t("Add question")}
         </Button>
       </form>
       {sources.error && !sources.data && <Failure error={sources.error} onRetry={sources.refetch} />}
-      {sources.data && names.length === 0 && <p className="hint">The bot has no document yet. Add one first.</p>}
+      {sources.data && names.length === 0 && <p className="hint">{t("The bot has no document yet. Add one first.")}</p>}
       {adding.error && (
         <p className="form-error" role="alert">
           {errorText(adding.error)}

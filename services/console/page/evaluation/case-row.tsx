@@ -10,6 +10,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 type CaseRowProps = {
   botSlug: string;
@@ -30,7 +31,7 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
     mutationFn: () => evaluations.removeCase({ workspaceId, botSlug, id }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The question was removed.");
+      announce(t("The question was removed."));
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -45,17 +46,17 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
         <small>{document}</small>
         <small>
           {rank === undefined ? describeUnsearched(previousRank) : describePlace(rank)}
-          {previousRank !== undefined && ` · before: ${describePlace(previousRank).toLowerCase()}`}
+          {previousRank !== undefined && ` · ${describePreviousPlace(previousRank)}`}
           {" · "}
-          <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={`Try: ${question}`}>
-            Try
+          <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={t("Try: {question}", { question })}>
+            {t("Try")}
           </Link>
         </small>
       </span>
       {mayRemove && (
         <Button
           className="icon-button"
-          aria-label={`Remove ${question}`}
+          aria-label={t("Remove {name}", { name: question })}
           isDisabled={removal.isPending}
           onClick={() => removal.mutate()}
         >
@@ -68,9 +69,13 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
 
 /** For a case that was added after the last run, or that the run did not reach within its time limit. */
 function describeUnsearched(previousRank: number | undefined): string {
-  return previousRank === undefined ? "Not run yet" : "Not searched in the last run";
+  return previousRank === undefined ? t("Not run yet") : t("Not searched in the last run");
 }
 
 function describePlace(rank: number): string {
-  return rank === 0 ? "Not found" : `Found at place ${rank}`;
+  return rank === 0 ? t("Not found") : t("Found at place {place}", { place: rank });
+}
+
+function describePreviousPlace(rank: number): string {
+  return rank === 0 ? t("before: not found") : t("before: found at place {place}", { place: rank });
 }

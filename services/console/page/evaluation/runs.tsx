@@ -8,6 +8,8 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { Icon } from "../components/icon.tsx";
+import { formatNumber, formatPercent } from "../i18n/numbers.ts";
+import { plural, t } from "../i18n/t.tsx";
 
 type RunsProps = {
   botSlug: string;
@@ -26,14 +28,14 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
     mutationFn: () => evaluations.runEvaluation({ workspaceId, botSlug }),
     onSuccess: async ({ run }) => {
       await queryClient.invalidateQueries(evaluationQuery(workspaceId, botSlug));
-      if (run) announce(`Found the document for ${run.found} of ${run.searched} questions.`);
+      if (run) announce(describeRecall(run));
     },
   });
   const [last, before] = runs;
   return (
     <section className="panel" aria-labelledby="result">
       <div className="panel-header">
-        <h2 id="result">Result</h2>
+        <h2 id="result">{t("Result")}</h2>
         {mayRun && (
           <Button
             className="button primary"
@@ -41,7 +43,7 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
             onClick={() => running.mutate()}
           >
             <Icon name="play" />
-            {running.isPending ? "Running…" : "Run"}
+            {running.isPending ? t("Running…") : t("Run")}
           </Button>
         )}
       </div>
@@ -52,19 +54,20 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
       )}
       {last === undefined && (
         <p className="hint">
-          A run searches the knowledge with each question, as with a visitor's message, and counts the questions for
-          which the search finds their document.
+          {t(
+            "A run searches the knowledge with each question, as with a visitor's message, and counts the questions for which the search finds their document.",
+          )}
         </p>
       )}
       {last && (
         <>
           <dl className="recall">
             <div>
-              <dt>Found in the last run</dt>
+              <dt>{t("Found in the last run")}</dt>
               <dd>{formatShare(last)}</dd>
             </div>
             <div>
-              <dt>In the run before</dt>
+              <dt>{t("In the run before")}</dt>
               <dd>{before ? formatShare(before) : "–"}</dd>
             </div>
           </dl>
@@ -83,16 +86,16 @@ export function Runs({ botSlug, runs, hasCases }: RunsProps) {
 function History({ runs }: { runs: readonly EvaluationRun[] }) {
   return (
     <details className="runs">
-      <summary>{runs.length === 1 ? "1 run" : `The last ${runs.length} runs`}</summary>
+      <summary>{plural(runs.length, "{count} run", "The last {count} runs")}</summary>
       <table className="table">
         <thead>
           <tr>
-            <th scope="col">Time</th>
+            <th scope="col">{t("Time")}</th>
             <th scope="col" className="number">
-              Documents
+              {t("Documents")}
             </th>
             <th scope="col" className="number">
-              Found
+              {t("Found")}
             </th>
           </tr>
         </thead>
@@ -100,9 +103,9 @@ function History({ runs }: { runs: readonly EvaluationRun[] }) {
           {runs.map((run) => (
             <tr key={String(run.id)}>
               <th scope="row">{formatDateTime(run.ranAt)}</th>
-              <td className="number">{run.documents.toLocaleString()}</td>
+              <td className="number">{formatNumber(run.documents)}</td>
               <td className="number">
-                {run.found} of {run.searched} ({formatShare(run)})
+                {t("{part} of {total}", { part: run.found, total: run.searched })} ({formatShare(run)})
               </td>
             </tr>
           ))}
@@ -113,15 +116,34 @@ function History({ runs }: { runs: readonly EvaluationRun[] }) {
 }
 
 function formatShare({ found, searched }: EvaluationRun): string {
-  return searched === 0 ? "–" : (found / searched).toLocaleString(undefined, { style: "percent" });
+  return searched === 0 ? "–" : formatPercent(found / searched);
+}
+
+function describeRecall({ found, searched }: EvaluationRun): string {
+  return plural(
+    searched,
+    "Found the document for {found} of {count} question.",
+    "Found the document for {found} of {count} questions.",
+    { found },
+  );
 }
 
 function describeGaps({ cases, searched, semanticFailures }: EvaluationRun): string[] {
   const gaps = [];
-  if (searched < cases) gaps.push(`${searched} of ${cases} questions were searched: the run reached its time limit.`);
+  if (searched < cases)
+    gaps.push(
+      plural(
+        cases,
+        "{searched} of {count} question was searched: the run reached its time limit.",
+        "{searched} of {count} questions were searched: the run reached its time limit.",
+        { searched },
+      ),
+    );
   if (semanticFailures > 0)
     gaps.push(
-      `Questions for which only words were compared, because the search by meaning failed: ${semanticFailures}.`,
+      t("Questions for which only words were compared, because the search by meaning failed: {count}.", {
+        count: semanticFailures,
+      }),
     );
   return gaps;
 }

@@ -9,6 +9,8 @@ import { Empty, Failure, Loading } from "../components/states.tsx";
 import { AddCase } from "../evaluation/add-case.tsx";
 import { CaseRow } from "../evaluation/case-row.tsx";
 import { Runs } from "../evaluation/runs.tsx";
+import { formatNumber } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 import "../evaluation/evaluation.css";
 
 export function Evaluation() {
@@ -19,8 +21,10 @@ export function Evaluation() {
   useQuery(sourceNamesQuery(workspaceId, botSlug));
   return (
     <BotScreen
-      title="Evaluation"
-      intro="Questions for which you know the document with the answer. Run them before and after you change the knowledge."
+      title={t("Evaluation")}
+      intro={t(
+        "Questions for which you know the document with the answer. Run them before and after you change the knowledge.",
+      )}
       path="/evaluation"
     >
       {({ slug }) => <CasesAndRuns key={slug} botSlug={slug} />}
@@ -42,16 +46,18 @@ function CasesAndRuns({ botSlug }: { botSlug: string }) {
       <Runs botSlug={botSlug} runs={data.runs} hasCases={data.cases.length > 0} />
       {mayAdd && <AddCase key={question} botSlug={botSlug} suggestedQuestion={question} />}
       <section className="panel" aria-labelledby="cases">
-        <h2 id="cases">Questions {data.cases.length > 0 && <span className="count">{data.cases.length}</span>}</h2>
+        <h2 id="cases">
+          {t("Questions")} {data.cases.length > 0 && <span className="count">{formatNumber(data.cases.length)}</span>}
+        </h2>
         {data.cases.length === 0 && (
-          <Empty icon="question" title="No question yet">
+          <Empty icon="question" title={t("No question yet")}>
             {mayAdd
-              ? "Add a question above, and choose the document that answers it."
-              : "An owner of the workspace can add one."}
+              ? t("Add a question above, and choose the document that answers it.")
+              : t("An owner of the workspace can add one.")}
           </Empty>
         )}
         {data.cases.length > 0 && (
-          <ul className="rows" aria-label="Questions of the evaluation">
+          <ul className="rows" aria-label={t("Questions of the evaluation")}>
             {data.cases.map((each) => (
               <CaseRow
                 key={String(each.id)}

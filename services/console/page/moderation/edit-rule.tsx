@@ -8,18 +8,19 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { t } from "../i18n/t.tsx";
 import { TryText } from "./try-text.tsx";
 import { type Expression, splitWords, toFields } from "./words.ts";
 
 export const APPLIES_TO: Readonly<Record<string, string>> = {
-  message: "Visitors' messages",
-  reply: "The bot's answers",
-  both: "Messages and answers",
+  message: t("Visitors' messages"),
+  reply: t("The bot's answers"),
+  both: t("Messages and answers"),
 };
 
 const KINDS = [
-  ["words", "Words or phrases"],
-  ["pattern", "Pattern, for experts"],
+  ["words", t("Words or phrases")],
+  ["pattern", t("Pattern, for experts")],
 ] as const;
 
 /** A dialog that changes `rule` or, without one, adds a rule. */
@@ -43,18 +44,24 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
       } else await moderation.addPattern({ workspaceId, botSlug, ...fields, ...toFields(expression) });
     },
     onSuccess: () => {
-      announce(`The rule was ${rule ? "changed" : "added"}. It applies within seconds.`);
+      announce(
+        rule
+          ? t("The rule was changed. It applies within seconds.")
+          : t("The rule was added. It applies within seconds."),
+      );
       void queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
     },
   });
-  const action = rule ? "Save rule" : "Add rule";
+  const action = rule ? t("Save rule") : t("Add rule");
   return (
-    <Modal title={rule ? "Change the rule" : "New rule"} isOpen onOpenChange={onClose}>
-      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onClose={onClose}>
+    <Modal title={rule ? t("Change the rule") : t("New rule")} isOpen onOpenChange={onClose}>
+      <MutationForm mutation={saving} action={action} pendingAction={t("Saving…")} onClose={onClose}>
         {kind === "words" ? (
           <TextArea
-            label="Words"
-            hint="One word or phrase on each line, such as refund or money back. “refund” also blocks “Refund!” and “réfund”, but not “refundable”."
+            label={t("Words")}
+            hint={t(
+              "One word or phrase on each line, such as refund or money back. “refund” also blocks “Refund!” and “réfund”, but not “refundable”.",
+            )}
             required
             rows={4}
             maxLength={1_000}
@@ -63,8 +70,11 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
           />
         ) : (
           <TextField
-            label="Pattern"
-            hint="A regular expression. It may match any part of a text, and upper and lower case are the same. For example, order \d{5} blocks “order” with a number of five digits."
+            label={t("Pattern")}
+            hint={t(
+              "A regular expression. It may match any part of a text, and upper and lower case are the same. For example, {pattern} blocks “order” with a number of five digits.",
+              { pattern: "order \\d{5}" },
+            )}
             required
             maxLength={1_000}
             spellCheck={false}
@@ -73,20 +83,20 @@ export function EditRule({ botSlug, rule, onClose }: { botSlug: string; rule?: P
           />
         )}
         <SelectField
-          label="Kind"
+          label={t("Kind")}
           options={KINDS}
           value={kind}
           onChange={(value) => setKind(value as Expression["kind"])}
         />
         <SelectField
-          label="Applies to"
+          label={t("Applies to")}
           options={Object.entries(APPLIES_TO)}
           value={appliesTo}
           onChange={setAppliesTo}
         />
         <TextArea
-          label="Text in place of the answer"
-          hint="If empty, visitors see the text that the bot's settings have for blocked answers."
+          label={t("Text in place of the answer")}
+          hint={t("If empty, visitors see the text that the bot's settings have for blocked answers.")}
           rows={2}
           maxLength={2_000}
           value={fallback}

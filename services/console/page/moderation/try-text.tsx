@@ -6,6 +6,7 @@ import { errorText } from "../api/error-text.ts";
 import { patternsQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { TextArea } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 import { RuleName } from "./rule-name.tsx";
 import { type Expression, isEmpty, toFields } from "./words.ts";
 
@@ -39,11 +40,11 @@ export function TryText({ botSlug, unsaved }: TryTextProps) {
   return (
     <div className="form">
       <TextArea
-        label="Text to try"
+        label={t("Text to try")}
         hint={
           rule
-            ? "Shows below which rules block it: this one, and the other saved rules."
-            : "Shows below which rules block it. Nothing is stored or sent to anybody."
+            ? t("Shows below which rules block it: this one, and the other saved rules.")
+            : t("Shows below which rules block it. Nothing is stored or sent to anybody.")
         }
         rows={2}
         maxLength={4_000}
@@ -69,16 +70,16 @@ function useAfterPause(value: string): string {
 }
 
 function Matches({ matches }: { matches: readonly PatternMatch[] }) {
-  if (matches.length === 0) return <p className="hint">No rule blocks this text.</p>;
+  if (matches.length === 0) return <p className="hint">{t("No rule blocks this text.")}</p>;
   return (
-    <ul className="rows" aria-label="Rules that match">
+    <ul className="rows" aria-label={t("Rules that match")}>
       {matches.map(({ pattern, blocksMessage, blocksReply }) => (
         <li key={String(pattern?.id)} className="row">
           <span className="row-text">
             {pattern && <RuleName rule={pattern} />}
             <small>{describeMatch(blocksMessage, blocksReply)}</small>
           </span>
-          {pattern?.id === 0n && <span className="badge neutral">Not saved</span>}
+          {pattern?.id === 0n && <span className="badge neutral">{t("Not saved")}</span>}
         </li>
       ))}
     </ul>
@@ -86,6 +87,6 @@ function Matches({ matches }: { matches: readonly PatternMatch[] }) {
 }
 
 function describeMatch(blocksMessage: boolean, blocksReply: boolean): string {
-  if (blocksMessage && blocksReply) return "Blocks it as a visitor's message and as the bot's answer";
-  return blocksMessage ? "Blocks it as a visitor's message" : "Blocks it as the bot's answer";
+  if (blocksMessage && blocksReply) return t("Blocks it as a visitor's message and as the bot's answer");
+  return blocksMessage ? t("Blocks it as a visitor's message") : t("Blocks it as the bot's answer");
 }

@@ -12,6 +12,7 @@ import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 import { APPLIES_TO, EditRule } from "../moderation/edit-rule.tsx";
 import { RuleName } from "../moderation/rule-name.tsx";
 import { TryText } from "../moderation/try-text.tsx";
@@ -23,8 +24,8 @@ export function Moderation() {
   useQuery(patternsQuery(workspaceId, useBotSlug()));
   return (
     <BotScreen
-      title="Moderation"
-      intro="Rules that block a message or an answer and show a text of yours instead."
+      title={t("Moderation")}
+      intro={t("Rules that block a message or an answer and show a text of yours instead.")}
       path="/moderation"
     >
       {({ slug }) => <Rules key={slug} botSlug={slug} />}
@@ -41,16 +42,17 @@ function Rules({ botSlug }: { botSlug: string }) {
   const addButton = mayAdd && (
     <button type="button" className="button primary" onClick={() => setAdding(true)}>
       <Icon name="plus" />
-      New rule
+      {t("New rule")}
     </button>
   );
   if (patterns === undefined) return error ? <Failure error={error} onRetry={refetch} /> : <Loading />;
   return (
     <>
       {patterns.length === 0 ? (
-        <Empty icon="shield" title="No rule yet" action={addButton}>
-          Without rules, the bot answers every message. For example, a rule with the word “refund” can answer such
-          messages with the telephone number of your shop.
+        <Empty icon="shield" title={t("No rule yet")} action={addButton}>
+          {t(
+            "Without rules, the bot answers every message. For example, a rule with the word “refund” can answer such messages with the telephone number of your shop.",
+          )}
         </Empty>
       ) : (
         <>
@@ -62,7 +64,7 @@ function Rules({ botSlug }: { botSlug: string }) {
           </ul>
           {mayTry && (
             <section className="panel" aria-labelledby="try-text">
-              <h2 id="try-text">Try a text</h2>
+              <h2 id="try-text">{t("Try a text")}</h2>
               <TryText botSlug={botSlug} />
             </section>
           )}
@@ -86,7 +88,7 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
     mutationFn: () => moderation.removePattern({ workspaceId, botSlug, id: pattern.id }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The rule was removed.");
+      announce(t("The rule was removed."));
       await queryClient.invalidateQueries(patternsQuery(workspaceId, botSlug));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -100,24 +102,24 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         <RuleName rule={pattern} />
         <small>
           {APPLIES_TO[pattern.appliesTo] ?? pattern.appliesTo} ·{" "}
-          {pattern.fallback || "shows the text from the bot's settings"}
+          {pattern.fallback || t("shows the text from the bot's settings")}
         </small>
       </span>
       {mayUpdate && (
         <button
           type="button"
           className="button small"
-          aria-label={`Edit the rule ${describeRule(pattern)}`}
+          aria-label={t("Edit the rule {rule}", { rule: describeRule(pattern) })}
           onClick={() => setEditing(true)}
         >
-          Edit
+          {t("Edit")}
         </button>
       )}
       {isEditing && <EditRule botSlug={botSlug} rule={pattern} onClose={() => setEditing(false)} />}
       {mayRemove && (
         <Button
           className="icon-button"
-          aria-label={`Remove the rule ${describeRule(pattern)}`}
+          aria-label={t("Remove the rule {rule}", { rule: describeRule(pattern) })}
           isDisabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
@@ -125,9 +127,9 @@ function RuleRow({ pattern, botSlug }: { pattern: Pattern; botSlug: string }) {
         </Button>
       )}
       <Confirm
-        title="Remove the rule?"
-        text={`The bot will no longer block “${describeRule(pattern)}”.`}
-        action="Remove"
+        title={t("Remove the rule?")}
+        text={t("The bot will no longer block “{rule}”.", { rule: describeRule(pattern) })}
+        action={t("Remove")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}

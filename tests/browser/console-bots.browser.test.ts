@@ -20,6 +20,7 @@ describeInBrowser("bots in the console", (fixture) => {
     const duplicate = page.tab.getByRole("dialog", { name: "Duplicate the bot" });
     await duplicate.waitFor();
     expect(await page.findAxeViolations()).toEqual([]);
+    expect(await duplicate.getByLabel("Short name").inputValue()).toBe(`${bot}-copy`);
     await page.retype("Night bakery");
     await page.tabTo("Short name");
     await page.retype(copy);

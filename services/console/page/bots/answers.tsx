@@ -1,4 +1,5 @@
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
 
 /** `models` are the models that the workspace's plan permits owners to choose. "<provider>:*" stands for every model of the provider. */
@@ -9,10 +10,10 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
   });
   return (
     <section className="panel" aria-labelledby="answers">
-      <h2 id="answers">How it answers</h2>
+      <h2 id="answers">{t("How it answers")}</h2>
       <TextArea
         label={LABELS.systemPrompt}
-        hint="What the bot should do, how it should sound, and what it must not do."
+        hint={t("What the bot should do, how it should sound, and what it must not do.")}
         rows={6}
         maxLength={16_000}
         {...textProps("systemPrompt")}
@@ -33,7 +34,7 @@ export function Answers({ draft, change, models }: SectionProps & { models: read
       <TextArea label={LABELS.fallback} rows={2} required maxLength={2_000} {...textProps("fallback")} />
       <SelectField
         label={LABELS.timeZone}
-        hint="Where your business is. The bot reads “today” and “now” in this time zone."
+        hint={t("Where your business is. The bot reads “today” and “now” in this time zone.")}
         options={
           TIME_ZONES.includes(draft.timeZone)
             ? TIME_ZONE_OPTIONS
@@ -53,11 +54,14 @@ const TIME_ZONE_OPTIONS = TIME_ZONES.map((name) => [name, name] as const);
 const isModelName = (entry: string) => !entry.endsWith("*");
 
 function describeModel(entry: string): string {
-  return isModelName(entry) ? entry : `${entry.slice(0, -1)} and the name of any of its models`;
+  if (isModelName(entry)) return entry;
+  return t("{prefix} and the name of any of its models", { prefix: entry.slice(0, -1) });
 }
 
 function describeModels(models: readonly string[]): string {
   return models.length === 0
-    ? "Leave empty for the default model, the only one in your plan."
-    : `Leave empty for the default model, or enter a model of your plan: ${models.map(describeModel).join(", ")}.`;
+    ? t("Leave empty for the default model, the only one in your plan.")
+    : t("Leave empty for the default model, or enter a model of your plan: {models}.", {
+        models: models.map(describeModel).join(", "),
+      });
 }

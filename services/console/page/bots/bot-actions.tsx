@@ -9,6 +9,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { t } from "../i18n/t.tsx";
 import { useBotNames } from "./bot-name-fields.tsx";
 import { DeleteBot } from "./delete-bot.tsx";
 
@@ -22,18 +23,20 @@ export function BotActions({ bot }: { bot: Bot }) {
       {mayDuplicate && (
         <button type="button" className="button" onClick={() => setOpen("duplicate")}>
           <Icon name="copy" />
-          Duplicate
+          {t("Duplicate")}
         </button>
       )}
       {mayDelete && (
         <button type="button" className="button" onClick={() => setOpen("delete")}>
           <Icon name="trash" />
-          Delete
+          {t("Delete")}
         </button>
       )}
       <Modal
-        title="Duplicate the bot"
-        description="The copy gets the saved settings and the moderation rules. Keys, documents, tools, the evaluation and conversations stay with this bot."
+        title={t("Duplicate the bot")}
+        description={t(
+          "The copy gets the saved settings and the moderation rules. Keys, documents, tools, the evaluation and conversations stay with this bot.",
+        )}
         isOpen={open === "duplicate"}
         onOpenChange={close}
       >
@@ -46,7 +49,10 @@ export function BotActions({ bot }: { bot: Bot }) {
 
 function DuplicateForm({ bot, onClose }: { bot: Bot; onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
-  const { name, slug, fields } = useBotNames(`${bot.display?.name || bot.slug} copy`);
+  const { name, slug, fields } = useBotNames(
+    t("{name} copy", { name: bot.display?.name || bot.slug }),
+    `${bot.slug}-copy`,
+  );
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const announce = useAnnounce();
@@ -54,12 +60,12 @@ function DuplicateForm({ bot, onClose }: { bot: Bot; onClose: () => void }) {
     mutationFn: () => botsClient.duplicateBot({ workspaceId, slug: bot.slug, newSlug: slug, changes: { name } }),
     onSuccess: async () => {
       await queryClient.invalidateQueries(botsQuery(workspaceId));
-      announce("The bot was duplicated. This is the copy.");
+      announce(t("The bot was duplicated. This is the copy."));
       await navigate({ to: "/bots/$slug", params: { slug } });
     },
   });
   return (
-    <MutationForm mutation={duplication} action="Duplicate" pendingAction="Duplicating…" onClose={onClose}>
+    <MutationForm mutation={duplication} action={t("Duplicate")} pendingAction={t("Duplicating…")} onClose={onClose}>
       {fields}
     </MutationForm>
   );

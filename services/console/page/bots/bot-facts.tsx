@@ -1,5 +1,6 @@
 import { useId } from "react";
 import { Facts } from "../components/facts.tsx";
+import { t } from "../i18n/t.tsx";
 import { type BotSettings, LABELS } from "./bot-settings.ts";
 import { languageName } from "./language-name.ts";
 import { WIDGET_POSITIONS, WIDGET_THEMES } from "./looks.tsx";
@@ -9,16 +10,16 @@ export function BotFacts({ settings }: { settings: BotSettings }) {
   return (
     <div className="form">
       <Section
-        title="What visitors read"
+        title={t("What visitors read")}
         facts={[
           [LABELS.name, settings.name],
           [LABELS.welcomeMessage, settings.welcomeMessage],
           [LABELS.quickReplies, settings.quickReplies.join("\n")],
-          [LABELS.texts, Object.keys(settings.texts).map(languageName).join(", ") || "None"],
+          [LABELS.texts, Object.keys(settings.texts).map(languageName).join(", ") || t("None")],
         ]}
       />
       <Section
-        title="Looks"
+        title={t("Looks")}
         facts={[
           [LABELS.primaryColor, settings.primaryColor],
           [LABELS.themeMode, nameOf(settings.themeMode, WIDGET_THEMES)],
@@ -29,10 +30,10 @@ export function BotFacts({ settings }: { settings: BotSettings }) {
         ]}
       />
       <Section
-        title="How it answers"
+        title={t("How it answers")}
         facts={[
-          [LABELS.systemPrompt, settings.systemPrompt || "None"],
-          [LABELS.model, settings.model || "Default model"],
+          [LABELS.systemPrompt, settings.systemPrompt || t("None")],
+          [LABELS.model, settings.model || t("Default model")],
           [LABELS.fallback, settings.fallback],
           [LABELS.timeZone, settings.timeZone],
         ]}

@@ -6,6 +6,7 @@ import { BotPicker } from "../components/bot-picker.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type Display, Preview } from "../components/preview.tsx";
+import { T, t } from "../i18n/t.tsx";
 import { BotActions } from "./bot-actions.tsx";
 
 type BotFrameProps = { bot: Bot; display: Display; hint: string; children: ReactNode };
@@ -18,8 +19,8 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
   const choose = (slug: string) => void navigate({ to: "/bots/$slug", params: { slug } });
   return (
     <div className="screen wide">
-      <nav aria-label="Breadcrumb" className="breadcrumb">
-        <Link to="/bots">Bots</Link>
+      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+        <Link to="/bots">{t("Bots")}</Link>
         <Icon name="chevronRight" />
         <span aria-current="page">{name}</span>
       </nav>
@@ -32,12 +33,12 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
           </>
         }
       >
-        Short name <code>{bot.slug}</code>
+        <T text="Short name {slug}" slug={<code>{bot.slug}</code>} />
       </PageHeader>
       <div className="editor">
         {children}
-        <aside className="preview" aria-label="Preview">
-          <h2>Preview</h2>
+        <aside className="preview" aria-label={t("Preview")}>
+          <h2>{t("Preview")}</h2>
           <p className="hint">{hint}</p>
           <Preview botSlug={bot.slug} display={display} />
         </aside>

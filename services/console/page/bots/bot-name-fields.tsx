@@ -1,26 +1,27 @@
 import { useState } from "react";
 import { TextField } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 
 /** The name of a new bot and its short name, which follows the name until the owner changes it. */
-export function useBotNames(initialName: string) {
+export function useBotNames(initialName = "", initialSlug = "") {
   const [name, setName] = useState(initialName);
   const [typedSlug, setTypedSlug] = useState<string | undefined>();
-  const slug = typedSlug ?? toSlug(name);
+  const slug = typedSlug ?? toSlug(name === initialName ? initialSlug : name);
   const fields = (
     <>
       <TextField
-        label="Name"
-        hint="Visitors see it at the top of the chat."
+        label={t("Name")}
+        hint={t("Visitors see it at the top of the chat.")}
         required
         maxLength={200}
         value={name}
         onChange={({ target }) => setName(target.value)}
       />
       <TextField
-        label="Short name"
-        hint="For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later."
+        label={t("Short name")}
+        hint={t("For commands and exports: lower-case letters, digits and hyphens. It cannot be changed later.")}
         required
-        formatError="Use only the letters a to z, digits and hyphens."
+        formatError={t("Use only the letters a to z, digits and hyphens.")}
         pattern="[a-z0-9\-]{1,64}"
         maxLength={64}
         spellCheck={false}

@@ -1,6 +1,7 @@
 import type { Bot } from "@parley/rpc/conversation";
 import type { Display } from "../components/preview.tsx";
 import { withoutBlanks } from "../components/without-blanks.ts";
+import { t } from "../i18n/t.tsx";
 
 /** A bot's settings as the bot editor shows them. */
 export type BotSettings = Omit<Display, "customCssVars"> & {
@@ -12,20 +13,20 @@ export type BotSettings = Omit<Display, "customCssVars"> & {
 
 /** The labels of the settings. */
 export const LABELS: Readonly<Record<keyof BotSettings, string>> = {
-  name: "Name",
-  welcomeMessage: "Welcome message",
-  quickReplies: "Suggested questions",
-  texts: "Other languages",
-  primaryColor: "Colour",
-  themeMode: "Theme",
-  position: "Corner of the page",
-  borderRadius: "Rounding of corners, in pixels",
-  fontFamily: "Font",
-  logoUrl: "Logo",
-  systemPrompt: "Instructions",
-  model: "Model",
-  fallback: "Text in place of a blocked answer",
-  timeZone: "Time zone",
+  name: t("Name"),
+  welcomeMessage: t("Welcome message"),
+  quickReplies: t("Suggested questions"),
+  texts: t("Other languages"),
+  primaryColor: t("Colour"),
+  themeMode: t("Theme"),
+  position: t("Corner of the page"),
+  borderRadius: t("Rounding of corners, in pixels"),
+  fontFamily: t("Font"),
+  logoUrl: t("Logo"),
+  systemPrompt: t("Instructions"),
+  model: t("Model"),
+  fallback: t("Text in place of a blocked answer"),
+  timeZone: t("Time zone"),
 };
 
 export type SectionProps = {

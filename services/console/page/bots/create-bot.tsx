@@ -5,11 +5,12 @@ import { botsQuery } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { Modal } from "../components/dialogs.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { t } from "../i18n/t.tsx";
 import { useBotNames } from "./bot-name-fields.tsx";
 
 export function CreateBot({ onClose }: { onClose: () => void }) {
   const { workspace_id: workspaceId } = useSession();
-  const { name, slug, fields } = useBotNames("");
+  const { name, slug, fields } = useBotNames();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const creation = useMutation({
@@ -20,8 +21,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Modal title="New bot" isOpen onOpenChange={onClose}>
-      <MutationForm mutation={creation} action="Create bot" pendingAction="Creating…" onClose={onClose}>
+    <Modal title={t("New bot")} isOpen onOpenChange={onClose}>
+      <MutationForm mutation={creation} action={t("Create bot")} pendingAction={t("Creating…")} onClose={onClose}>
         {fields}
       </MutationForm>
     </Modal>

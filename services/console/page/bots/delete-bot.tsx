@@ -10,12 +10,13 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { plural, t } from "../i18n/t.tsx";
 
 type DeleteBotProps = { bot: Bot; isOpen: boolean; onClose: () => void };
 
 export function DeleteBot({ bot, isOpen, onClose }: DeleteBotProps) {
   return (
-    <Modal title={`Delete ${bot.display?.name || bot.slug}?`} isOpen={isOpen} onOpenChange={onClose}>
+    <Modal title={t("Delete {name}?", { name: bot.display?.name || bot.slug })} isOpen={isOpen} onOpenChange={onClose}>
       <DeleteForm bot={bot} onClose={onClose} />
     </Modal>
   );
@@ -34,7 +35,7 @@ function DeleteForm({ bot, onClose }: Omit<DeleteBotProps, "isOpen">) {
   const deletion = useMutation({
     mutationFn: () => botsClient.deleteBot({ workspaceId, slug }),
     onSuccess: async () => {
-      announce("The bot was deleted.");
+      announce(t("The bot was deleted."));
       // The editor disappears, so that it does not ask about unsaved changes of the deleted bot.
       queryClient.setQueryData(botsQuery(workspaceId).queryKey, (before) =>
         before?.filter((each) => each.slug !== slug),
@@ -49,26 +50,28 @@ function DeleteForm({ bot, onClose }: Omit<DeleteBotProps, "isOpen">) {
   return (
     <MutationForm
       mutation={deletion}
-      action="Delete bot"
-      pendingAction="Deleting…"
+      action={t("Delete bot")}
+      pendingAction={t("Deleting…")}
       isDangerous
       isDisabled={typed.trim() !== slug}
       onClose={onClose}
     >
       <div className="deletion">
-        <p>These go with it, and cannot be restored:</p>
+        <p>{t("These go with it, and cannot be restored:")}</p>
         <ul>
-          <li>{describeCount(keyCount, "key")}. The chat on pages with them stops working within seconds.</li>
-          <li>{describeCount(documents, "document")}</li>
-          <li>Its settings, moderation rules, tools and evaluation</li>
+          <li>{describeKeys(keyCount)}</li>
+          <li>{describeDocuments(documents)}</li>
+          <li>{t("Its settings, moderation rules, tools and evaluation")}</li>
         </ul>
         <p>
-          Its conversations stay, and so do its messages in the usage. They keep the short name {slug}, so no other bot
-          can have it.
+          {t(
+            "Its conversations stay, and so do its messages in the usage. They keep the short name {slug}, so no other bot can have it.",
+            { slug },
+          )}
         </p>
       </div>
       <TextField
-        label={`Type ${slug} to confirm`}
+        label={t("Type {slug} to confirm", { slug })}
         required
         autoComplete="off"
         spellCheck={false}
@@ -79,7 +82,15 @@ function DeleteForm({ bot, onClose }: Omit<DeleteBotProps, "isOpen">) {
   );
 }
 
-function describeCount(count: number | undefined, noun: string): string {
-  if (count === undefined) return `Its ${noun}s`;
-  return count === 1 ? `1 ${noun}` : `${count.toLocaleString()} ${noun}s`;
+function describeKeys(count: number | undefined): string {
+  if (count === undefined) return t("Its keys. The chat on pages with them stops working within seconds.");
+  return plural(
+    count,
+    "{count} key. The chat on pages with it stops working within seconds.",
+    "{count} keys. The chat on pages with them stops working within seconds.",
+  );
+}
+
+function describeDocuments(count: number | undefined): string {
+  return count === undefined ? t("Its documents") : plural(count, "{count} document", "{count} documents");
 }

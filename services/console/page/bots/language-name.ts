@@ -1,6 +1,8 @@
-const names = new Intl.DisplayNames("en", { type: "language" });
+import { getLocale } from "../i18n/language.ts";
 
-/** Returns the English name of a language such as `pt-pt`. */
+const NAMES = new Intl.DisplayNames(getLocale(), { type: "language" });
+
+/** Returns the name of a language such as `pt-pt` in the user's language. */
 export function languageName(language: string): string {
-  return names.of(language) ?? language;
+  return NAMES.of(language) ?? language;
 }

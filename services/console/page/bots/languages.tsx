@@ -3,6 +3,8 @@ import { useEffect, useRef, useState } from "react";
 import { SelectField, TextArea } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import type { LanguageTexts } from "../components/preview.tsx";
+import { getLocale } from "../i18n/language.ts";
+import { t } from "../i18n/t.tsx";
 import { LABELS } from "./bot-settings.ts";
 import { languageName } from "./language-name.ts";
 import { WidgetWords } from "./widget-words.tsx";
@@ -32,13 +34,14 @@ export function Languages({ values, onChange }: LanguagesProps) {
   };
   const missing = WIDGET_LANGUAGES.filter((language) => values[language] === undefined)
     .map((language) => [language, languageName(language)] as const)
-    .toSorted(([, one], [, other]) => one.localeCompare(other));
+    .toSorted(([, one], [, other]) => one.localeCompare(other, getLocale()));
   return (
     <section ref={section} className="panel" aria-labelledby="languages">
       <h2 id="languages">{LABELS.texts}</h2>
       <p className="hint">
-        Visitors read the widget in the language of your page. Without texts in their language, they read the welcome
-        message and the questions above.
+        {t(
+          "Visitors read the widget in the language of your page. Without texts in their language, they read the welcome message and the questions above.",
+        )}
       </p>
       {Object.entries(values).map(([language, texts]) => {
         const name = languageName(language);
@@ -48,7 +51,7 @@ export function Languages({ values, onChange }: LanguagesProps) {
           <fieldset key={language} className="quick-replies" data-language={language}>
             <legend>{name}</legend>
             <TextArea
-              label={`${LABELS.welcomeMessage} (${name})`}
+              label={t("{label} ({language})", { label: LABELS.welcomeMessage, language: name })}
               rows={2}
               maxLength={2_000}
               lang={language}
@@ -57,8 +60,8 @@ export function Languages({ values, onChange }: LanguagesProps) {
               onChange={({ target }) => change({ welcomeMessage: target.value })}
             />
             <TextArea
-              label={`${LABELS.quickReplies} (${name})`}
-              hint="One question a line, at most ten."
+              label={t("{label} ({language})", { label: LABELS.quickReplies, language: name })}
+              hint={t("One question a line, at most ten.")}
               rows={2}
               lang={language}
               dir="auto"
@@ -66,7 +69,7 @@ export function Languages({ values, onChange }: LanguagesProps) {
               onChange={({ target }) => change({ quickReplies: target.value === "" ? [] : target.value.split("\n") })}
             />
             <TextArea
-              label={`${LABELS.fallback} (${name})`}
+              label={t("{label} ({language})", { label: LABELS.fallback, language: name })}
               rows={2}
               maxLength={2_000}
               lang={language}
@@ -77,21 +80,21 @@ export function Languages({ values, onChange }: LanguagesProps) {
             <WidgetWords language={language} name={name} values={texts.words} onChange={(words) => change({ words })} />
             <button type="button" className="button small" onClick={() => remove(language)}>
               <Icon name="trash" />
-              Remove {name}
+              {t("Remove {name}", { name })}
             </button>
           </fieldset>
         );
       })}
       <div className="inline-form">
         <SelectField
-          label="Language"
-          options={[["", "Choose a language"], ...missing]}
+          label={t("Language")}
+          options={[["", t("Choose a language")], ...missing]}
           value={chosen}
           onChange={setChosen}
         />
         <button type="button" className="button" onClick={add}>
           <Icon name="plus" />
-          Add texts
+          {t("Add texts")}
         </button>
       </div>
     </section>

@@ -6,6 +6,7 @@ import { uploadLogo } from "../api/upload-logo.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 import { LABELS } from "./bot-settings.ts";
 
 const MAX_BYTES = 200 * 1024;
@@ -22,21 +23,21 @@ export function LogoField({ botSlug, value, onChange }: LogoFieldProps) {
       uploadLogo({ workspaceId, slug: botSlug, content: new Uint8Array(await file.arrayBuffer()) }),
     onSuccess: (url) => {
       onChange(url);
-      announce("The logo was uploaded. Save to show it to visitors.");
+      announce(t("The logo was uploaded. Save to show it to visitors."));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
   });
   const choose = (file: File | undefined) => {
     if (file === undefined) return;
-    if (file.size > MAX_BYTES) announce("A logo may have at most 200 KiB.", { isError: true });
+    if (file.size > MAX_BYTES) announce(t("A logo may have at most 200 KiB."), { isError: true });
     else upload.mutate(file);
   };
   return (
     <div className="form logo-field">
       <TextField
         label={LABELS.logoUrl}
-        hint="The address of a square picture, or upload one: PNG, JPEG, WebP or GIF, at most 200 KiB."
-        formatError="Write the whole address, such as https://example.com/logo.png."
+        hint={t("The address of a square picture, or upload one: PNG, JPEG, WebP or GIF, at most 200 KiB.")}
+        formatError={t("Write the whole address, such as https://example.com/logo.png.")}
         type="url"
         maxLength={2_000}
         placeholder="https://"
@@ -51,13 +52,13 @@ export function LogoField({ botSlug, value, onChange }: LogoFieldProps) {
         onClick={() => !upload.isPending && input.current?.click()}
       >
         <Icon name="upload" />
-        {upload.isPending ? "Uploading…" : "Upload a logo"}
+        {upload.isPending ? t("Uploading…") : t("Upload a logo")}
       </button>
       <input
         ref={input}
         type="file"
         hidden
-        aria-label="Picture for the logo"
+        aria-label={t("Picture for the logo")}
         accept="image/png,image/jpeg,image/webp,image/gif"
         onChange={({ target }) => {
           choose(target.files?.[0]);

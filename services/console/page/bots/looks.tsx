@@ -1,23 +1,24 @@
 import { ColorField, SelectField, TextField } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 import { LABELS, type SectionProps } from "./bot-settings.ts";
 import { LogoField } from "./logo-field.tsx";
 
 /** The values of a bot's `themeMode`, with their labels. */
 export const WIDGET_THEMES = [
-  ["system", "As the visitor's system"],
-  ["light", "Light"],
-  ["dark", "Dark"],
+  ["system", t("As the visitor's system")],
+  ["light", t("Light")],
+  ["dark", t("Dark")],
 ] as const;
 /** The values of a bot's `position`, with their labels. */
 export const WIDGET_POSITIONS = [
-  ["bottom-right", "Bottom right"],
-  ["bottom-left", "Bottom left"],
+  ["bottom-right", t("Bottom right")],
+  ["bottom-left", t("Bottom left")],
 ] as const;
 
 export function Looks({ botSlug, draft, change }: SectionProps & { botSlug: string }) {
   return (
     <section className="panel" aria-labelledby="looks">
-      <h2 id="looks">Looks</h2>
+      <h2 id="looks">{t("Looks")}</h2>
       <div className="columns">
         <ColorField
           label={LABELS.primaryColor}
@@ -47,7 +48,9 @@ export function Looks({ botSlug, draft, change }: SectionProps & { botSlug: stri
         />
         <TextField
           label={LABELS.fontFamily}
-          hint="A font of your site, such as Georgia. With system-ui, each visitor sees the usual font of the device."
+          hint={t(
+            "A font of your site, such as Georgia. With system-ui, each visitor sees the usual font of the device.",
+          )}
           required
           maxLength={200}
           spellCheck={false}

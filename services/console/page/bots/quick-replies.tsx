@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 import { LABELS } from "./bot-settings.ts";
 
 const MAX_QUICK_REPLIES = 10;
@@ -34,7 +35,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
           <input
             ref={index === values.length - 1 ? lastInput : undefined}
             className="input"
-            aria-label={`Suggested question ${index + 1}`}
+            aria-label={t("Suggested question {number}", { number: index + 1 })}
             maxLength={200}
             value={value}
             onChange={({ target }) => replace(index, target.value)}
@@ -42,7 +43,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
           <button
             type="button"
             className="icon-button"
-            aria-label={`Remove suggested question ${index + 1}`}
+            aria-label={t("Remove suggested question {number}", { number: index + 1 })}
             onClick={({ currentTarget }) => remove(index, currentTarget.parentElement)}
           >
             <Icon name="trash" />
@@ -52,7 +53,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
       {values.length < MAX_QUICK_REPLIES && (
         <button type="button" className="button small" onClick={add}>
           <Icon name="plus" />
-          Add a question
+          {t("Add a question")}
         </button>
       )}
     </fieldset>

@@ -1,6 +1,7 @@
 import { ENGLISH } from "@parley/widget/english";
 import { useEffect, useRef, useState } from "react";
 import { SelectField, TextField } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 
 type Words = Readonly<Record<string, string>>;
 
@@ -25,8 +26,8 @@ export function WidgetWords({ language, name, values, onChange }: WidgetWordsPro
       {Object.entries(values).map(([key, text]) => (
         <TextField
           key={key}
-          label={`“${english.get(key) ?? key}” (${name})`}
-          hint="Leave it blank for the widget's own text."
+          label={t("“{text}” ({language})", { text: english.get(key) ?? key, language: name })}
+          hint={t("Leave it blank for the widget's own text.")}
           maxLength={500}
           lang={language}
           data-word={key}
@@ -35,8 +36,8 @@ export function WidgetWords({ language, name, values, onChange }: WidgetWordsPro
         />
       ))}
       <SelectField
-        label={`Change a text of the widget (${name})`}
-        options={[["", "Choose a text"], ...others]}
+        label={t("Change a text of the widget ({language})", { language: name })}
+        options={[["", t("Choose a text")], ...others]}
         value=""
         onChange={add}
       />

@@ -29,6 +29,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import type { Display } from "../components/preview.tsx";
 import { Failure, ScreenLoading } from "../components/states.tsx";
 import { withoutBlanks } from "../components/without-blanks.ts";
+import { T, t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/bots/$slug");
 
@@ -44,7 +45,7 @@ export function BotEditor() {
     if (!error) return <ScreenLoading />;
     return (
       <div className="screen">
-        <PageHeader title="Bot" />
+        <PageHeader title={t("Bot")} />
         <Failure error={error} onRetry={refetch} />
       </div>
     );
@@ -53,11 +54,14 @@ export function BotEditor() {
   if (bot?.display === undefined) {
     return (
       <div className="screen">
-        <PageHeader title="Bot not found">
-          This workspace has no bot with the short name <code>{slug}</code>. It may have been deleted.
+        <PageHeader title={t("Bot not found")}>
+          <T
+            text="This workspace has no bot with the short name {slug}. It may have been deleted."
+            slug={<code>{slug}</code>}
+          />
         </PageHeader>
         <p>
-          <Link to="/bots">See all bots</Link>
+          <Link to="/bots">{t("See all bots")}</Link>
         </p>
       </div>
     );
@@ -65,7 +69,11 @@ export function BotEditor() {
   const stored = toBotSettings(bot);
   if (mayUpdate) return <Editor key={bot.id} bot={bot} stored={stored} models={models} />;
   return (
-    <BotFrame bot={bot} display={toDisplay(bot, stored)} hint="The bot's answers count towards this month's messages.">
+    <BotFrame
+      bot={bot}
+      display={toDisplay(bot, stored)}
+      hint={t("The bot's answers count towards this month's messages.")}
+    >
       <BotFacts settings={stored} />
     </BotFrame>
   );
@@ -120,7 +128,7 @@ function Editor({ bot, stored, models }: EditorProps) {
       );
       setChanges((before) => withoutSaved(before, changed));
       setBases(toBotSettings(saved));
-      announce("Saved. Visitors see the changes within a minute.");
+      announce(t("Saved. Visitors see the changes within a minute."));
     },
   });
   // The bar with "Save" appears with the first change. It must not cover the field that is being edited.
@@ -128,7 +136,7 @@ function Editor({ bot, stored, models }: EditorProps) {
     if (isChanged) document.activeElement?.scrollIntoView({ block: "nearest" });
   }, [isChanged]);
   useBlocker({
-    shouldBlockFn: () => isChanged && !window.confirm("Leave without saving your changes?"),
+    shouldBlockFn: () => isChanged && !window.confirm(t("Leave without saving your changes?")),
     enableBeforeUnload: () => isChanged,
   });
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
@@ -139,15 +147,15 @@ function Editor({ bot, stored, models }: EditorProps) {
     <BotFrame
       bot={bot}
       display={toDisplay(bot, draft)}
-      hint="Looks change as you type. Answers use the saved instructions and count towards this month's messages."
+      hint={t("Looks change as you type. Answers use the saved instructions and count towards this month's messages.")}
     >
       <form className="form" onSubmit={submit}>
         <section className="panel" aria-labelledby="identity">
-          <h2 id="identity">What visitors read</h2>
+          <h2 id="identity">{t("What visitors read")}</h2>
           <TextField label={LABELS.name} required maxLength={200} {...textProps("name")} />
           <TextArea
             label={LABELS.welcomeMessage}
-            hint="Shown when the chat opens. Bold and italics work: **bold**, *italics*."
+            hint={t("Shown when the chat opens. Bold and italics work: **bold**, *italics*.")}
             rows={3}
             maxLength={2_000}
             {...textProps("welcomeMessage")}
@@ -163,19 +171,22 @@ function Editor({ bot, stored, models }: EditorProps) {
           </p>
         )}
         <div className={isChanged ? "save-bar changed" : "save-bar"}>
-          <p role="status">{isChanged ? "You have unsaved changes." : "All changes are saved."}</p>
+          <p role="status">{isChanged ? t("You have unsaved changes.") : t("All changes are saved.")}</p>
           <Button isDisabled={!isChanged || saving.isPending} onClick={() => setChanges({})}>
-            Discard
+            {t("Discard")}
           </Button>
           <Button type="submit" className="button primary" isDisabled={!isChanged || saving.isPending}>
-            {saving.isPending ? "Saving…" : "Save"}
+            {saving.isPending ? t("Saving…") : t("Save")}
           </Button>
         </div>
       </form>
       <Confirm
-        title="Replace newer changes?"
-        text={`Someone else, or you in another window, has changed since you began: ${conflicts.map((name) => LABELS[name]).join(", ")}. Your version would replace it.`}
-        action="Replace"
+        title={t("Replace newer changes?")}
+        text={t(
+          "Someone else, or you in another window, has changed since you began: {settings}. Your version would replace it.",
+          { settings: conflicts.map((name) => LABELS[name]).join(", ") },
+        )}
+        action={t("Replace")}
         isOpen={conflicts.length > 0}
         onOpenChange={() => setConflicts([])}
         onConfirm={() => saving.mutate({ changed: changes, mayReplace: true })}

@@ -6,6 +6,7 @@ import { useMayCall } from "../api/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 
 /** Loaded when it is opened: this screen is the first one, whose size is limited. */
 const CreateBot = lazy(async () => ({ default: (await import("../bots/create-bot.tsx")).CreateBot }));
@@ -17,21 +18,21 @@ export function Bots() {
   const createButton = mayCreate && (
     <button type="button" className="button primary" onClick={() => setCreating(true)}>
       <Icon name="plus" />
-      New bot
+      {t("New bot")}
     </button>
   );
   return (
     <div className="screen">
-      <PageHeader title="Bots" actions={bots && bots.length > 0 && createButton}>
-        Each bot has its own looks, instructions and knowledge.
+      <PageHeader title={t("Bots")} actions={bots && bots.length > 0 && createButton}>
+        {t("Each bot has its own looks, instructions and knowledge.")}
       </PageHeader>
       {error && !bots && <Failure error={error} onRetry={refetch} />}
       {!error && !bots && <Loading />}
       {bots?.length === 0 && (
-        <Empty icon="bot" title="No bot yet" action={createButton}>
+        <Empty icon="bot" title={t("No bot yet")} action={createButton}>
           {mayCreate
-            ? "Create a bot, give it knowledge, and put it on your site."
-            : "An owner of the workspace can create one."}
+            ? t("Create a bot, give it knowledge, and put it on your site.")
+            : t("An owner of the workspace can create one.")}
         </Empty>
       )}
       {bots && bots.length > 0 && (
@@ -43,7 +44,7 @@ export function Bots() {
                 <span className="card-text">
                   <strong>{display?.name ?? slug}</strong>
                   <small>{slug}</small>
-                  <small className="muted">{model || "Default model"}</small>
+                  <small className="muted">{model || t("Default model")}</small>
                 </span>
                 <Icon name="chevronRight" />
               </Link>

@@ -35,7 +35,6 @@ export function descriptionSuite(shared: () => ContractSystem): void {
 
   test("the changelog mentions every endpoint [9/2]", async () => {
     const changelog = await readFile(`${root}/CHANGELOG.md`, "utf8");
-    expect(changelog).toMatch(/^## \[Unreleased\]$/m);
     for (const path of Object.keys(api.description.document.paths ?? {})) expect(changelog).toContain(`\`${path}\``);
   });
 }

@@ -183,7 +183,7 @@ export async function createInstallation(): Promise<Installation> {
     restart,
 
     async prepare() {
-      const sql = (await readBlock("cluster.md", "2. The database", "sql")).replace("…", DATABASE_ADMIN_PASSWORD);
+      const sql = (await readBlock("database.md", "PostgreSQL", "sql")).replace("…", DATABASE_ADMIN_PASSWORD);
       await psql("postgres", "postgres", "postgres", sql);
 
       const secret = (await readBlock("cluster.md", "3. The Secret", "sh"))

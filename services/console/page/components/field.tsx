@@ -127,6 +127,7 @@ export function ColorField({ label, value, onChange }: ColorFieldProps) {
           />
           <input
             className="input"
+            dir="ltr"
             {...labelAttributes}
             {...attributes}
             value={value}

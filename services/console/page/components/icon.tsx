@@ -34,10 +34,18 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
+/** Icons that are mirrored in languages that are written from right to left. */
+const DIRECTED: readonly IconName[] = ["chevronRight", "exit"];
+
 /** Hidden from screen readers: text beside the icon, or the label of its button, must have the same meaning. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg
+      className={DIRECTED.includes(name) ? "icon directed" : "icon"}
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d={PATHS[name]} />
     </svg>
   );

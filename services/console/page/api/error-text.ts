@@ -1,64 +1,71 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { labelOf } from "../components/field-labels.ts";
+import { t } from "../i18n/t.tsx";
 import { isNoResponse, isSignedOut } from "./session-fetch.ts";
 
-const FORBIDDEN = "Your role does not allow this. Ask an owner of the workspace.";
-const UNREACHABLE = "The console cannot be reached. Check your connection, then try again.";
-const UNEXPECTED = "Something went wrong. Try again in a few seconds.";
-const UNAVAILABLE = "The service is not available right now. Try again in a few seconds.";
+const FORBIDDEN = t("Your role does not allow this. Ask an owner of the workspace.");
+const UNREACHABLE = t("The console cannot be reached. Check your connection, then try again.");
+const UNEXPECTED = t("Something went wrong. Try again in a few seconds.");
+const UNAVAILABLE = t("The service is not available right now. Try again in a few seconds.");
 
 const TEXTS: Readonly<Record<string, string>> = {
-  slug_taken: "A bot with this short name exists or existed. Choose another.",
-  unsupported_logo: "A logo must be a PNG, JPEG, WebP or GIF image.",
-  logo_too_large: "A logo may have at most 200 KiB, and 1,024 pixels on each side.",
-  bot_not_found: "This bot no longer exists. Choose another one.",
-  session_not_found: "This conversation no longer exists.",
-  tool_not_found: "This tool no longer exists. Reload the page.",
-  rate_limited: "Too many requests. Try again in a minute.",
-  invalid_parameter: "One of the filters is not valid. Remove it, and search again.",
-  key_not_found: "This key no longer exists. Reload the page.",
-  source_not_found: "This document no longer exists. Reload the page.",
-  source_exists: "The bot has a document of this name already. Choose another name.",
-  source_changed: "Somebody has changed or removed this document since you opened it. Reload the page.",
-  searches_overloaded: "The workspace has searched a lot. Try again in a minute.",
-  case_exists: "The list has this question already.",
-  case_not_found: "This question is no longer in the list. Reload the page.",
-  too_many_cases: "The list can have at most 200 questions. Remove one first.",
-  no_cases: "The list has no questions. Add one first.",
-  pattern_not_found: "This rule no longer exists. Reload the page.",
-  pattern_too_large: "This rule is too large. Split it into two rules, or use fewer and smaller repetitions.",
-  moderation_overloaded: "The rules are being tried too often right now. Try again in a few seconds.",
-  patterns_too_large:
+  slug_taken: t("A bot with this short name exists or existed. Choose another."),
+  unsupported_logo: t("A logo must be a PNG, JPEG, WebP or GIF image."),
+  logo_too_large: t("A logo may have at most 200 KiB, and 1,024 pixels on each side."),
+  bot_not_found: t("This bot no longer exists. Choose another one."),
+  session_not_found: t("This conversation no longer exists."),
+  tool_not_found: t("This tool no longer exists. Reload the page."),
+  rate_limited: t("Too many requests. Try again in a minute."),
+  invalid_parameter: t("One of the filters is not valid. Remove it, and search again."),
+  key_not_found: t("This key no longer exists. Reload the page."),
+  source_not_found: t("This document no longer exists. Reload the page."),
+  source_exists: t("The bot has a document of this name already. Choose another name."),
+  source_changed: t("Somebody has changed or removed this document since you opened it. Reload the page."),
+  searches_overloaded: t("The workspace has searched a lot. Try again in a minute."),
+  case_exists: t("The list has this question already."),
+  case_not_found: t("This question is no longer in the list. Reload the page."),
+  too_many_cases: t("The list can have at most 200 questions. Remove one first."),
+  no_cases: t("The list has no questions. Add one first."),
+  pattern_not_found: t("This rule no longer exists. Reload the page."),
+  pattern_too_large: t("This rule is too large. Split it into two rules, or use fewer and smaller repetitions."),
+  moderation_overloaded: t("The rules are being tried too often right now. Try again in a few seconds."),
+  patterns_too_large: t(
     "The rules of this bot are too large together. Remove words or a rule, or use fewer and smaller repetitions.",
-  tools_not_permitted: "Your plan does not include tools of your own. Ask the operator to add the tool.",
-  operators_tool: "The operator has added a tool with this name. Choose another name.",
-  too_many_tools: "A bot can have at most 20 tools. Remove one first.",
-  too_many_bots: "A workspace can have at most 200 bots. Delete one that is not in use.",
-  too_many_keys: "A workspace can have at most 1,000 keys. Revoke those that are not in use.",
-  too_many_patterns: "A bot can have at most 100 rules. Remove one, or add the words to a rule.",
-  knowledge_limit_reached:
+  ),
+  tools_not_permitted: t("Your plan does not include tools of your own. Ask the operator to add the tool."),
+  operators_tool: t("The operator has added a tool with this name. Choose another name."),
+  too_many_tools: t("A bot can have at most 20 tools. Remove one first."),
+  too_many_bots: t("A workspace can have at most 200 bots. Delete one that is not in use."),
+  too_many_keys: t("A workspace can have at most 1,000 keys. Revoke those that are not in use."),
+  too_many_patterns: t("A bot can have at most 100 rules. Remove one, or add the words to a rule."),
+  knowledge_limit_reached: t(
     "The workspace has as much knowledge as its plan permits. Remove documents, or ask your operator for a larger plan.",
-  too_many_documents: "Many documents are being read right now. Try again in a minute.",
-  unreadable_document:
+  ),
+  too_many_documents: t("Many documents are being read right now. Try again in a minute."),
+  unreadable_document: t(
     "The document could not be read. It may be damaged or protected. Save it again, for example as text, and add that file.",
-  unsupported_document: "Only text, Markdown, HTML and PDF can be read.",
-  url_refused: "This address cannot be used. It must begin with https:// and be on the public internet.",
-  url_status:
+  ),
+  unsupported_document: t("Only text, Markdown, HTML and PDF can be read."),
+  url_refused: t("This address cannot be used. It must begin with https:// and be on the public internet."),
+  url_status: t(
     "The page could not be read, because its server answered with an error. Open the address in your browser to check it.",
-  unreachable: "The address could not be reached. It must be on the public internet.",
-  timeout: "The address took too long to answer. Try again later, or save the page and add the file.",
-  too_large: "The document is too large. Split it into smaller files.",
-  payload_too_large: "This is too large to be sent. Shorten it.",
-  too_many_exports: "Two exports of this workspace are running already. Wait until one of them has ended.",
-  too_many_redirects: "The address leads on to other addresses too often. Use the last one, which your browser shows.",
-  model_not_permitted: "Your plan does not include this model. Choose one of the suggestions.",
-  workspace_not_found: "This workspace does not exist. Ask the operator to create it.",
+  ),
+  unreachable: t("The address could not be reached. It must be on the public internet."),
+  timeout: t("The address took too long to answer. Try again later, or save the page and add the file."),
+  too_large: t("The document is too large. Split it into smaller files."),
+  payload_too_large: t("This is too large to be sent. Shorten it."),
+  too_many_exports: t("Two exports of this workspace are running already. Wait until one of them has ended."),
+  too_many_redirects: t(
+    "The address leads on to other addresses too often. Use the last one, which your browser shows.",
+  ),
+  model_not_permitted: t("Your plan does not include this model. Choose one of the suggestions."),
+  workspace_not_found: t("This workspace does not exist. Ask the operator to create it."),
   forbidden: FORBIDDEN,
   unavailable: UNAVAILABLE,
 };
 
 export function errorText(error: unknown): string {
-  if (isSignedOut(error)) return "Your session has ended. Reload the page to sign in again.";
+  if (isSignedOut(error)) return t("Your session has ended. Reload the page to sign in again.");
   if (isNoResponse(error) || isScreenMissing(error)) return UNREACHABLE;
   // A bug in the page's own code.
   if (!(error instanceof ConnectError)) return UNEXPECTED;
@@ -66,7 +73,7 @@ export function errorText(error: unknown): string {
   if (text !== undefined) return text;
   switch (error.code) {
     case Code.Unauthenticated:
-      return "Your sign-in was not accepted. Sign out and in again.";
+      return t("Your sign-in was not accepted. Sign out and in again.");
     case Code.PermissionDenied:
       return FORBIDDEN;
     case Code.Unavailable:

@@ -8,6 +8,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 export function DeleteConversation({ sessionId }: { sessionId: string }) {
   const { workspace_id: workspaceId } = useSession();
@@ -18,7 +19,7 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
   const deletion = useMutation({
     mutationFn: () => sessions.deleteSession({ workspaceId, sessionId }),
     onSuccess: async () => {
-      announce("The conversation was deleted.");
+      announce(t("The conversation was deleted."));
       queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
       await navigate({ to: "/conversations" });
       // Removed only after the navigation: before it, the conversation's screen would fetch the conversation again.
@@ -30,12 +31,12 @@ export function DeleteConversation({ sessionId }: { sessionId: string }) {
     <>
       <Button isDisabled={deletion.isPending} onClick={() => setConfirmOpen(true)}>
         <Icon name="trash" />
-        Delete
+        {t("Delete")}
       </Button>
       <Confirm
-        title="Delete the conversation?"
-        text="Nobody in this workspace can read or export it any more. The visitor cannot continue it."
-        action="Delete"
+        title={t("Delete the conversation?")}
+        text={t("Nobody in this workspace can read or export it any more. The visitor cannot continue it.")}
+        action={t("Delete")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => deletion.mutate()}

@@ -1,3 +1,5 @@
+import { t } from "../i18n/t.tsx";
+
 /** The first entry that matches names the browser, because browsers name those that they are compatible with, too. */
 const BROWSERS = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
@@ -22,8 +24,8 @@ export function describeBrowser(userAgent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
-  if (browser === undefined) return system === undefined ? "" : `Another browser on ${system}`;
-  return system === undefined ? browser : `${browser} on ${system}`;
+  if (browser === undefined) return system === undefined ? "" : t("Another browser on {system}", { system });
+  return system === undefined ? browser : t("{browser} on {system}", { browser, system });
 }
 
 /** Returns the host and path of a URL. Leaves out the query, because it may contain personal data. */

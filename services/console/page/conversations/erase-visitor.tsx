@@ -7,13 +7,14 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { plural, t } from "../i18n/t.tsx";
 
 export function EraseVisitor({ visitorId }: { visitorId: string }) {
   const [isConfirmOpen, setConfirmOpen] = useState(false);
   return (
     <>
       <button type="button" className="button" onClick={() => setConfirmOpen(true)}>
-        Erase visitor
+        {t("Erase visitor")}
       </button>
       {isConfirmOpen && <Confirmation visitorId={visitorId} onClose={() => setConfirmOpen(false)} />}
     </>
@@ -29,7 +30,9 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
   const erasure = useMutation({
     mutationFn: () => sessions.eraseVisitorSessions({ workspaceId, visitorId }),
     onSuccess: async ({ sessions: count }) => {
-      announce(count === 1n ? "1 conversation is being erased." : `${count} conversations are being erased.`);
+      announce(
+        plural(Number(count), "{count} conversation is being erased.", "{count} conversations are being erased."),
+      );
       queryClient.removeQueries({ queryKey: ["conversations", workspaceId] });
       await navigate({ to: "/conversations" });
       queryClient.removeQueries({ queryKey: ["conversation", workspaceId] });
@@ -37,21 +40,23 @@ function Confirmation({ visitorId, onClose }: { visitorId: string; onClose: () =
   });
   return (
     <Modal
-      title="Erase everything of this visitor?"
-      description="All conversations of the visitor, with all bots, are removed from the database. This cannot be undone."
+      title={t("Erase everything of this visitor?")}
+      description={t(
+        "All conversations of the visitor, with all bots, are removed from the database. This cannot be undone.",
+      )}
       isOpen
       onOpenChange={onClose}
     >
       <MutationForm
         mutation={erasure}
-        action="Erase"
-        pendingAction="Erasing…"
+        action={t("Erase")}
+        pendingAction={t("Erasing…")}
         isDangerous
         isDisabled={typed !== visitorId}
         onClose={onClose}
       >
         <TextField
-          label={`Type ${visitorId} to confirm`}
+          label={t("Type {text} to confirm", { text: visitorId })}
           autoComplete="off"
           spellCheck={false}
           value={typed}

@@ -6,10 +6,12 @@ import { errorOf } from "../api/response-error.ts";
 import { renewSession } from "../api/session-fetch.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
+import { getDirection } from "../i18n/language.ts";
+import { t } from "../i18n/t.tsx";
 
 const FORMATS = [
-  ["csv", "For spreadsheets", "CSV"],
-  ["ndjson", "For programs", "NDJSON"],
+  ["csv", t("For spreadsheets"), "CSV"],
+  ["ndjson", t("For programs"), "NDJSON"],
 ] as const;
 
 /** `number` is the key of the iframe: with a new number, the iframe loads even the same URL again. */
@@ -35,10 +37,10 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
   };
   return (
     <>
-      <Menu.Root modal={false}>
+      <Menu.Root modal={false} dir={getDirection()}>
         <Menu.Trigger className="button">
           <Icon name="download" />
-          Export
+          {t("Export")}
         </Menu.Trigger>
         <Menu.Content className="menu" align="end" sideOffset={6}>
           <Menu.Label className="menu-note">{describeSelection(filters)}</Menu.Label>
@@ -51,7 +53,7 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
         </Menu.Content>
       </Menu.Root>
       {/* The browser saves an export as a file, so only an error loads in the frame. With a link, an error would replace the console. */}
-      {latest && <iframe key={latest.number} src={latest.url} title="Export" hidden onLoad={showError} />}
+      {latest && <iframe key={latest.number} src={latest.url} title={t("Export")} hidden onLoad={showError} />}
     </>
   );
 }
@@ -59,7 +61,9 @@ export function ExportMenu({ filters }: { filters: ConversationFilters }) {
 function describeSelection({ q, from, to }: ConversationFilters): string {
   const selected =
     from || to
-      ? "The conversations that match these filters and started on these days. The list uses the day of the last message instead."
-      : "The conversations that match these filters.";
-  return q === undefined ? selected : `${selected} The search does not apply to the export.`;
+      ? t(
+          "The conversations that match these filters and started on these days. The list uses the day of the last message instead.",
+        )
+      : t("The conversations that match these filters.");
+  return q === undefined ? selected : `${selected} ${t("The search does not apply to the export.")}`;
 }

@@ -4,6 +4,7 @@ import { type SubmitEvent, useEffect, useRef } from "react";
 import type { ConversationFilters } from "../api/conversations.ts";
 import { toBotOptions } from "../components/bot-names.ts";
 import { SelectField, TextField } from "../components/field.tsx";
+import { t } from "../i18n/t.tsx";
 
 type FiltersProps = {
   filters: ConversationFilters;
@@ -34,64 +35,64 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
   const isUnlisted = bot !== "" && !bots.some(({ slug }) => slug === bot);
   return (
     <search>
-      <form ref={form} className="panel filters" aria-label="Filters" noValidate onSubmit={submit}>
+      <form ref={form} className="panel filters" aria-label={t("Filters")} noValidate onSubmit={submit}>
         <div className="inline-form">
           <TextField
-            label="Search"
+            label={t("Search")}
             name="q"
             type="search"
             maxLength={200}
-            placeholder="A word of the conversation"
+            placeholder={t("A word of the conversation")}
             defaultValue={filters.q ?? ""}
           />
           <button type="submit" className="button primary">
-            Search
+            {t("Search")}
           </button>
         </div>
         <div className="columns narrow">
           <SelectField
-            label="Bot"
+            label={t("Bot")}
             name="bot"
-            options={[["", "All bots"], ...toBotOptions(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
+            options={[["", t("All bots")], ...toBotOptions(bots), ...(isUnlisted ? [[bot, bot] as const] : [])]}
             defaultValue={bot}
             onChange={apply}
           />
           <SelectField
-            label="Visitor's rating"
+            label={t("Visitor's rating")}
             name="rating"
             options={[
-              ["", "Any"],
-              ["up", "Good"],
-              ["down", "Bad"],
+              ["", t("Any")],
+              ["up", t("Good")],
+              ["down", t("Bad")],
             ]}
             defaultValue={filters.rating ?? ""}
             onChange={apply}
           />
           <SelectField
-            label="Owners' review"
+            label={t("Owners' review")}
             name="review"
             options={[
-              ["", "Any"],
-              ["good", "Good"],
-              ["bad", "Bad"],
+              ["", t("Any")],
+              ["good", t("Good")],
+              ["bad", t("Bad")],
             ]}
             defaultValue={filters.review ?? ""}
             onChange={apply}
           />
           <SelectField
-            label="Where"
+            label={t("Where")}
             name="source"
             options={[
-              ["", "Anywhere"],
-              ["widget", "On a site"],
-              ["playground", "In the playground"],
+              ["", t("Anywhere")],
+              ["widget", t("On a site")],
+              ["playground", t("In the playground")],
             ]}
             defaultValue={filters.source ?? ""}
             onChange={apply}
           />
-          <TextField label="Visitor" name="visitor" maxLength={1_024} defaultValue={filters.visitor ?? ""} />
-          <TextField label="From" name="from" type="date" defaultValue={filters.from ?? ""} onBlur={apply} />
-          <TextField label="To" name="to" type="date" defaultValue={filters.to ?? ""} onBlur={apply} />
+          <TextField label={t("Visitor")} name="visitor" maxLength={1_024} defaultValue={filters.visitor ?? ""} />
+          <TextField label={t("From")} name="from" type="date" defaultValue={filters.from ?? ""} onBlur={apply} />
+          <TextField label={t("To")} name="to" type="date" defaultValue={filters.to ?? ""} onBlur={apply} />
         </div>
         {Object.keys(filters).length > 0 && (
           <Link
@@ -100,7 +101,7 @@ export function Filters({ filters, bots, onChange }: FiltersProps) {
             // Moves the focus to the first field, because the link disappears.
             onClick={() => form.current?.querySelector("input")?.focus()}
           >
-            Remove all filters
+            {t("Remove all filters")}
           </Link>
         )}
       </form>

@@ -1,8 +1,9 @@
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 const RATINGS = {
-  up: { icon: "thumbUp", text: "Rated good" },
-  down: { icon: "thumbDown", text: "Rated bad" },
+  up: { icon: "thumbUp", text: t("Rated good") },
+  down: { icon: "thumbDown", text: t("Rated bad") },
 } as const;
 
 /** The visitor's rating; nothing if there is none. */

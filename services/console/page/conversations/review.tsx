@@ -4,10 +4,11 @@ import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 const REVIEWS = [
-  { review: "good", icon: "thumbUp", label: "Good", announcement: "Reviewed as good." },
-  { review: "bad", icon: "thumbDown", label: "Bad", announcement: "Reviewed as bad." },
+  { review: "good", icon: "thumbUp", label: t("Good"), name: t("Good answer"), announcement: t("Reviewed as good.") },
+  { review: "bad", icon: "thumbDown", label: t("Bad"), name: t("Bad answer"), announcement: t("Reviewed as bad.") },
 ] as const;
 
 type ReviewProps = { sessionId: string; messageId: bigint; review: string };
@@ -20,7 +21,7 @@ export function Review({ sessionId, messageId, review }: ReviewProps) {
   const reviewing = useMutation({
     mutationFn: (chosen: string) => sessions.reviewMessage({ workspaceId, sessionId, messageId, review: chosen }),
     onSuccess: async (_, chosen) => {
-      announce(REVIEWS.find((each) => each.review === chosen)?.announcement ?? "The review was removed.");
+      announce(REVIEWS.find((each) => each.review === chosen)?.announcement ?? t("The review was removed."));
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: ["conversation", workspaceId, sessionId] }),
         queryClient.invalidateQueries({ queryKey: ["conversations", workspaceId] }),
@@ -31,28 +32,26 @@ export function Review({ sessionId, messageId, review }: ReviewProps) {
   const shown = reviewing.isPending ? reviewing.variables : review;
   return (
     <fieldset className="review">
-      <legend className="visually-hidden">Your review</legend>
-      <span aria-hidden="true">Your review</span>
-      {REVIEWS.map(({ review: each, icon, label }) => (
+      <legend className="visually-hidden">{t("Your review")}</legend>
+      <span aria-hidden="true">{t("Your review")}</span>
+      {REVIEWS.map(({ review: each, icon, label, name }) => (
         <button
           key={each}
           type="button"
           className={`button small ${each}`}
+          aria-label={name}
           aria-pressed={shown === each}
           onClick={() => reviewing.mutate(shown === each ? "" : each)}
         >
           <Icon name={icon} />
-          <span>
-            {label}
-            <span className="visually-hidden"> answer</span>
-          </span>
+          {label}
         </button>
       ))}
     </fieldset>
   );
 }
 
-const BADGE_TEXTS: Readonly<Record<string, string>> = { good: "Reviewed as good", bad: "Reviewed as bad" };
+const BADGE_TEXTS: Readonly<Record<string, string>> = { good: t("Reviewed as good"), bad: t("Reviewed as bad") };
 
 /** The review of a reply or of a conversation. A conversation counts as bad if one of its replies was reviewed as bad. */
 export function ReviewBadge({ review }: { review: string }) {

@@ -7,40 +7,42 @@ import {
 } from "@parley/rpc/conversation";
 import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
+import { formatDuration } from "../components/durations.ts";
+import { plural, t } from "../i18n/t.tsx";
 import { Markdown } from "./markdown.tsx";
 import { Rating } from "./rating.tsx";
 import { Review, ReviewBadge } from "./review.tsx";
 
 const STATUSES: Readonly<Record<string, string>> = {
-  streaming: "Being answered",
-  error: "Failed",
-  blocked: "Blocked",
-  quota_exceeded: "No messages left",
-  cancelled: "Stopped, or the visitor left",
-  interrupted: "Interrupted",
+  streaming: t("Being answered"),
+  error: t("Failed"),
+  blocked: t("Blocked"),
+  quota_exceeded: t("No messages left"),
+  cancelled: t("Stopped, or the visitor left"),
+  interrupted: t("Interrupted"),
 };
 
 /** Explains the codes of failed and blocked turns. An owner may have chosen another code for a moderation rule. */
 const REASONS: Readonly<Record<string, string>> = {
-  provider_auth: "the provider of the model refused the access. Tell the operator",
-  provider_rate_limited: "the provider of the model had too many requests",
-  provider_timeout: "the model did not answer in time",
-  provider_error: "the provider of the model had a fault",
-  busy: "too many answers were running",
-  internal_error: "Parley had a fault. Tell the operator if it happens again",
-  blocked_pattern: "by a moderation rule",
-  refusal: "the model refused to answer",
+  provider_auth: t("the provider of the model refused the access. Tell the operator"),
+  provider_rate_limited: t("the provider of the model had too many requests"),
+  provider_timeout: t("the model did not answer in time"),
+  provider_error: t("the provider of the model had a fault"),
+  busy: t("too many answers were running"),
+  internal_error: t("Parley had a fault. Tell the operator if it happens again"),
+  blocked_pattern: t("by a moderation rule"),
+  refusal: t("the model refused to answer"),
 };
 
 const TOOL_STATUSES: Readonly<Record<string, string>> = {
-  ok: "worked",
-  failed: "failed",
-  timeout: "did not answer in time",
-  too_large: "answered with too much text",
-  invalid_arguments: "called with values that do not fit",
-  unknown_tool: "the bot has no such tool",
-  not_allowed: "not allowed",
-  over_limit: "not called, because there were too many calls",
+  ok: t("worked"),
+  failed: t("failed"),
+  timeout: t("did not answer in time"),
+  too_large: t("answered with too much text"),
+  invalid_arguments: t("called with values that do not fit"),
+  unknown_tool: t("the bot has no such tool"),
+  not_allowed: t("not allowed"),
+  over_limit: t("not called, because there were too many calls"),
 };
 
 type TurnProps = {
@@ -60,19 +62,18 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
   return (
     <article className="turn" aria-label={formatDateTime(turn.openedAt)}>
       <div className="bubble visitor">
-        <span className="visually-hidden">Visitor: </span>
+        <span className="visually-hidden">{t("Visitor:")} </span>
         <p dir="auto">{message}</p>
       </div>
       <div className="reply">
         <div className={reply === "" ? "bubble no-reply" : "bubble"}>
-          <span className="visually-hidden">Bot: </span>
-          {reply === "" ? "No answer" : <Markdown text={reply} page={page} />}
+          <span className="visually-hidden">{t("Bot:")} </span>
+          {reply === "" ? t("No answer") : <Markdown text={reply} page={page} />}
         </div>
         <p className="reply-facts">
           {statusText && (
             <span className="badge">
-              {statusText}
-              {reason && `: ${REASONS[reason] ?? reason}`}
+              {reason ? t("{status}: {reason}", { status: statusText, reason: REASONS[reason] ?? reason }) : statusText}
             </span>
           )}
           <Rating rating={rating} />
@@ -83,7 +84,7 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
         </p>
         {ratingReason !== "" && (
           <p className="rating-reason" dir="auto">
-            <span className="visually-hidden">The visitor’s reason: </span>
+            <span className="visually-hidden">{t("The visitor’s reason:")} </span>
             {ratingReason}
           </p>
         )}
@@ -101,15 +102,11 @@ export function Turn({ turn: { turn, message, reply, rating, ratingReason, revie
 function describeTurn(turn: TurnRecord): string[] {
   const { openedAt, firstTokenMs, latencyMs, finishDetail } = turn;
   const facts = [formatDateTime(openedAt)];
-  if (finishDetail === "length") facts.push("cut, because the answer became too long");
-  if (finishDetail === "declined") facts.push("said that it has no answer");
-  if (firstTokenMs > 0) facts.push(`first word after ${formatSeconds(firstTokenMs)}`);
-  if (latencyMs > 0) facts.push(`ended after ${formatSeconds(latencyMs)}`);
+  if (finishDetail === "length") facts.push(t("cut, because the answer became too long"));
+  if (finishDetail === "declined") facts.push(t("said that it has no answer"));
+  if (firstTokenMs > 0) facts.push(t("first word after {duration}", { duration: formatDuration(firstTokenMs) }));
+  if (latencyMs > 0) facts.push(t("ended after {duration}", { duration: formatDuration(latencyMs) }));
   return facts;
-}
-
-function formatSeconds(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
 type KnowledgeProps = { used: readonly PassageUsed[]; passages: ReadonlyMap<bigint, string> };
@@ -117,11 +114,11 @@ type KnowledgeProps = { used: readonly PassageUsed[]; passages: ReadonlyMap<bigi
 function Knowledge({ used, passages }: KnowledgeProps) {
   return (
     <details className="evidence">
-      <summary>{used.length === 1 ? "1 passage of knowledge" : `${used.length} passages of knowledge`}</summary>
+      <summary>{plural(used.length, "{count} passage of knowledge", "{count} passages of knowledge")}</summary>
       <ul>
         {used.map(({ chunkId, source, heading }) => (
           <li key={String(chunkId)}>
-            <strong>{source || "A document that was removed or replaced since"}</strong>
+            <strong>{source || t("A document that was removed or replaced since")}</strong>
             {heading && ` · ${heading}`}
             {passages.has(chunkId) && <p dir="auto">{passages.get(chunkId)}</p>}
           </li>
@@ -134,12 +131,12 @@ function Knowledge({ used, passages }: KnowledgeProps) {
 function Tools({ called }: { called: readonly ToolCalled[] }) {
   return (
     <details className="evidence">
-      <summary>{called.length === 1 ? "1 tool call" : `${called.length} tool calls`}</summary>
+      <summary>{plural(called.length, "{count} tool call", "{count} tool calls")}</summary>
       <ul>
         {called.map(({ name, status, latencyMs }, index) => (
           // The name is not a unique key: a turn may call a tool several times.
           <li key={index}>
-            <strong>{name}</strong> · {TOOL_STATUSES[status] ?? status} · {formatSeconds(latencyMs)}
+            <strong>{name}</strong> · {TOOL_STATUSES[status] ?? status} · {formatDuration(latencyMs)}
           </li>
         ))}
       </ul>
@@ -150,14 +147,14 @@ function Tools({ called }: { called: readonly ToolCalled[] }) {
 /** What the operator may ask for; nothing if no model answered. */
 function TechnicalDetails({ turn: { model, tokensIn, tokensOut, status, errorCode } }: { turn: TurnRecord }) {
   const details = [
-    status === "done" && model !== "" && `Model ${model}`,
-    tokensOut > 0 && `${tokensIn.toLocaleString()} tokens in, ${tokensOut.toLocaleString()} out`,
-    errorCode !== "" && `Code ${errorCode}`,
+    status === "done" && model !== "" && t("Model {model}", { model }),
+    tokensOut > 0 && t("{tokensIn} tokens in, {tokensOut} out", { tokensIn, tokensOut }),
+    errorCode !== "" && t("Code {code}", { code: errorCode }),
   ].filter((each) => each !== false);
   if (details.length === 0) return null;
   return (
     <details className="evidence">
-      <summary>Technical details</summary>
+      <summary>{t("Technical details")}</summary>
       <ul>
         {details.map((detail) => (
           <li key={detail}>{detail}</li>

@@ -10,6 +10,7 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { findBotOrFirst, resolveBotSlug } from "../components/chosen-bot.ts";
 import { focusScreen } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 import { listSteps, type Step } from "./steps.ts";
 
 /** Only this browser hides the list. The steps themselves are read from the workspace. */
@@ -56,10 +57,11 @@ function Steps({ onHide }: { onHide: () => void }) {
     <section className="panel" aria-labelledby="first-steps">
       <div className="panel-header">
         <h2 id="first-steps">
-          First steps <span className="count">{`${done} of ${steps.length}`}</span>
+          {t("First steps")}{" "}
+          <span className="count">{t("{part} of {total}", { part: done, total: steps.length })}</span>
         </h2>
         <button type="button" className="button small" onClick={onHide}>
-          Hide
+          {t("Hide")}
         </button>
       </div>
       <ol className="steps">
@@ -68,7 +70,7 @@ function Steps({ onHide }: { onHide: () => void }) {
             <span className="step-mark">{step.isDone && <Icon name="check" />}</span>
             <div>
               <p>
-                {step.isDone && <span className="visually-hidden">Done: </span>}
+                {step.isDone && <span className="visually-hidden">{t("Done:")} </span>}
                 {step.isDone ? (
                   step.title
                 ) : (

@@ -1,4 +1,7 @@
 import { useId } from "react";
+import { getLocale } from "../i18n/language.ts";
+import { formatNumber } from "../i18n/numbers.ts";
+import { plural, t } from "../i18n/t.tsx";
 import { axisTicks } from "./scale.ts";
 
 export type Bar = { day: string; count: number };
@@ -8,7 +11,7 @@ const DAY_WIDTH = 10;
 const BAR_WIDTH = 7;
 const HEIGHT = 100;
 const LABELLED_DAYS = 4;
-const DAY_FORMAT = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const DAY_FORMAT = new Intl.DateTimeFormat(getLocale(), { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Shows the number of messages of each day as bars, and as a table if the owner opens it. */
 export function DayChart({ bars }: { bars: readonly Bar[] }) {
@@ -22,7 +25,7 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
       <div className="chart">
         <p className="chart-counts" aria-hidden="true">
           {ticks.map((tick) => (
-            <span key={tick}>{tick.toLocaleString()}</span>
+            <span key={tick}>{formatNumber(tick)}</span>
           ))}
         </p>
         <svg
@@ -33,8 +36,13 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
         >
           <title id={titleId}>
             {total === 0
-              ? `No messages in ${bars.length} days`
-              : `${total.toLocaleString()} messages in ${bars.length} days, at most ${largest.toLocaleString()} a day`}
+              ? t("No messages in {days} days", { days: bars.length })
+              : plural(
+                  total,
+                  "{count} message in {days} days, at most {largest} a day",
+                  "{count} messages in {days} days, at most {largest} a day",
+                  { days: bars.length, largest },
+                )}
           </title>
           {ticks.map((tick) => (
             <line key={tick} x1={0} x2={bars.length * DAY_WIDTH} y1={toY(tick)} y2={toY(tick)} />
@@ -56,13 +64,13 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
         </p>
       </div>
       <details className="chart-table">
-        <summary>Show as a table</summary>
+        <summary>{t("Show as a table")}</summary>
         <table className="table">
           <thead>
             <tr>
-              <th scope="col">Day (UTC)</th>
+              <th scope="col">{t("Day (UTC)")}</th>
               <th scope="col" className="number">
-                Messages
+                {t("Messages")}
               </th>
             </tr>
           </thead>
@@ -70,7 +78,7 @@ export function DayChart({ bars }: { bars: readonly Bar[] }) {
             {bars.toReversed().map(({ day, count }) => (
               <tr key={day}>
                 <th scope="row">{formatDay(day)}</th>
-                <td className="number">{count.toLocaleString()}</td>
+                <td className="number">{formatNumber(count)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,3 +1,5 @@
+import { t } from "../i18n/t.tsx";
+
 export type Step = {
   name: "bot" | "knowledge" | "try" | "key" | "embed";
   title: string;
@@ -20,33 +22,35 @@ export function listSteps({ bots, keys, documents, isTried }: Workspace): Step[]
   return [
     {
       name: "bot",
-      title: "Create a bot",
-      hint: "Give it a name. Its looks and instructions can follow later.",
+      title: t("Create a bot"),
+      hint: t("Give it a name. Its looks and instructions can follow later."),
       isDone: bots.length > 0,
     },
     {
       name: "knowledge",
-      title: "Add knowledge",
-      hint: "Upload documents, or add the address of a page. The bot answers from them.",
+      title: t("Add knowledge"),
+      hint: t("Upload documents, or add the address of a page. The bot answers from them."),
       isDone: documents > 0,
     },
     {
       name: "try",
-      title: "Try the bot",
-      hint: "Ask it what your visitors ask, in the playground or beside its settings.",
+      title: t("Try the bot"),
+      hint: t("Ask it what your visitors ask, in the playground or beside its settings."),
       isDone: isTried,
     },
     {
       name: "key",
-      title: "Create a key",
-      hint: "A key lets the bot appear on the domains of your site.",
+      title: t("Create a key"),
+      hint: t("A key lets the bot appear on the domains of your site."),
       // A used key was there, even if it is revoked.
       isDone: keys.some(({ revokedAt, lastUsedOn }) => revokedAt === "" || lastUsedOn !== ""),
     },
     {
       name: "embed",
-      title: "Put the bot on your site",
-      hint: "Choose Embed beside the key, and paste the HTML into your page. The step is done once a browser has loaded the chat there.",
+      title: t("Put the bot on your site"),
+      hint: t(
+        "Choose Embed beside the key, and paste the HTML into your page. The step is done once a browser has loaded the chat there.",
+      ),
       isDone: keys.some(({ lastUsedOn }) => lastUsedOn !== ""),
     },
   ];

@@ -1,6 +1,9 @@
 import type { GetStatisticsResponse } from "@parley/rpc/conversation";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { formatDuration } from "../components/durations.ts";
+import { formatNumber, formatPercent } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 
 const NONE = "–";
 /** The service counts at most this many conversations of each rating. */
@@ -14,28 +17,29 @@ export function Tiles({ statistics }: { statistics: GetStatisticsResponse }) {
   return (
     <div className="tiles">
       <Tile
-        title="Typical time to the first word"
-        figure={firstTokenMedianMs > 0 ? formatDuration(firstTokenMedianMs) : NONE}
+        title={t("Typical time to the first word")}
+        figure={firstTokenMedianMs > 0 ? formatRoughly(firstTokenMedianMs) : NONE}
       >
-        {firstTokenP95Ms > 0 && `95 of 100 answers begin within ${formatDuration(firstTokenP95Ms)}.`}
+        {firstTokenP95Ms > 0 &&
+          t("95 of 100 answers begin within {duration}.", { duration: formatRoughly(firstTokenP95Ms) })}
       </Tile>
-      <Tile title="Answered from knowledge" figure={formatShare(grounded, grounded + ungrounded)}>
-        Answers based on a passage of a document.
+      <Tile title={t("Answered from knowledge")} figure={formatShare(grounded, grounded + ungrounded)}>
+        {t("Answers based on a passage of a document.")}
       </Tile>
-      <Tile title="Not answered from knowledge" figure={ungrounded.toLocaleString()}>
+      <Tile title={t("Not answered from knowledge")} figure={formatNumber(ungrounded)}>
         {ungrounded > 0 && (
           <>
-            A document may be missing. <Link to="/questions">Read the questions</Link>
+            {t("A document may be missing.")} <Link to="/questions">{t("Read the questions")}</Link>
           </>
         )}
       </Tile>
-      <Tile title="Rated good" figure={Math.max(up, down) < MAX_RATED ? formatShare(up, up + down) : NONE}>
+      <Tile title={t("Rated good")} figure={Math.max(up, down) < MAX_RATED ? formatShare(up, up + down) : NONE}>
         {up + down === 0
-          ? "No conversation was rated."
-          : `${formatRated(up)} good and ${formatRated(down)} bad conversations.`}{" "}
+          ? t("No conversation was rated.")
+          : t("{good} good and {bad} bad conversations.", { good: formatRated(up), bad: formatRated(down) })}{" "}
         {down > 0 && (
           <Link to="/conversations" search={{ rating: "down" }}>
-            Read the bad ones
+            {t("Read the bad ones")}
           </Link>
         )}
       </Tile>
@@ -54,14 +58,13 @@ function Tile({ title, figure, children }: { title: string; figure: string; chil
 }
 
 function formatRated(count: number): string {
-  return count.toLocaleString() + (count === MAX_RATED ? " or more" : "");
+  return count === MAX_RATED ? t("{count} or more", { count }) : formatNumber(count);
 }
 
 function formatShare(part: number, whole: number): string {
-  return whole === 0 ? NONE : (part / whole).toLocaleString(undefined, { style: "percent" });
+  return whole === 0 ? NONE : formatPercent(part / whole);
 }
 
-function formatDuration(ms: number): string {
-  const rounded = Math.round(ms / 10) * 10;
-  return rounded < 1_000 ? `${rounded} ms` : `${(ms / 1_000).toFixed(1)} s`;
+function formatRoughly(ms: number): string {
+  return formatDuration(Math.round(ms / 10) * 10);
 }

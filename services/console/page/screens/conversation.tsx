@@ -16,6 +16,7 @@ import { DeleteConversation } from "../conversations/delete-conversation.tsx";
 import { describeBrowser, describePage } from "../conversations/describe-visit.ts";
 import { EraseVisitor } from "../conversations/erase-visitor.tsx";
 import { Turn } from "../conversations/turn.tsx";
+import { t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/conversations/$id");
 
@@ -34,15 +35,15 @@ export function Conversation() {
   });
   const transcript = useRef<HTMLElement>(null);
   const session = data?.pages[0]?.session;
-  const title = session ? session.visitorId || "Unnamed visitor" : "Conversation";
+  const title = session ? session.visitorId || t("Unnamed visitor") : t("Conversation");
   const turns = data?.pages.flatMap((page) => page.turns);
   const passages = new Map(
     data?.pages.flatMap((page) => page.passages.map(({ chunkId, text }) => [chunkId, text] as const)),
   );
   return (
     <div className="screen">
-      <nav aria-label="Breadcrumb" className="breadcrumb">
-        <Link to="/conversations">Conversations</Link>
+      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
+        <Link to="/conversations">{t("Conversations")}</Link>
         <Icon name="chevronRight" />
         <span aria-current="page">{title}</span>
       </nav>
@@ -62,7 +63,7 @@ export function Conversation() {
       {session && <About session={session} bots={bots} />}
       <section ref={transcript} className="transcript" aria-labelledby="messages">
         <h2 id="messages" className="visually-hidden">
-          Messages
+          {t("Messages")}
         </h2>
         {turns?.map((each) => (
           <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} page={session?.referrer ?? ""} />
@@ -74,7 +75,7 @@ export function Conversation() {
           list={transcript}
           fetchNextPage={fetchNextPage}
           isFetching={isFetchingNextPage}
-          label="Show later messages"
+          label={t("Show later messages")}
         />
       )}
     </div>
@@ -84,19 +85,19 @@ export function Conversation() {
 function About({ session, bots }: { session: SessionDetails; bots: readonly Bot[] }) {
   const metadata = Object.entries(JSON.parse(session.visitorMetadata) as Record<string, unknown>);
   const facts: [string, string][] = [
-    ["Bot", bots.find(({ slug }) => slug === session.botSlug)?.display?.name || session.botSlug],
-    ["Where", session.source === "playground" ? "Playground" : "On a site"],
-    ["Started", formatDateTime(session.startedAt)],
-    ["Last message", formatDateTime(session.lastActivityAt)],
-    ["Page", describePage(session.referrer)],
-    ["Browser", describeBrowser(session.userAgent)],
+    [t("Bot"), bots.find(({ slug }) => slug === session.botSlug)?.display?.name || session.botSlug],
+    [t("Where"), session.source === "playground" ? t("Playground") : t("On a site")],
+    [t("Started"), formatDateTime(session.startedAt)],
+    [t("Last message"), formatDateTime(session.lastActivityAt)],
+    [t("Page"), describePage(session.referrer)],
+    [t("Browser"), describeBrowser(session.userAgent)],
     ...metadata.map(([name, value]): [string, string] => [
       name,
       typeof value === "string" ? value : JSON.stringify(value),
     ]),
   ];
   return (
-    <section className="panel" aria-label="About this conversation">
+    <section className="panel" aria-label={t("About this conversation")}>
       <Facts facts={facts} />
     </section>
   );

@@ -16,6 +16,7 @@ import { ExportMenu } from "../conversations/export-menu.tsx";
 import { Filters } from "../conversations/filters.tsx";
 import { Rating } from "../conversations/rating.tsx";
 import { ReviewBadge } from "../conversations/review.tsx";
+import { plural, t } from "../i18n/t.tsx";
 
 const route = getRouteApi("/shell/conversations");
 
@@ -34,8 +35,8 @@ export function Conversations() {
   const found = data?.pages.flatMap(({ conversations }) => conversations);
   return (
     <div className="screen">
-      <PageHeader title="Conversations" actions={<ExportMenu filters={filters} />}>
-        What visitors asked and what your bots answered, newest first.
+      <PageHeader title={t("Conversations")} actions={<ExportMenu filters={filters} />}>
+        {t("What visitors asked and what your bots answered, newest first.")}
       </PageHeader>
       <Filters
         filters={filters}
@@ -49,7 +50,7 @@ export function Conversations() {
       {!error && !data && <Loading />}
       {found?.length === 0 && <NothingFound filters={filters} isComplete={!hasNextPage} />}
       {found && found.length > 0 && (
-        <ul ref={list} className="rows panel flush" aria-label="Conversations">
+        <ul ref={list} className="rows panel flush" aria-label={t("Conversations")}>
           {found.map((each) => (
             <ConversationRow key={each.id} conversation={each} bots={bots} />
           ))}
@@ -61,7 +62,7 @@ export function Conversations() {
           list={list}
           fetchNextPage={fetchNextPage}
           isFetching={isFetchingNextPage}
-          label={filters.q === undefined ? "Show more" : "Search further back"}
+          label={filters.q === undefined ? t("Show more") : t("Search further back")}
         />
       )}
     </div>
@@ -70,8 +71,9 @@ export function Conversations() {
 
 /** Returns a text for screen readers. */
 function describeCount(count: number, hasMore: boolean): string {
-  const conversations = count === 1 ? "1 conversation" : `${count.toLocaleString()} conversations`;
-  return hasMore ? `${conversations} shown. There are more.` : `${conversations} found.`;
+  return hasMore
+    ? plural(count, "{count} conversation shown. There are more.", "{count} conversations shown. There are more.")
+    : plural(count, "{count} conversation found.", "{count} conversations found.");
 }
 
 function ConversationRow({ conversation, bots }: { conversation: Conversation; bots: readonly Bot[] }) {
@@ -87,9 +89,9 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
     excerpt,
   } = conversation;
   const facts = [
-    visitor || "Unnamed visitor",
+    visitor || t("Unnamed visitor"),
     bots.find((each) => each.slug === slug)?.display?.name || slug,
-    count === 1 ? "1 message" : `${count.toLocaleString()} messages`,
+    plural(count, "{count} message", "{count} messages"),
     describePage(referrer),
   ];
   return (
@@ -101,9 +103,9 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
         <span className="row-text">
           <span className="row-title">
             <strong className="excerpt" dir="auto">
-              {excerpt || "No text"}
+              {excerpt || t("No text")}
             </strong>
-            {source === "playground" && <span className="badge neutral">Playground</span>}
+            {source === "playground" && <span className="badge neutral">{t("Playground")}</span>}
             <Rating rating={rating} />
             <ReviewBadge review={review} />
           </span>
@@ -119,16 +121,16 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
 function NothingFound({ filters, isComplete }: { filters: ConversationFilters; isComplete: boolean }) {
   if (!isComplete)
     return (
-      <Empty icon="chat" title="Nothing found so far">
-        The newest conversations do not match. Older ones have not been searched yet.
+      <Empty icon="chat" title={t("Nothing found so far")}>
+        {t("The newest conversations do not match. Older ones have not been searched yet.")}
       </Empty>
     );
   const isFiltered = Object.keys(filters).length > 0;
   return (
-    <Empty icon="chat" title={isFiltered ? "No conversation matches" : "No conversation yet"}>
+    <Empty icon="chat" title={isFiltered ? t("No conversation matches") : t("No conversation yet")}>
       {isFiltered
-        ? "Remove a filter to see more."
-        : "Conversations appear here as soon as a visitor asks one of your bots."}
+        ? t("Remove a filter to see more.")
+        : t("Conversations appear here as soon as a visitor asks one of your bots.")}
     </Empty>
   );
 }

@@ -8,6 +8,7 @@ import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { UnpaidNote } from "../components/unpaid-note.tsx";
+import { t } from "../i18n/t.tsx";
 import { Checklist } from "../overview/checklist.tsx";
 import { DayChart } from "../overview/day-chart.tsx";
 import { forecast, lastDays } from "../overview/forecast.ts";
@@ -29,7 +30,9 @@ export function Overview() {
   const bars = lastDays(SHOWN_DAYS, Date.now()).map((day) => ({ day, count: repliesByDay.get(day) ?? 0 }));
   return (
     <div className="screen">
-      <PageHeader title="Overview">The last {SHOWN_DAYS} days, and this month's messages.</PageHeader>
+      <PageHeader title={t("Overview")}>
+        {t("The last {days} days, and this month's messages.", { days: SHOWN_DAYS })}
+      </PageHeader>
       <Checklist />
       {usage.data && <Quota usage={usage.data} repliesByDay={statistics.data && repliesByDay} />}
       {usage.error && !usage.data && <Failure error={usage.error} onRetry={usage.refetch} />}
@@ -38,7 +41,7 @@ export function Overview() {
       {statistics.data && (
         <>
           <section className="panel" aria-labelledby="days">
-            <h2 id="days">Messages a day</h2>
+            <h2 id="days">{t("Messages a day")}</h2>
             <DayChart bars={bars} />
           </section>
           <Tiles statistics={statistics.data} />
@@ -57,11 +60,12 @@ type QuotaProps = {
 function Quota({ usage, repliesByDay }: QuotaProps) {
   return (
     <section className="panel" aria-labelledby="quota">
-      <h2 id="quota">This month</h2>
+      <h2 id="quota">{t("This month")}</h2>
       <QuotaFigures usage={usage} />
       <UnpaidNote usage={usage} />
       <p className="hint">
-        {repliesByDay && describeForecast(usage, repliesByDay)} The count restarts on {formatDate(usage.resetsAt)}.
+        {repliesByDay && describeForecast(usage, repliesByDay)}{" "}
+        {t("The count restarts on {date}.", { date: formatDate(usage.resetsAt) })}
       </p>
     </section>
   );
@@ -69,8 +73,13 @@ function Quota({ usage, repliesByDay }: QuotaProps) {
 
 function describeForecast(usage: GetUsageResponse, repliesByDay: ReadonlyMap<string, number>): string {
   const expected = forecast(usage, repliesByDay, Date.now());
-  if (expected === undefined) return "A forecast appears after the first full day with messages.";
+  if (expected === undefined) return t("A forecast appears after the first full day with messages.");
   if (expected.exhaustedAt !== undefined)
-    return `At the pace of the last week, the messages run out on ${formatDate(expected.exhaustedAt.toISOString())}.`;
-  return `At the pace of the last week, about ${expected.total.toLocaleString()} of ${usage.cap.toLocaleString()} messages will be used this month.`;
+    return t("At the pace of the last week, the messages run out on {date}.", {
+      date: formatDate(expected.exhaustedAt.toISOString()),
+    });
+  return t("At the pace of the last week, about {expected} of {total} messages will be used this month.", {
+    expected: expected.total,
+    total: usage.cap,
+  });
 }

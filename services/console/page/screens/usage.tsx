@@ -8,6 +8,8 @@ import { PageHeader } from "../components/page-header.tsx";
 import { QuotaFigures } from "../components/quota-figures.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import { UnpaidNote } from "../components/unpaid-note.tsx";
+import { formatNumber } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 import { usageRows } from "../usage/by-bot.ts";
 import { formatCsv } from "../usage/csv.ts";
 import { formatMonth } from "../usage/format-month.ts";
@@ -32,10 +34,10 @@ export function Usage() {
   return (
     <div className="screen">
       <PageHeader
-        title="Usage"
+        title={t("Usage")}
         actions={data && byBot.data && bots && <Download rows={usageRows(data, byBot.data, bots)} />}
       >
-        Each complete answer counts as one message. The count restarts every month.
+        {t("Each complete answer counts as one message. The count restarts every month.")}
       </PageHeader>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
@@ -52,7 +54,7 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
   const href = `data:text/csv;charset=utf-8,${encodeURIComponent(formatCsv(rows))}`;
   return (
     <a className="button" href={href} download="usage.csv">
-      Download CSV
+      {t("Download CSV")}
     </a>
   );
 }
@@ -63,12 +65,12 @@ function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
     <section className="panel" aria-labelledby="this-month">
       <div className="panel-header">
         <h2 id="this-month">{formatMonth(usage.month)}</h2>
-        <span className="badge neutral">{plan} plan</span>
+        <span className="badge neutral">{t("{plan} plan", { plan })}</span>
       </div>
       <QuotaFigures usage={usage} />
       <UnpaidNote usage={usage} />
       <Thresholds usage={usage} />
-      <p className="hint">The count restarts on {formatDate(resetsAt)}.</p>
+      <p className="hint">{t("The count restarts on {date}.", { date: formatDate(resetsAt) })}</p>
     </section>
   );
 }
@@ -76,13 +78,13 @@ function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
 function Months({ months }: { months: readonly GetUsageResponse[] }) {
   return (
     <section className="panel" aria-labelledby="months">
-      <h2 id="months">By month</h2>
+      <h2 id="months">{t("By month")}</h2>
       <table className="table">
         <thead>
           <tr>
-            <th scope="col">Month</th>
+            <th scope="col">{t("Month")}</th>
             <th scope="col" className="number">
-              Messages
+              {t("Messages")}
             </th>
           </tr>
         </thead>
@@ -90,7 +92,7 @@ function Months({ months }: { months: readonly GetUsageResponse[] }) {
           {months.map(({ month, used }) => (
             <tr key={month}>
               <th scope="row">{formatMonth(month)}</th>
-              <td className="number">{used.toLocaleString()}</td>
+              <td className="number">{formatNumber(used)}</td>
             </tr>
           ))}
         </tbody>

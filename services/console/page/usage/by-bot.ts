@@ -1,5 +1,6 @@
 import type { Bot, BotUsage } from "@parley/rpc/conversation";
 import type { GetUsageResponse } from "@parley/rpc/quota";
+import { t } from "../i18n/t.tsx";
 
 export type BotEntry = {
   /** Empty for the messages that no bot's count contains. */
@@ -9,7 +10,7 @@ export type BotEntry = {
 };
 
 /** The name of the entry for the messages that no bot's count contains. A correction by the operator can make its `messages` negative. */
-const REST_NAME = "Corrections, and the last minute's answers";
+const REST_NAME = t("Corrections, and the last minute's answers");
 
 /**
  * Returns a month's messages by bot, in the order of `usage`. If their sum differs from `month.used`, a last entry holds the difference.

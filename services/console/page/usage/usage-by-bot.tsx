@@ -2,6 +2,8 @@ import type { Bot, BotUsage } from "@parley/rpc/conversation";
 import type { GetUsageResponse } from "@parley/rpc/quota";
 import { useState } from "react";
 import { SelectField } from "../components/field.tsx";
+import { formatNumber } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 import { splitByBot } from "./by-bot.ts";
 import { formatMonth } from "./format-month.ts";
 
@@ -15,23 +17,23 @@ export function UsageByBot({ months, usage, bots }: ByBotProps) {
   return (
     <section className="panel" aria-labelledby="by-bot">
       <div className="panel-header">
-        <h2 id="by-bot">By bot</h2>
+        <h2 id="by-bot">{t("By bot")}</h2>
         <SelectField
-          label="Month"
+          label={t("Month")}
           options={months.map((each) => [each.month, formatMonth(each.month)])}
           value={month.month}
           onChange={setChosen}
         />
       </div>
       {entries.length === 0 ? (
-        <p className="hint">No bot answered in this month.</p>
+        <p className="hint">{t("No bot answered in this month.")}</p>
       ) : (
         <table className="table">
           <thead>
             <tr>
-              <th scope="col">Bot</th>
+              <th scope="col">{t("Bot")}</th>
               <th scope="col" className="number">
-                Messages
+                {t("Messages")}
               </th>
             </tr>
           </thead>
@@ -42,7 +44,7 @@ export function UsageByBot({ months, usage, bots }: ByBotProps) {
                   {name}
                   {slug !== "" && name !== slug && <small className="muted"> {slug}</small>}
                 </th>
-                <td className="number">{messages.toLocaleString()}</td>
+                <td className="number">{formatNumber(messages)}</td>
               </tr>
             ))}
           </tbody>

@@ -25,6 +25,12 @@ describe("the built page", () => {
     for (const name of scriptsAndStyles) expect(files).toEqual(expect.arrayContaining([`${name}.gz`, `${name}.br`]));
   });
 
+  it("preloads the app, which main.ts imports after the language's catalogue", async () => {
+    const html = await readFile(join(directory, "index.html"), "utf8");
+    expect(html).toMatch(/<link rel="modulepreload"[^>]* href="\/assets\/app-/);
+    expect(await readFile(join(directory, "preview.html"), "utf8")).not.toContain("/assets/app-");
+  });
+
   it.each(["index.html", "preview.html"])("each script and style sheet of %s has a nonce placeholder", async (name) => {
     const html = await readFile(join(directory, name), "utf8");
     const elements = html.match(/<(?:script|link rel="(?:stylesheet|modulepreload)")[^>]*>/g) ?? [];

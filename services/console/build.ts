@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import react from "@vitejs/plugin-react";
-import { build, type Manifest } from "vite";
+import { build, type Manifest, type Plugin } from "vite";
 import { NONCE_PLACEHOLDER } from "./src/page/index.ts";
 
 const PAGE = join(import.meta.dirname, "page");
@@ -14,6 +14,30 @@ const COMPRESSED_EXTENSIONS = new Set([".js", ".css", ".svg"]);
 
 /** Limit for `firstLoadBytes`, which is measured after gzip. */
 export const MAX_FIRST_LOAD_BYTES = 200_000;
+
+/** Lets the browser fetch the modules of app.tsx while main.ts, which imports it, loads the catalogue of the user's language. */
+const PRELOAD_APP: Plugin = {
+  name: "preload-app",
+  transformIndexHtml: {
+    order: "post",
+    handler(_, { filename, bundle = {} }) {
+      const files = new Set<string>();
+      const visit = (file: string) => {
+        const chunk = bundle[file];
+        if (chunk?.type !== "chunk" || files.has(file)) return;
+        files.add(file);
+        for (const imported of chunk.imports) visit(imported);
+      };
+      const app = Object.values(bundle).find((each) => each.type === "chunk" && each.name === "app");
+      if (app && filename.endsWith("index.html")) visit(app.fileName);
+      return [...files].map((file) => ({
+        tag: "link",
+        attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` },
+        injectTo: "head",
+      }));
+    },
+  },
+};
 
 export type ConsoleBuild = {
   firstLoadBytes: number;
@@ -34,7 +58,7 @@ export async function buildConsole(
     root: PAGE,
     configFile: false,
     logLevel: "warn",
-    plugins: [react()],
+    plugins: [react(), PRELOAD_APP],
     html: { cspNonce: NONCE_PLACEHOLDER },
     build: {
       outDir: directory,

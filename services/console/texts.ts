@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseSync, Visitor } from "vite";
+import { WIDGET_LANGUAGES } from "@parley/widget/languages";
+import { type ESTree, parseSync, Visitor } from "vite";
 
 const PAGE = join(import.meta.dirname, "page");
 const CATALOGUES = join(PAGE, "i18n/catalogues");
@@ -23,7 +24,9 @@ type Node = { type: string } & Span;
 /** Attributes whose values no user reads. */
 const HIDDEN_ATTRIBUTES =
   /^(?:class(?:Name)?|d|href|id|key|name|path|pattern|preserveAspectRatio|src|to|viewBox|aria-(?:current|describedby|labelledby))$/;
-const HIDDEN_CALLS = ["Error", "SyntaxError", "TypeError", "RegExp"];
+/** Functions and classes whose arguments no user reads. */
+const HIDDEN_CALLS =
+  /^(?:Error|TypeError|SyntaxError|super|lazyRouteComponent|querySelector|querySelectorAll|closest|includes|startsWith|replace)$/;
 /** A label, which begins with a capital letter, or two words. */
 const LOOKS_LIKE_TEXT = /^\p{Lu}\p{Ll}|^\p{Lu}$|\p{L}[,:]? \p{L}/u;
 
@@ -45,6 +48,16 @@ export async function readCatalogues(): Promise<Map<string, Catalogue>> {
   return new Map(await Promise.all(names.map(read)));
 }
 
+/** Returns the texts that a catalogue lacks, in the format of a catalogue. */
+export function missingTexts(language: string, { texts }: SourceTexts, catalogue: Catalogue = {}): Catalogue {
+  const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories.map((form) => [form, ""] as const);
+  return Object.fromEntries(
+    [...texts]
+      .filter(([text]) => !Object.hasOwn(catalogue, text))
+      .map(([text, { isPlural }]) => [text, isPlural ? Object.fromEntries(forms) : ""]),
+  );
+}
+
 /** Adds the texts of one source file to the result. */
 export function addTexts(path: string, source: string, { texts, problems, untranslated }: SourceTexts): void {
   const { program, errors } = parseSync(path, source);
@@ -64,11 +77,13 @@ export function addTexts(path: string, source: string, { texts, problems, untran
   };
   new Visitor({
     ImportDeclaration: (node) => void skipped.push(node),
-    NewExpression: ({ callee, ...span }) => {
-      if (callee.type === "Identifier" && HIDDEN_CALLS.includes(callee.name)) skipped.push(span);
+    NewExpression: (node) => {
+      if (HIDDEN_CALLS.test(nameOf(node.callee))) skipped.push(...node.arguments);
     },
+    Property: ({ key }) => void skipped.push(key),
     CallExpression: (node) => {
-      const name = node.callee.type === "Identifier" ? node.callee.name : "";
+      const name = nameOf(node.callee);
+      if (HIDDEN_CALLS.test(name)) skipped.push(...node.arguments);
       if (name === "t") add(node, node.arguments[0], false);
       if (name !== "plural") return;
       const [, one, other] = node.arguments;
@@ -105,6 +120,24 @@ function spanOf({ start, end }: Span): Span {
   return { start, end };
 }
 
+/** Returns the name of a function or class, or of a method. */
+function nameOf(callee: ESTree.Expression): string {
+  if (callee.type === "Super") return "super";
+  if (callee.type === "MemberExpression" && callee.property.type === "Identifier") return callee.property.name;
+  return callee.type === "Identifier" ? callee.name : "";
+}
+
 function stringOf(node: Node): string | undefined {
   return "value" in node && node.type === "Literal" && typeof node.value === "string" ? node.value : undefined;
+}
+
+// Prints what the catalogues of the named languages, or of all, lack.
+if (import.meta.main) {
+  const [sources, catalogues] = await Promise.all([readTexts(), readCatalogues()]);
+  const named = process.argv.slice(2);
+  const languages = named.length > 0 ? named : WIDGET_LANGUAGES.filter((language) => language !== "en");
+  const missing = languages.map(
+    (language) => [language, missingTexts(language, sources, catalogues.get(language))] as const,
+  );
+  console.log(JSON.stringify(Object.fromEntries(missing), null, 2));
 }

@@ -25,6 +25,40 @@ describe.each([...catalogues])("the catalogue %s", (language, catalogue) => {
   });
 });
 
+describe("catalogueProblems", () => {
+  const plural = "{count} message";
+  it.each([
+    ["a text of no source", "de", { "Not in the page": "Fehlt" }, ['no source has the text "Not in the page"']],
+    ["an empty translation", "de", { Close: "" }, ['"Close" has the translation ""']],
+    [
+      "a missing placeholder",
+      "de",
+      { "{part} of {total}": "{part} von allen" },
+      [expect.stringContaining("other placeholders")],
+    ],
+    [
+      "forms of a text that is no plural",
+      "de",
+      { Close: { one: "Zu", other: "Zu" } },
+      ['"Close" needs one translation'],
+    ],
+    [
+      "one translation of a plural",
+      "de",
+      { [`${plural}s`]: "{count} Nachrichten" },
+      ['"{count} messages" needs the forms one, other'],
+    ],
+    [
+      "a plural without the number",
+      "ar",
+      { [`${plural}s`]: { zero: "a", one: "a", two: "a", few: "a", many: "{count}", other: "{count}" } },
+      ['"a" has other placeholders than "{count} messages"'],
+    ],
+  ])("reports %s", (_, language, catalogue, problems) => {
+    expect(catalogueProblems(language, catalogue as Catalogue)).toEqual(problems);
+  });
+});
+
 describe("addTexts", () => {
   const read = (source: string) => {
     const result: SourceTexts = { texts: new Map(), problems: [], untranslated: [] };
@@ -76,23 +110,26 @@ function catalogueProblems(language: string, catalogue: Catalogue): string[] {
   const categories = new Set<string>(rules.resolvedOptions().pluralCategories);
   return Object.entries(catalogue).flatMap(([text, translation]) => {
     const source = sources.texts.get(text);
-    const needed = `"${text}" needs ${source?.isPlural ? `the forms ${[...categories].join(", ")}` : "one translation"}`;
     if (source === undefined) return [`no source has the text "${text}"`];
-    if (typeof translation === "string") {
-      if (source.isPlural) return [needed];
-      return equalPlaceholders(text, translation) ? [] : [`"${translation}" has other placeholders than "${text}"`];
-    }
-    const forms = Object.keys(translation);
-    if (!source.isPlural || categories.symmetricDifference(new Set(forms)).size > 0) return [needed];
-    return Object.entries(translation)
-      .filter(([form, words]) => !equalPlaceholders(text, words, isOneNumber(rules, form) ? "{count}" : undefined))
-      .map(([, words]) => `"${words}" has other placeholders than "${text}"`);
+    if (!source.isPlural && typeof translation === "string") return translationProblems(text, translation);
+    if (!source.isPlural) return [`"${text}" needs one translation`];
+    const forms = typeof translation === "string" ? {} : translation;
+    if (categories.symmetricDifference(new Set(Object.keys(forms))).size > 0)
+      return [`"${text}" needs the forms ${[...categories].join(", ")}`];
+    return Object.entries(forms).flatMap(([form, words]) =>
+      translationProblems(text, words, isOneNumber(rules, form) ? "{count}" : undefined),
+    );
   });
 }
 
-function equalPlaceholders(text: string, translation: string, ignored?: string): boolean {
-  const placeholdersOf = (each: string) => (each.match(/\{\w+\}/g) ?? []).filter((name) => name !== ignored);
-  return new Set(placeholdersOf(text)).symmetricDifference(new Set(placeholdersOf(translation))).size === 0;
+/** `optional` is a placeholder that the translation may omit. */
+function translationProblems(text: string, translation: string, optional?: string): string[] {
+  const placeholdersOf = (each: string) =>
+    new Set((each.match(/\{\w+\}/g) ?? []).filter((placeholder) => placeholder !== optional));
+  if (translation === "" || translation !== translation.trim())
+    return [`"${text}" has the translation "${translation}"`];
+  const areEqual = placeholdersOf(text).symmetricDifference(placeholdersOf(translation)).size === 0;
+  return areEqual ? [] : [`"${translation}" has other placeholders than "${text}"`];
 }
 
 /** Whether a plural form is for one number only, as Arabic's `two`, so that it can do without the number. */

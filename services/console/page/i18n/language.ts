@@ -1,7 +1,7 @@
 import { selectLanguage } from "@parley/widget/select-language";
 
 /** A translation, or one for each plural category of the language, such as `one` and `other`. */
-export type Translation = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+export type Translation = string | Readonly<{ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>>;
 /** Translations by English text. */
 export type Catalogue = Readonly<Record<string, Translation>>;
 

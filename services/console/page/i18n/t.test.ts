@@ -54,6 +54,14 @@ describe("in another language", () => {
     expect(t("A text of no catalogue")).toBe("A text of no catalogue");
   });
 
+  it("returns the language's form for the number", async () => {
+    const { plural } = await open("ar");
+    const one = "{count} of today’s answers was dropped or blocked after it had begun, so it does not count.";
+    const other = "{count} of today’s answers were dropped or blocked after they had begun, so they do not count.";
+    expect(plural(2, one, other)).toMatch(/^أُلغيت أو حُظرت إجابتان/);
+    expect(plural(11, one, other)).toMatch(/^أُلغيت أو حُظرت 11 إجابة/);
+  });
+
   it("is English if there is no catalogue", async () => {
     const { getLanguage, t } = await open("xx");
     expect([getLanguage(), t("Sign in")]).toEqual(["en", "Sign in"]);

@@ -27,7 +27,9 @@ export function plural<One extends string, Other extends string>(
   ...[values]: Values<Exclude<Names<One> | Names<Other>, "count">>
 ): string {
   const forms = getTranslation(other);
-  const form = typeof forms === "object" ? forms[new Intl.PluralRules(getLanguage()).select(count)] : undefined;
+  const category = new Intl.PluralRules(getLanguage()).select(count);
+  // A browser may have other plural categories for the language than the catalogue.
+  const form = typeof forms === "object" ? (forms[category] ?? forms.other) : undefined;
   return fill(form ?? (count === 1 ? one : other), { ...values, count });
 }
 

@@ -13,6 +13,7 @@ import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { T, t } from "../i18n/t.tsx";
 import { type EditableTool, EditTool, toEditable } from "../tools/edit-tool.tsx";
 import "../tools/tools.css";
 
@@ -21,7 +22,7 @@ export function Tools() {
   // Loads the tools without waiting for the list of bots, so that both calls are in one batch.
   useQuery(toolsQuery(workspaceId, useBotSlug()));
   return (
-    <BotScreen title="Tools" intro="What the bot may look up or do while it answers." path="/tools">
+    <BotScreen title={t("Tools")} intro={t("What the bot may look up or do while it answers.")} path="/tools">
       {({ slug }) => <ToolList key={slug} botSlug={slug} />}
     </BotScreen>
   );
@@ -39,26 +40,28 @@ function ToolList({ botSlug }: { botSlug: string }) {
   const addButton = mayAdd && (
     <Button className="button primary" onClick={() => setAdding(true)}>
       <Icon name="plus" />
-      New tool
+      {t("New tool")}
     </Button>
   );
   return (
     <>
       {!hasTools && (
-        <Empty icon="tool" title="No tool yet" action={addButton}>
+        <Empty icon="tool" title={t("No tool yet")} action={addButton}>
           {mayAdd ? (
-            "A tool asks an address of your shop while the bot answers, for example for the state of an order."
+            t("A tool asks an address of your shop while the bot answers, for example for the state of an order.")
           ) : (
-            <>
-              Ask the operator to run <code>parley tool add</code> for the bot <code>{botSlug}</code> of the workspace{" "}
-              <code>{workspaceId}</code>.
-            </>
+            <T
+              text="Ask the operator to run {command} for the bot {bot} of the workspace {workspace}."
+              command={<code>parley tool add</code>}
+              bot={<code>{botSlug}</code>}
+              workspace={<code>{workspaceId}</code>}
+            />
           )}
         </Empty>
       )}
       {hasTools && addButton && <div className="list-actions">{addButton}</div>}
       {hasTools && (
-        <ul className="rows panel flush" aria-label="Tools">
+        <ul className="rows panel flush" aria-label={t("Tools")}>
           {data.tools.map((tool) => (
             <ToolRow
               key={tool.name}
@@ -70,7 +73,9 @@ function ToolList({ botSlug }: { botSlug: string }) {
           ))}
         </ul>
       )}
-      {hasTools && <p className="hint">Only the operator adds tools that use secrets or servers of tools (MCP).</p>}
+      {hasTools && (
+        <p className="hint">{t("Only the operator adds tools that use secrets or servers of tools (MCP).")}</p>
+      )}
       {isAdding && <EditTool botSlug={botSlug} onClose={() => setAdding(false)} />}
     </>
   );
@@ -97,7 +102,7 @@ function ToolRow({ tool, editable, check, botSlug }: ToolRowProps) {
     mutationFn: () => toolsClient.removeTool({ workspaceId, botSlug, name: tool.name }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The tool was removed. The bot stops using it within seconds.");
+      announce(t("The tool was removed. The bot stops using it within seconds."));
       await queryClient.invalidateQueries(toolsQuery(workspaceId, botSlug));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -111,23 +116,27 @@ function ToolRow({ tool, editable, check, botSlug }: ToolRowProps) {
       <span className="row-text">
         <span className="row-title">
           <strong>{tool.name}</strong>
-          <span className="badge neutral">{tool.byOwner ? "Added by an owner" : "Approved by the operator"}</span>
+          <span className="badge neutral">{tool.byOwner ? t("Added by an owner") : t("Approved by the operator")}</span>
         </span>
         <code>{address}</code>
         <small>{description}</small>
-        {tool.secret !== "" && <small>Signs in with the secret “{tool.secret}”</small>}
+        {tool.secret !== "" && <small>{t("Signs in with the secret “{secret}”", { secret: tool.secret })}</small>}
         {check !== undefined && <Problems check={check} />}
       </span>
       {editable && (
-        <Button className="button small" aria-label={`Edit ${tool.name}`} onClick={() => setEditing(true)}>
-          Edit
+        <Button
+          className="button small"
+          aria-label={t("Edit {name}", { name: tool.name })}
+          onClick={() => setEditing(true)}
+        >
+          {t("Edit")}
         </Button>
       )}
       {isEditing && editable && <EditTool botSlug={botSlug} tool={editable} onClose={() => setEditing(false)} />}
       {mayRemove && (
         <Button
           className="icon-button"
-          aria-label={`Remove ${tool.name}`}
+          aria-label={t("Remove {name}", { name: tool.name })}
           isDisabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
@@ -135,9 +144,9 @@ function ToolRow({ tool, editable, check, botSlug }: ToolRowProps) {
         </Button>
       )}
       <Confirm
-        title="Remove the tool?"
-        text={`The bot will no longer use “${tool.name}”.${tool.byOwner ? "" : " Only the operator can add it again."}`}
-        action="Remove"
+        title={t("Remove the tool?")}
+        text={describeRemoval(tool)}
+        action={t("Remove")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}
@@ -148,22 +157,31 @@ function ToolRow({ tool, editable, check, botSlug }: ToolRowProps) {
 
 /** The reasons why the bot does not use the tool or some of its functions. */
 function Problems({ check: { functions, omitted, failure } }: { check: ToolDescription }) {
-  const withoutTool =
-    functions.length === 0 ? "The bot answers without this tool" : "The tool's list may be out of date";
   return (
     <>
       {failure !== "" && (
         <small className="error-text">
-          {withoutTool}: {failure}
+          {functions.length === 0
+            ? t("The bot answers without this tool: {reason}", { reason: failure })
+            : t("The tool's list may be out of date: {reason}", { reason: failure })}
         </small>
       )}
       {omitted.map(({ name, reason }) => (
         <small className="error-text" key={`${name} ${reason}`}>
-          The bot does not use {name === "" ? "a function" : <code>{name}</code>}: {reason}
+          {name === "" ? (
+            t("The bot does not use a function: {reason}", { reason })
+          ) : (
+            <T text="The bot does not use {name}: {reason}" name={<code>{name}</code>} reason={reason} />
+          )}
         </small>
       ))}
     </>
   );
+}
+
+function describeRemoval({ name, byOwner }: Tool): string {
+  const consequence = t("The bot will no longer use “{name}”.", { name });
+  return byOwner ? consequence : `${consequence} ${t("Only the operator can add it again.")}`;
 }
 
 function describeTool({ kind }: Tool): { address: string; description: string } {
@@ -172,8 +190,11 @@ function describeTool({ kind }: Tool): { address: string; description: string } 
       return { address: `${kind.value.method} ${kind.value.url}`, description: kind.value.description };
     case "mcp": {
       const { url, only } = kind.value;
-      const which = only.length === 0 ? "all its tools" : only.join(", ");
-      return { address: url, description: `A server of tools (MCP): ${which}` };
+      const description =
+        only.length === 0
+          ? t("A server of tools (MCP): all its tools")
+          : t("A server of tools (MCP): {names}", { names: only.join(", ") });
+      return { address: url, description };
     }
     default:
       return { address: "", description: "" };

@@ -8,12 +8,13 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { SelectField, TextArea, TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { t } from "../i18n/t.tsx";
 import { namesInAddress, parseParameters, toParameters, withNamesInAddress } from "./parameters.ts";
 import { Values } from "./values.tsx";
 
 const METHODS = [
-  ["GET", "Look something up (GET)"],
-  ["POST", "Send something (POST)"],
+  ["GET", t("Look something up (GET)")],
+  ["POST", t("Send something (POST)")],
 ] as const;
 
 /** An owner's tool that the form can show. */
@@ -41,26 +42,34 @@ export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: E
       return tools.putTool({ workspaceId, botSlug, tool: { name, kind: { case: "http", value: http } } });
     },
     onSuccess: () => {
-      announce(`The tool was ${tool ? "changed" : "added"}. The bot uses it within seconds.`);
+      announce(
+        tool
+          ? t("The tool was changed. The bot uses it within seconds.")
+          : t("The tool was added. The bot uses it within seconds."),
+      );
       void queryClient.invalidateQueries(toolsQuery(workspaceId, botSlug));
       void queryClient.invalidateQueries(toolChecksQuery(workspaceId, botSlug));
     },
   });
-  const action = tool ? "Save tool" : "Add tool";
+  const action = tool ? t("Save tool") : t("Add tool");
   return (
     <Modal
-      title={tool ? "Change the tool" : "New tool"}
-      description="The bot can ask an address of yours while it answers, for example for the state of an order. Anybody can make the bot do so, so the address must not reveal or change what a visitor may not see or change."
+      title={tool ? t("Change the tool") : t("New tool")}
+      description={t(
+        "The bot can ask an address of yours while it answers, for example for the state of an order. Anybody can make the bot do so, so the address must not reveal or change what a visitor may not see or change.",
+      )}
       isOpen
       onOpenChange={onClose}
     >
-      <MutationForm mutation={saving} action={action} pendingAction="Saving…" onClose={onClose}>
+      <MutationForm mutation={saving} action={action} pendingAction={t("Saving…")} onClose={onClose}>
         <TextField
-          label="Name"
+          label={t("Name")}
           hint={
-            tool ? "The name cannot be changed." : "For the bot, such as look_up_order: letters, digits, hyphens and _."
+            tool
+              ? t("The name cannot be changed.")
+              : t("For the bot, such as look_up_order: letters, digits, hyphens and _.")
           }
-          formatError="Begin with a letter, and use only the letters a to z, digits, hyphens and _, at most 32."
+          formatError={t("Begin with a letter, and use only the letters a to z, digits, hyphens and _, at most 32.")}
           required
           readOnly={tool !== undefined}
           pattern="[A-Za-z][A-Za-z0-9_\-]{0,31}"
@@ -70,19 +79,23 @@ export function EditTool({ botSlug, tool, onClose }: { botSlug: string; tool?: E
           onChange={({ target }) => setName(target.value)}
         />
         <TextArea
-          label="What it does, and when to use it"
-          hint="The bot decides by this text. For example: Returns the state of an order. Use it when a visitor asks where an order is."
+          label={t("What it does, and when to use it")}
+          hint={t(
+            "The bot decides by this text. For example: Returns the state of an order. Use it when a visitor asks where an order is.",
+          )}
           required
           rows={3}
           maxLength={2_000}
           value={description}
           onChange={({ target }) => setDescription(target.value)}
         />
-        <SelectField label="Purpose" options={METHODS} value={method} onChange={setMethod} />
+        <SelectField label={t("Purpose")} options={METHODS} value={method} onChange={setMethod} />
         <TextField
-          label="Address"
-          hint="A public address that begins with https://. The bot fills in names in braces: https://shop.example/orders/{number}"
-          formatError="Write the whole address, beginning with https://."
+          label={t("Address")}
+          hint={t("A public address that begins with https://. The bot fills in names in braces: {example}", {
+            example: "https://shop.example/orders/{number}",
+          })}
+          formatError={t("Write the whole address, beginning with https://.")}
           type="url"
           pattern="https://.*"
           required

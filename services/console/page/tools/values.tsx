@@ -3,6 +3,7 @@ import { Button } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 import type { Value } from "./parameters.ts";
 
 type ValuesProps = {
@@ -28,24 +29,24 @@ export function Values({ values, fixedNames, onChange }: ValuesProps) {
   };
   return (
     <fieldset ref={list} className="tool-values">
-      <legend>What the bot fills in</legend>
+      <legend>{t("What the bot fills in")}</legend>
       {values.map(({ name, description }, index) => (
         // The names are edited, so only their position identifies them.
         <div key={index} className="tool-value">
           <TextField
-            label={`Name of value ${index + 1}`}
+            label={t("Name of value {number}", { number: index + 1 })}
             required
             readOnly={fixedNames.includes(name)}
             pattern="[A-Za-z0-9_.\-]{1,64}"
-            formatError="Use only the letters a to z, digits, hyphens, dots and _."
+            formatError={t("Use only the letters a to z, digits, hyphens, dots and _.")}
             maxLength={64}
             spellCheck={false}
             value={name}
             onChange={({ target }) => change(index, { name: target.value })}
           />
           <TextField
-            label={`Meaning of value ${index + 1}`}
-            placeholder="The number of the order"
+            label={t("Meaning of value {number}", { number: index + 1 })}
+            placeholder={t("The number of the order")}
             required
             maxLength={500}
             value={description}
@@ -54,7 +55,7 @@ export function Values({ values, fixedNames, onChange }: ValuesProps) {
           {!fixedNames.includes(name) && (
             <Button
               className="icon-button"
-              aria-label={`Remove value ${index + 1}`}
+              aria-label={t("Remove value {number}", { number: index + 1 })}
               onClick={({ currentTarget }) => remove(index, currentTarget.parentElement)}
             >
               <Icon name="trash" />
@@ -70,7 +71,7 @@ export function Values({ values, fixedNames, onChange }: ValuesProps) {
         }}
       >
         <Icon name="plus" />
-        Add a value
+        {t("Add a value")}
       </Button>
     </fieldset>
   );

@@ -14,7 +14,9 @@ describeInBrowser("questions in the console", (fixture) => {
     const row = page.tab.getByRole("list", { name: "Unanswered questions" }).getByRole("listitem");
     await row.first().waitFor();
     expect(await row.count()).toBe(1);
-    expect(await row.innerText()).toMatch(/^2\s+times\ngift vouchers, do you sell them\?\n2 without a passage · last /);
+    expect(await row.innerText()).toMatch(
+      /^2\s+2 times\ngift vouchers, do you sell them\?\n2 without a passage · last /,
+    );
 
     await page.tabTo("Add knowledge: gift vouchers, do you sell them?");
     await keyboard.press("Enter");

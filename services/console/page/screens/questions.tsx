@@ -7,11 +7,15 @@ import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { formatDateTime } from "../components/dates.ts";
 import { SelectField } from "../components/field.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { formatNumber } from "../i18n/numbers.ts";
+import { plural, t } from "../i18n/t.tsx";
 import "../questions/questions.css";
 
 const DAYS_OF_PERIOD = { week: 7, month: 30, quarter: 90 } as const;
 type Period = keyof typeof DAYS_OF_PERIOD;
-const PERIODS = Object.entries(DAYS_OF_PERIOD).map(([period, days]) => [period, `${days} days`] as const);
+const PERIODS = Object.entries(DAYS_OF_PERIOD).map(
+  ([period, days]) => [period, plural(days, "{count} day", "{count} days")] as const,
+);
 
 function usePeriod(): Period {
   const { period = "" } = useSearch({ strict: false });
@@ -25,8 +29,10 @@ export function Questions() {
   useQuery(unansweredQuery(workspaceId, useBotSlug(), DAYS_OF_PERIOD[period]));
   return (
     <BotScreen
-      title="Unanswered questions"
-      intro="What visitors asked when no passage of a document was found, when the bot said that it has no answer, or when they rated the answer bad."
+      title={t("Unanswered questions")}
+      intro={t(
+        "What visitors asked when no passage of a document was found, when the bot said that it has no answer, or when they rated the answer bad.",
+      )}
       path="/questions"
     >
       {({ slug }) => <Unanswered key={slug} botSlug={slug} period={period} />}
@@ -43,9 +49,10 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
     <section className="panel" aria-labelledby="groups">
       <div className="panel-header">
         <h2 id="groups">
-          Questions {data && data.questions.length > 0 && <span className="count">{data.groups.toLocaleString()}</span>}
+          {t("Questions")}{" "}
+          {data && data.questions.length > 0 && <span className="count">{formatNumber(data.groups)}</span>}
         </h2>
-        <SelectField label="Period" options={PERIODS} value={period} onChange={choose} />
+        <SelectField label={t("Period")} options={PERIODS} value={period} onChange={choose} />
       </div>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
@@ -56,10 +63,10 @@ function Unanswered({ botSlug, period }: { botSlug: string; period: Period }) {
 
 /** Returns the text for an empty list. A partial list is based on the latest answers only. */
 function describeEmptyList({ hasKnowledge, partial }: ListUnansweredResponse): string {
-  if (partial) return "None was found among the latest answers. Older ones were not searched.";
+  if (partial) return t("None was found among the latest answers. Older ones were not searched.");
   return hasKnowledge
-    ? "The bot answered every question of this period from a passage or a tool, and no answer was rated bad."
-    : "No answer was rated bad in this period.";
+    ? t("The bot answered every question of this period from a passage or a tool, and no answer was rated bad.")
+    : t("No answer was rated bad in this period.");
 }
 
 function QuestionList({ botSlug, response }: { botSlug: string; response: ListUnansweredResponse }) {
@@ -68,12 +75,12 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
   return (
     <>
       {questions.length === 0 && (
-        <Empty icon="check" title="No unanswered question">
+        <Empty icon="check" title={t("No unanswered question")}>
           {describeEmptyList(response)}
         </Empty>
       )}
       {questions.length > 0 && (
-        <ul className="rows" aria-label="Unanswered questions">
+        <ul className="rows" aria-label={t("Unanswered questions")}>
           {questions.map((question) => (
             <QuestionRow key={`${question.sessionId} ${question.example}`} botSlug={botSlug} question={question} />
           ))}
@@ -82,10 +89,10 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
       <p className="hint">{describeScope(response)}</p>
       {!hasKnowledge && (
         <p className="hint">
-          The bot has no document yet, so only answers that were rated bad are listed.{" "}
+          {t("The bot has no document yet, so only answers that were rated bad are listed.")}{" "}
           {mayAddSource && (
             <Link to="/knowledge" search={{ bot: botSlug }}>
-              Add a document
+              {t("Add a document")}
             </Link>
           )}
         </p>
@@ -96,12 +103,24 @@ function QuestionList({ botSlug, response }: { botSlug: string; response: ListUn
 
 function describeScope({ questions, groups, partial, repliesRead }: ListUnansweredResponse): string {
   const parts = [
-    "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out, unless the bot said that it has no answer or visitors rated them bad.",
+    t(
+      "Questions with the same words are counted together. Greetings are left out. Answers that used a tool are left out, unless the bot said that it has no answer or visitors rated them bad.",
+    ),
   ];
-  if (questions.length < groups) parts.push(`Only the ${questions.length} most frequent questions are listed.`);
+  if (questions.length < groups)
+    parts.push(
+      plural(
+        questions.length,
+        "Only the {count} most frequent question is listed.",
+        "Only the {count} most frequent questions are listed.",
+      ),
+    );
   if (partial)
     parts.push(
-      `The period has too many unanswered or badly rated questions. Only the latest were searched: ${repliesRead.toLocaleString()} in total, including other bots' answers that were rated bad.`,
+      t(
+        "The period has too many unanswered or badly rated questions. Only the latest were searched: {count} in total, including other bots' answers that were rated bad.",
+        { count: repliesRead },
+      ),
     );
   return parts.join(" ");
 }
@@ -110,35 +129,43 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
   const { example, count, ungrounded, declined, ratedDown, lastAt, sessionId } = question;
   const facts = [
-    ungrounded > 0 && `${ungrounded.toLocaleString()} without a passage`,
-    declined > 0 && `${declined.toLocaleString()} without an answer`,
-    ratedDown > 0 && `${ratedDown.toLocaleString()} rated bad`,
-    `last ${formatDateTime(lastAt)}`,
+    ungrounded > 0 && plural(ungrounded, "{count} without a passage", "{count} without a passage"),
+    declined > 0 && plural(declined, "{count} without an answer", "{count} without an answer"),
+    ratedDown > 0 && plural(ratedDown, "{count} rated bad", "{count} rated bad"),
+    t("last {time}", { time: formatDateTime(lastAt) }),
   ];
   return (
     <li className="row question">
       <span className="question-count">
-        {count.toLocaleString()}
-        <span className="visually-hidden"> {count === 1 ? "time" : "times"}</span>
+        <span aria-hidden="true">{formatNumber(count)}</span>
+        <span className="visually-hidden">{plural(count, "{count} time", "{count} times")}</span>
       </span>
       <span className="row-text">
         <strong dir="auto">{example}</strong>
         <small>{facts.filter(Boolean).join(" · ")}</small>
         <span className="question-links">
           {mayAddSource && (
-            <Link to="/knowledge" search={{ bot: botSlug, title: example }} aria-label={`Add knowledge: ${example}`}>
-              Add knowledge
+            <Link
+              to="/knowledge"
+              search={{ bot: botSlug, title: example }}
+              aria-label={t("Add knowledge: {question}", { question: example })}
+            >
+              {t("Add knowledge")}
             </Link>
           )}
           <Link
             to="/knowledge"
             search={{ bot: botSlug, question: example }}
-            aria-label={`Try this question: ${example}`}
+            aria-label={t("Try this question: {question}", { question: example })}
           >
-            Try this question
+            {t("Try this question")}
           </Link>
-          <Link to="/conversations/$id" params={{ id: sessionId }} aria-label={`Read the conversation: ${example}`}>
-            Read the conversation
+          <Link
+            to="/conversations/$id"
+            params={{ id: sessionId }}
+            aria-label={t("Read the conversation: {question}", { question: example })}
+          >
+            {t("Read the conversation")}
           </Link>
         </span>
       </span>

@@ -1,4 +1,4 @@
-import { create, getOption } from "@bufbuild/protobuf";
+import { create, getOption, type MessageInitShape } from "@bufbuild/protobuf";
 import { admin_access, ChangeSchema } from "@parley/rpc/access";
 import {
   BotChangesSchema,
@@ -6,8 +6,9 @@ import {
   PatternChangesSchema,
 } from "@parley/rpc/conversation";
 import { file_parley_quota_v1_admin as quota } from "@parley/rpc/quota";
+import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { describeChange } from "./describe-change.ts";
+import { describeChange } from "./describe-change.tsx";
 
 const recordedMethods = [...conversation.services, ...quota.services]
   .flatMap(({ methods }) => methods)
@@ -16,17 +17,20 @@ const recordedMethods = [...conversation.services, ...quota.services]
 
 const NO_BOTS = new Map<string, string>();
 
+function describe(change: MessageInitShape<typeof ChangeSchema>, botNames: ReadonlyMap<string, string> = NO_BOTS) {
+  const { action, details } = describeChange(create(ChangeSchema, change), botNames);
+  return { action: renderToStaticMarkup(action), details };
+}
+
 test.each(recordedMethods)("for %s, describeChange returns an action other than the method's name", (method) => {
-  const { action } = describeChange(create(ChangeSchema, { method }), NO_BOTS);
-  expect(action).not.toBe(method.replace("/", " "));
+  expect(describe({ method }).action).not.toBe(method.replace("/", " "));
 });
 
 test("names a key's bot, and the key by its name and the key itself", () => {
   const method = "KeyAdminService/UpdateKey";
   const target = { public_key: "svc_pk_a", bot_slug: "support", name: "Main site" };
-  expect(describeChange(create(ChangeSchema, { method, target }), NO_BOTS)).toEqual({
-    action: "Changed a key of",
-    name: "support",
+  expect(describe({ method, target })).toEqual({
+    action: "Changed a key of <strong>support</strong>",
     details: ["Key “Main site”", "svc_pk_a"],
   });
 });
@@ -34,28 +38,36 @@ test("names a key's bot, and the key by its name and the key itself", () => {
 test("gives the old and the new name of a renamed document", () => {
   const method = "KnowledgeAdminService/RenameSource";
   const target = { bot_slug: "support", name: "a.md", new_name: "b.md", id: "7" };
-  expect(describeChange(create(ChangeSchema, { method, target }), NO_BOTS)).toEqual({
-    action: "Renamed the document",
-    name: "a.md",
+  expect(describe({ method, target })).toEqual({
+    action: "Renamed the document <strong>a.md</strong>",
     details: ["support", "Now b.md"],
   });
 });
 
 test("names the month of a usage correction", () => {
-  const method = "WorkspaceAdminService/AdjustUsage";
-  const change = create(ChangeSchema, { method, target: { month: "2026-11", amount: "5", operator: "Ada" } });
-  expect(describeChange(change, NO_BOTS)).toEqual({ action: "Corrected the usage of", name: "2026-11", details: [] });
+  const target = { month: "2026-11", amount: "5", operator: "Ada" };
+  expect(describe({ method: "WorkspaceAdminService/AdjustUsage", target })).toEqual({
+    action: "Corrected the usage of <strong>2026-11</strong>",
+    details: [],
+  });
+});
+
+test.each([
+  ["SetPlan", "Set the plan <strong>pro</strong>"],
+  ["SetRetention", "Set how many days conversations are kept: <strong>30</strong>"],
+])("after %s, names the new value, not the workspace", (method, action) => {
+  const target = { id: "ws_1", name: "Bakery", plan: "pro", retention_days: "30" };
+  expect(describe({ method: `WorkspaceAdminService/${method}`, target })).toEqual({ action, details: [] });
 });
 
 test("uses the bot's name and the screen's labels of the changed settings", () => {
-  const change = create(ChangeSchema, {
+  const change = {
     method: "BotAdminService/UpdateBot",
     target: { slug: "bakery", id: "bot_1" },
     changedFields: ["system_prompt", "primary_color", "quick_replies"],
-  });
-  expect(describeChange(change, new Map([["bakery", "Bakery guide"]]))).toEqual({
-    action: "Changed the bot",
-    name: "Bakery guide",
+  };
+  expect(describe(change, new Map([["bakery", "Bakery guide"]]))).toEqual({
+    action: "Changed the bot <strong>Bakery guide</strong>",
     details: ["Instructions, Colour, Suggested questions"],
   });
 });
@@ -63,22 +75,20 @@ test("uses the bot's name and the screen's labels of the changed settings", () =
 test.each([...BotChangesSchema.fields, ...PatternChangesSchema.fields].map(({ name }) => name))(
   "has a label for the changed field %s",
   (field) => {
-    const change = create(ChangeSchema, { method: "BotAdminService/UpdateBot", changedFields: [field] });
-    expect(describeChange(change, NO_BOTS).details).toEqual([expect.stringMatching(/^[A-Z]/)]);
+    const change = { method: "BotAdminService/UpdateBot", changedFields: [field] };
+    expect(describe(change).details).toEqual([expect.stringMatching(/^[A-Z]/)]);
   },
 );
 
 test("adds the conversation of a review and the bot of a document", () => {
   const review = { method: "SessionAdminService/ReviewMessage", target: { session_id: "s-1", message_id: "7" } };
-  expect(describeChange(create(ChangeSchema, review), NO_BOTS)).toEqual({
+  expect(describe(review)).toEqual({
     action: "Reviewed an answer",
-    name: "",
     details: ["Conversation s-1"],
   });
   const document = { method: "KnowledgeAdminService/AddSource", target: { name: "menu.pdf", bot_slug: "bakery" } };
-  expect(describeChange(create(ChangeSchema, document), new Map([["bakery", "Bakery guide"]]))).toEqual({
-    action: "Added the document",
-    name: "menu.pdf",
+  expect(describe(document, new Map([["bakery", "Bakery guide"]]))).toEqual({
+    action: "Added the document <strong>menu.pdf</strong>",
     details: ["Bakery guide"],
   });
 });

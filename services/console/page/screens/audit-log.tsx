@@ -5,7 +5,7 @@ import { useRef } from "react";
 import { changeLogs } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
-import { describeChange } from "../audit-log/describe-change.ts";
+import { describeChange } from "../audit-log/describe-change.tsx";
 import { mergeChanges } from "../audit-log/merge-changes.ts";
 import { toBotOptions } from "../components/bot-names.ts";
 import { formatDateTime } from "../components/dates.ts";
@@ -13,6 +13,7 @@ import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 
 const PAGE_SIZE = 50;
 const NO_MORE_CHANGES = { changes: [], nextPageToken: "" };
@@ -21,15 +22,16 @@ export function AuditLog() {
   const mayRead = useMayCall(ChangeAdminService.method.listChanges);
   return (
     <div className="screen">
-      <PageHeader title="Audit log">
-        Who changed what in this workspace. Entries are kept for 400 days. They contain names, but never texts of yours
-        or of visitors.
+      <PageHeader title={t("Audit log")}>
+        {t(
+          "Who changed what in this workspace. Entries are kept for 400 days. They contain names, but never texts of yours or of visitors.",
+        )}
       </PageHeader>
       {mayRead ? (
         <Changes />
       ) : (
-        <Empty icon="clock" title="For owners only">
-          Only owners of the workspace may read the audit log.
+        <Empty icon="clock" title={t("For owners only")}>
+          {t("Only owners of the workspace may read the audit log.")}
         </Empty>
       )}
     </div>
@@ -72,12 +74,12 @@ function Changes() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
       {changes?.length === 0 && (
-        <Empty icon="clock" title="No change yet">
-          Each change of a bot, its knowledge, keys or conversations appears here.
+        <Empty icon="clock" title={t("No change yet")}>
+          {t("Each change of a bot, its knowledge, keys or conversations appears here.")}
         </Empty>
       )}
       {changes && changes.length > 0 && (
-        <ul ref={list} className="rows panel flush" aria-label="Changes">
+        <ul ref={list} className="rows panel flush" aria-label={t("Changes")}>
           {changes.map((change, index) => (
             // Changes have no id. The index can be the key, because a row has no state.
             <ChangeRow key={index} change={change} botNames={botNames} />
@@ -93,19 +95,17 @@ function Changes() {
 type ChangeRowProps = { change: Change; botNames: ReadonlyMap<string, string> };
 
 function ChangeRow({ change, botNames }: ChangeRowProps) {
-  const { action, name, details } = describeChange(change, botNames);
+  const { action, details } = describeChange(change, botNames);
   return (
     <li className="row">
       <span className="row-icon">
         <Icon name={change.member === "" ? "shield" : "user"} />
       </span>
       <span className="row-text">
-        <span>
-          {action} {name && <strong>{name}</strong>}
-        </span>
+        <span>{action}</span>
         {details.length > 0 && <small>{details.join(" · ")}</small>}
         <small>
-          {change.member || "Operator"} · <time dateTime={change.changedAt}>{formatDateTime(change.changedAt)}</time>
+          {change.member || t("Operator")} · <time dateTime={change.changedAt}>{formatDateTime(change.changedAt)}</time>
         </small>
       </span>
     </li>

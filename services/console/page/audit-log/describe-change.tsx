@@ -1,0 +1,88 @@
+import type { Change } from "@parley/rpc/access";
+import type { ReactNode } from "react";
+import { labelOf } from "../components/field-labels.ts";
+import { T, t } from "../i18n/t.tsx";
+
+/** What the sentence about a change may name. `name` is that of a document, a tool or a workspace. */
+type Target = Readonly<Record<"bot" | "name" | "plan" | "days" | "month", ReactNode>>;
+
+const ACTIONS: Readonly<Record<string, (target: Target) => ReactNode>> = {
+  "AuditAdminService/Repair": () => t("Corrected the usage after a fault"),
+  "BotAdminService/CreateBot": (target) => <T text="Created the bot {bot}" {...target} />,
+  "BotAdminService/UpdateBot": (target) => <T text="Changed the bot {bot}" {...target} />,
+  "BotAdminService/DeleteBot": (target) => <T text="Deleted the bot {bot}" {...target} />,
+  "BotAdminService/DuplicateBot": (target) => <T text="Duplicated the bot {bot}" {...target} />,
+  "BotAdminService/UploadLogo": (target) => <T text="Uploaded a logo for the bot {bot}" {...target} />,
+  "ConversationService/EraseVisitor": () => t("Erased a visitor"),
+  "ConversationService/SoftDeleteSession": () => t("Deleted a conversation"),
+  "KeyAdminService/CreateKey": (target) => <T text="Created a key of {bot}" {...target} />,
+  "KeyAdminService/UpdateKey": (target) => <T text="Changed a key of {bot}" {...target} />,
+  "KeyAdminService/RevokeKey": (target) => <T text="Revoked a key of {bot}" {...target} />,
+  "KnowledgeAdminService/AddSource": (target) => <T text="Added the document {name}" {...target} />,
+  "KnowledgeAdminService/RemoveSource": (target) => <T text="Removed the document {name}" {...target} />,
+  "KnowledgeAdminService/RenameSource": (target) => <T text="Renamed the document {name}" {...target} />,
+  "EvaluationAdminService/AddCase": (target) => <T text="Added a question to the evaluation of {bot}" {...target} />,
+  "EvaluationAdminService/RemoveCase": (target) => (
+    <T text="Removed a question from the evaluation of {bot}" {...target} />
+  ),
+  "EvaluationAdminService/RunEvaluation": (target) => <T text="Ran the evaluation of {bot}" {...target} />,
+  "ModerationAdminService/AddPattern": (target) => <T text="Added a rule to {bot}" {...target} />,
+  "ModerationAdminService/UpdatePattern": (target) => <T text="Changed a rule of {bot}" {...target} />,
+  "ModerationAdminService/RemovePattern": (target) => <T text="Removed a rule from {bot}" {...target} />,
+  "SessionAdminService/DeleteSession": () => t("Deleted a conversation"),
+  "SessionAdminService/EraseSession": () => t("Erased a conversation"),
+  "SessionAdminService/EraseVisitorSessions": () => t("Erased a visitor"),
+  "SessionAdminService/ReviewMessage": () => t("Reviewed an answer"),
+  "ToolAdminService/PutTool": (target) => <T text="Added or changed the tool {name}" {...target} />,
+  "ToolAdminService/RemoveTool": (target) => <T text="Removed the tool {name}" {...target} />,
+  "WorkspaceAdminService/AdjustUsage": (target) => <T text="Corrected the usage of {month}" {...target} />,
+  "WorkspaceAdminService/CreateWorkspace": (target) => <T text="Created the workspace {name}" {...target} />,
+  "WorkspaceAdminService/ResetUnpaid": () => t("Reset today's number of answers that do not count"),
+  "WorkspaceAdminService/SetKnowledgeLimits": (target) => (
+    <T text="Set the knowledge limits of the plan {plan}" {...target} />
+  ),
+  "WorkspaceAdminService/SetPlan": (target) => <T text="Set the plan {plan}" {...target} />,
+  "WorkspaceAdminService/SetRetention": (target) => (
+    <T text="Set how many days conversations are kept: {days}" {...target} />
+  ),
+  "WorkspaceDeletionAdminService/DeleteWorkspace": () => t("Deleted the workspace"),
+  "WorkspaceDeletionAdminService/RestoreWorkspace": () => t("Restored the workspace"),
+};
+export type DescribedChange = {
+  /** A sentence. If the change's method is unknown, the method's name. */
+  action: ReactNode;
+  /** The bot (unless `action` names it), the conversation, the public key, and the changed fields. */
+  details: string[];
+};
+
+/** `botNames` are the bots' names by slug. */
+export function describeChange(
+  { method, target, changedFields }: Change,
+  botNames: ReadonlyMap<string, string>,
+): DescribedChange {
+  const isKey = method.startsWith("KeyAdminService/");
+  const slug = target.slug ?? target.bot_slug ?? "";
+  const bot = botNames.get(slug) ?? slug;
+  const fields = changedFields.map((field) => labelOf(field) ?? field.replaceAll("_", " ")).join(", ");
+  const details = [
+    // The sentences with the name of a document or a tool do not name the bot.
+    !isKey && target.name && bot,
+    target.session_id && t("Conversation {id}", { id: target.session_id }),
+    isKey && target.name && t("Key “{name}”", { name: target.name }),
+    target.new_name && t("Now {name}", { name: target.new_name }),
+    target.new_slug && t("As {name}", { name: target.new_slug }),
+    target.public_key,
+    fields,
+  ];
+  return {
+    action:
+      ACTIONS[method]?.({
+        bot: <strong>{bot}</strong>,
+        name: <strong>{target.name}</strong>,
+        plan: <strong>{target.plan}</strong>,
+        days: <strong>{target.retention_days}</strong>,
+        month: <strong>{target.month}</strong>,
+      }) ?? method.replace("/", " "),
+    details: details.filter(Boolean) as string[],
+  };
+}

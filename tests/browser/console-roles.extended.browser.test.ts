@@ -148,7 +148,11 @@ function screensOf(bot: string, sessionId: string): Screen[] {
       controls: ["Conversations", "1 passage of knowledge", "Technical details"],
     },
     { path: `/tools?bot=${bot}`, text: "look_up_order", controls: ["Bot"] },
-    { path: `/playground?bot=${bot}`, text: "Read what was said here", controls: ["Bot", "Read what was said here"] },
+    {
+      path: `/playground?bot=${bot}`,
+      text: "Read what was said here",
+      controls: ["Bot", "Read what was said here with the passages, the tools and the duration of each answer."],
+    },
     { path: "/usage", text: "By month", controls: ["Download CSV", "Month"] },
     { path: "/audit-log", text: "For owners only", controls: [] },
   ];

@@ -18,6 +18,7 @@ import { Icon } from "../components/icon.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 
 export function Keys() {
   const { workspace_id: workspaceId } = useSession();
@@ -30,21 +31,21 @@ export function Keys() {
   const createButton = mayCreate && (
     <Button className="button primary" isDisabled={!bots?.length} onClick={() => setCreating(true)}>
       <Icon name="plus" />
-      New key
+      {t("New key")}
     </Button>
   );
   // Revoked keys come last.
   const ordered = [...(keys ?? [])].sort((a, b) => Number(a.revokedAt !== "") - Number(b.revokedAt !== ""));
   return (
     <div className="screen">
-      <PageHeader title="Keys" actions={keys && keys.length > 0 && createButton}>
-        A key puts a bot on your pages. It is not secret, because it works only on the domains that you allow.
+      <PageHeader title={t("Keys")} actions={keys && keys.length > 0 && createButton}>
+        {t("A key puts a bot on your pages. It is not secret, because it works only on the domains that you allow.")}
       </PageHeader>
       {error && !keys && <Failure error={error} onRetry={() => Promise.all([refetch(), refetchBots()])} />}
       {!error && !keys && <Loading />}
       {keys && botsError && !bots && <Failure error={botsError} onRetry={refetchBots} />}
       {keys?.length === 0 && (
-        <Empty icon="key" title="No key yet" action={createButton}>
+        <Empty icon="key" title={t("No key yet")} action={createButton}>
           {describeNoKey(mayCreate, bots?.length)}
         </Empty>
       )}
@@ -62,8 +63,11 @@ export function Keys() {
       )}
       {isCreating && <CreateKey onClose={() => setCreating(false)} onCreated={setSnippetKey} />}
       <Modal
-        title="Put the bot on your site"
-        description="Paste this into the HTML of your pages, before </body>. Many shop systems have a field for it, such as “Scripts in the footer”."
+        title={t("Put the bot on your site")}
+        description={t(
+          "Paste this into the HTML of your pages, before {tag}. Many shop systems have a field for it, such as “Scripts in the footer”.",
+          { tag: "</body>" },
+        )}
         isOpen={snippetKey !== undefined}
         onOpenChange={(isOpen) => !isOpen && setSnippetKey(undefined)}
       >
@@ -74,8 +78,10 @@ export function Keys() {
 }
 
 function describeNoKey(mayCreate: boolean, botCount: number | undefined): string {
-  if (!mayCreate) return "A key puts a bot on your site. An owner of the workspace can create one.";
-  return botCount === 0 ? "Create a bot first. Then a key puts it on your site." : "A key puts a bot on your site.";
+  if (!mayCreate) return t("A key puts a bot on your site. An owner of the workspace can create one.");
+  return botCount === 0
+    ? t("Create a bot first. Then a key puts it on your site.")
+    : t("A key puts a bot on your site.");
 }
 
 type KeyRowProps = { apiKey: ApiKey; botName: string; onShowSnippet: () => void };
@@ -92,7 +98,7 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
     mutationFn: () => keysClient.revokeKey({ workspaceId, publicKey }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The key was revoked. The chat on pages with it stops working within seconds.");
+      announce(t("The key was revoked. The chat on pages with it stops working within seconds."));
       await queryClient.invalidateQueries(keysQuery(workspaceId));
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -100,9 +106,7 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
   const mayUpdate = useMayCall(KeyAdminService.method.updateKey);
   const mayRevoke = useMayCall(KeyAdminService.method.revokeKey);
   const isRevoked = revokedAt !== "";
-  // The last characters tell apart several keys of one bot without a name.
-  const keyName =
-    name === "" ? `the key of ${botName} that ends in ${publicKey.slice(-6)}` : `the key ${name} of ${botName}`;
+  const labels = actionLabels(apiKey, botName);
   return (
     <li ref={row} className={isRevoked ? "row key revoked" : "row key"}>
       <span className="row-icon">
@@ -111,43 +115,66 @@ function KeyRow({ apiKey, botName, onShowSnippet }: KeyRowProps) {
       <span className="row-text">
         <span className="row-title">
           <strong>{name || botName}</strong>
-          {isRevoked && <span className="badge">Revoked {formatDate(revokedAt)}</span>}
+          {isRevoked && <span className="badge">{t("Revoked {date}", { date: formatDate(revokedAt) })}</span>}
         </span>
         <code>{publicKey}</code>
         <small>
           {name !== "" && `${botName} · `}
-          {allowedDomains.join(", ")} · created {formatDate(createdAt)} ·{" "}
-          {lastUsedOn === "" ? "no use recorded" : `last used ${formatDay(lastUsedOn)}`}
+          {allowedDomains.join(", ")} · {t("created {date}", { date: formatDate(createdAt) })} ·{" "}
+          {lastUsedOn === "" ? t("no use recorded") : t("last used {date}", { date: formatDay(lastUsedOn) })}
         </small>
       </span>
       {!isRevoked && (
         <span className="row-actions">
-          <button type="button" className="button small" onClick={onShowSnippet}>
-            Embed<span className="visually-hidden"> {keyName}</span>
+          <button type="button" className="button small" aria-label={labels.embed} onClick={onShowSnippet}>
+            {t("Embed")}
           </button>
           {mayUpdate && (
-            <button type="button" className="button small" onClick={() => setEditing(true)}>
-              Edit<span className="visually-hidden"> {keyName}</span>
+            <button type="button" className="button small" aria-label={labels.edit} onClick={() => setEditing(true)}>
+              {t("Edit")}
             </button>
           )}
           {mayRevoke && (
-            <Button className="button small" isDisabled={revocation.isPending} onClick={() => setConfirming(true)}>
-              Revoke<span className="visually-hidden"> {keyName}</span>
+            <Button
+              className="button small"
+              aria-label={labels.revoke}
+              isDisabled={revocation.isPending}
+              onClick={() => setConfirming(true)}
+            >
+              {t("Revoke")}
             </Button>
           )}
         </span>
       )}
       {isEditing && <ChangeKey apiKey={apiKey} onClose={() => setEditing(false)} />}
       <Confirm
-        title="Revoke the key?"
-        text={`The chat with “${botName}” on pages with this key stops working within seconds. This cannot be undone.`}
-        action="Revoke"
+        title={t("Revoke the key?")}
+        text={t("The chat with “{bot}” on pages with this key stops working within seconds. This cannot be undone.", {
+          bot: botName,
+        })}
+        action={t("Revoke")}
         isOpen={isConfirming}
         onOpenChange={setConfirming}
         onConfirm={() => revocation.mutate()}
       />
     </li>
   );
+}
+
+/** Names the buttons of a key. Several keys of one bot may have no name, so their last characters tell them apart. */
+function actionLabels({ name: key, publicKey }: ApiKey, bot: string) {
+  if (key !== "")
+    return {
+      embed: t("Embed the key {key} of {bot}", { key, bot }),
+      edit: t("Edit the key {key} of {bot}", { key, bot }),
+      revoke: t("Revoke the key {key} of {bot}", { key, bot }),
+    };
+  const end = publicKey.slice(-6);
+  return {
+    embed: t("Embed the key of {bot} that ends in {end}", { bot, end }),
+    edit: t("Edit the key of {bot} that ends in {end}", { bot, end }),
+    revoke: t("Revoke the key of {bot} that ends in {end}", { bot, end }),
+  };
 }
 
 function Snippet({ apiKey }: { apiKey: ApiKey }) {
@@ -162,8 +189,8 @@ function Snippet({ apiKey }: { apiKey: ApiKey }) {
       <pre>
         <code>{snippet}</code>
       </pre>
-      <CopyButton text={snippet} label="Copy the HTML" />
-      <p className="hint">Works on {apiKey.allowedDomains.join(", ")}.</p>
+      <CopyButton text={snippet} label={t("Copy the HTML")} />
+      <p className="hint">{t("Works on {domains}.", { domains: apiKey.allowedDomains.join(", ") })}</p>
     </div>
   );
 }
@@ -183,8 +210,8 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
     },
   });
   return (
-    <Modal title="New key" isOpen onOpenChange={onClose}>
-      <MutationForm mutation={creation} action="Create key" pendingAction="Creating…" onClose={onClose}>
+    <Modal title={t("New key")} isOpen onOpenChange={onClose}>
+      <MutationForm mutation={creation} action={t("Create key")} pendingAction={t("Creating…")} onClose={onClose}>
         <BotPicker bots={bots} value={botSlug} onChange={setBotSlug} />
         <DomainsField value={domains} onChange={setDomains} />
         <NameField value={name} onChange={setName} />
@@ -203,18 +230,18 @@ function ChangeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void })
     mutationFn: () =>
       keysClient.updateKey({ workspaceId, publicKey: apiKey.publicKey, domains: splitDomains(domains), name }),
     onSuccess: () => {
-      announce("The key was changed. Its domains apply within seconds.");
+      announce(t("The key was changed. Its domains apply within seconds."));
       void queryClient.invalidateQueries(keysQuery(workspaceId));
     },
   });
   return (
     <Modal
-      title="Change the key"
-      description="The chat on pages of domains that you remove stops working within seconds."
+      title={t("Change the key")}
+      description={t("The chat on pages of domains that you remove stops working within seconds.")}
       isOpen
       onOpenChange={onClose}
     >
-      <MutationForm mutation={update} action="Save key" pendingAction="Saving…" onClose={onClose}>
+      <MutationForm mutation={update} action={t("Save key")} pendingAction={t("Saving…")} onClose={onClose}>
         <DomainsField value={domains} onChange={setDomains} />
         <NameField value={name} onChange={setName} />
       </MutationForm>
@@ -225,8 +252,8 @@ function ChangeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void })
 function NameField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <TextField
-      label="Name of the key"
-      hint="To tell keys apart in lists and in the audit log. Visitors do not see it."
+      label={t("Name of the key")}
+      hint={t("To tell keys apart in lists and in the audit log. Visitors do not see it.")}
       maxLength={100}
       value={value}
       onChange={({ target }) => onChange(target.value)}
@@ -237,8 +264,8 @@ function NameField({ value, onChange }: { value: string; onChange: (value: strin
 function DomainsField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
     <TextArea
-      label="Domains"
-      hint="One per line: example.com, or *.example.com for all its subdomains. The address of a page works too."
+      label={t("Domains")}
+      hint={t("One per line: example.com, or *.example.com for all its subdomains. The address of a page works too.")}
       rows={3}
       required
       spellCheck={false}

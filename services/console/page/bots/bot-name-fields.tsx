@@ -2,7 +2,10 @@ import { useState } from "react";
 import { TextField } from "../components/field.tsx";
 import { t } from "../i18n/t.tsx";
 
-/** The name of a new bot and its short name, which follows the name until the owner changes it. */
+/**
+ * The name of a new bot and its short name, which follows the name until the owner changes it. `initialSlug` is the short name for `initialName`,
+ * which may contain no letters from a to z.
+ */
 export function useBotNames(initialName = "", initialSlug = "") {
   const [name, setName] = useState(initialName);
   const [typedSlug, setTypedSlug] = useState<string | undefined>();

@@ -7,6 +7,7 @@ import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 const MAX_TITLE_CHARACTERS = 200;
 
@@ -34,7 +35,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
     onSuccess: async (_, added) => {
       // The owner may have typed more during the upload.
       setDraft((current) => (current === added ? { title: "", text: "" } : current));
-      announce("The text was added.");
+      announce(t("The text was added."));
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
   });
@@ -44,18 +45,20 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
   };
   return (
     <details className="panel disclosure" open={suggestedTitle !== ""}>
-      <summary>Write a text</summary>
+      <summary>{t("Write a text")}</summary>
       <form ref={form} className="form" onSubmit={submit}>
         <TextField
-          label="Title"
-          hint="A question, for example. If a document has this title as its name, the text replaces that document."
+          label={t("Title")}
+          hint={t(
+            "A question, for example. If a document has this title as its name, the text replaces that document.",
+          )}
           required
           maxLength={MAX_TITLE_CHARACTERS}
           value={draft.title}
           onChange={({ target }) => setDraft({ ...draft, title: target.value })}
         />
         <TextArea
-          label="Text"
+          label={t("Text")}
           required
           rows={5}
           maxLength={100_000}
@@ -65,7 +68,7 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
         <div className="row-actions">
           <button type="submit" className="button" disabled={adding.isPending}>
             <Icon name="plus" />
-            {adding.isPending ? "Adding…" : "Add text"}
+            {adding.isPending ? t("Adding…") : t("Add text")}
           </button>
         </div>
         {adding.error && (

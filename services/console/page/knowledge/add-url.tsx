@@ -7,6 +7,7 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 export function AddUrl({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
@@ -18,7 +19,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
     onSuccess: async (_, added) => {
       // Keeps the next address if the owner has already typed one.
       setUrl((current) => (current === added ? "" : current));
-      announce("The page was added.");
+      announce(t("The page was added."));
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
   });
@@ -27,12 +28,12 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
     adding.mutate(url);
   };
   return (
-    <section className="panel" aria-label="Add a page by its address">
+    <section className="panel" aria-label={t("Add a page by its address")}>
       <form className="inline-form" onSubmit={submit}>
         <TextField
-          label="Address of a page"
+          label={t("Address of a page")}
           type="url"
-          formatError="Write the whole address, such as https://example.com/delivery."
+          formatError={t("Write the whole address, such as https://example.com/delivery.")}
           required
           maxLength={2_000}
           placeholder="https://"
@@ -41,7 +42,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
         />
         <button type="submit" className="button" disabled={adding.isPending}>
           <Icon name="link" />
-          {adding.isPending ? "Fetching…" : "Add page"}
+          {adding.isPending ? t("Fetching…") : t("Add page")}
         </button>
       </form>
       {adding.error && (

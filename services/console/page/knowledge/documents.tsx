@@ -6,6 +6,8 @@ import { sourcesQuery } from "../api/source-queries.ts";
 import { TextField } from "../components/field.tsx";
 import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { formatNumber } from "../i18n/numbers.ts";
+import { plural, t } from "../i18n/t.tsx";
 import { RemoveSelected } from "./remove-selected.tsx";
 import { SourceRow } from "./source-row.tsx";
 import "./documents.css";
@@ -32,12 +34,12 @@ export function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolea
   return (
     <section className="panel" aria-labelledby="documents">
       <h2 id="documents" ref={heading} tabIndex={-1}>
-        Documents {matches > 0 && <span className="count">{matches.toLocaleString()}</span>}
+        {t("Documents")} {matches > 0 && <span className="count">{formatNumber(matches)}</span>}
       </h2>
       <Usage usage={first?.usage} />
       {(matches > 1 || hasSearched) && (
         <TextField
-          label="Search by name"
+          label={t("Search by name")}
           type="search"
           maxLength={200}
           value={typed}
@@ -45,7 +47,7 @@ export function Documents({ botSlug, mayAdd }: { botSlug: string; mayAdd: boolea
         />
       )}
       <p className="visually-hidden" role="status">
-        {hasSearched && first && `${matches.toLocaleString()} ${matches === 1 ? "document" : "documents"} found.`}
+        {hasSearched && first && plural(matches, "{count} document found.", "{count} documents found.")}
       </p>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading />}
@@ -77,10 +79,17 @@ function useDelayed(value: string): string {
 
 function Usage({ usage }: { usage: KnowledgeUsage | undefined }) {
   if (usage?.maxDocuments === undefined || usage.maxCharacters === undefined) return null;
+  const { documents, maxDocuments, characters, maxCharacters } = usage;
   return (
     <p className="hint">
-      All bots together have {usage.documents.toLocaleString()} of {usage.maxDocuments.toLocaleString()} documents and{" "}
-      {usage.characters.toLocaleString()} of {usage.maxCharacters.toLocaleString()} characters.
+      {t("All bots together have {documents} and {characters}.", {
+        documents: plural(maxDocuments, "{part} of {count} document", "{part} of {count} documents", {
+          part: documents,
+        }),
+        characters: plural(maxCharacters, "{part} of {count} character", "{part} of {count} characters", {
+          part: characters,
+        }),
+      })}
     </p>
   );
 }
@@ -88,13 +97,13 @@ function Usage({ usage }: { usage: KnowledgeUsage | undefined }) {
 function NoDocument({ query, mayAdd }: { query: string; mayAdd: boolean }) {
   if (query !== "")
     return (
-      <Empty icon="search" title="No document matches">
-        No document has “{query}” in its name.
+      <Empty icon="search" title={t("No document matches")}>
+        {t("No document has “{query}” in its name.", { query })}
       </Empty>
     );
   return (
-    <Empty icon="book" title="No document yet">
-      {mayAdd ? "Drop a file above, or add the address of a page." : "An owner of the workspace can add one."}
+    <Empty icon="book" title={t("No document yet")}>
+      {mayAdd ? t("Drop a file above, or add the address of a page.") : t("An owner of the workspace can add one.")}
     </Empty>
   );
 }
@@ -136,7 +145,7 @@ function SourceList({ sources, botSlug, hasEmbeddings, heading, more }: SourceLi
                 setChosen(new Set(target.checked ? sources.map(({ name }) => name) : undefined))
               }
             />
-            {more ? `Select the ${sources.length.toLocaleString()} shown` : "Select all"}
+            {more ? plural(sources.length, "Select the {count} shown", "Select the {count} shown") : t("Select all")}
           </label>
           <RemoveSelected botSlug={botSlug} names={selected} onRemoved={() => heading.current?.focus()} />
         </div>

@@ -1,5 +1,6 @@
 import { type DragEvent, useId, useRef, useState } from "react";
 import { Icon } from "../components/icon.tsx";
+import { T, t } from "../i18n/t.tsx";
 import { ACCEPTED_FILES } from "./read-file.ts";
 
 export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
@@ -25,14 +26,19 @@ export function DropZone({ onFiles }: { onFiles: (files: File[]) => void }) {
     >
       <Icon name="upload" />
       <p>
-        Drop files here, or{" "}
-        <button type="button" className="link-button" aria-describedby={id} onClick={() => input.current?.click()}>
-          choose files
-        </button>
+        <T
+          text="Drop files here, or {chooseFiles}"
+          chooseFiles={
+            <button type="button" className="link-button" aria-describedby={id} onClick={() => input.current?.click()}>
+              {t("choose files")}
+            </button>
+          }
+        />
       </p>
       <p id={id} className="hint">
-        Text, Markdown and HTML up to 4 MiB, PDF up to 16 MiB. A file with the same name as a document replaces that
-        document.
+        {t(
+          "Text, Markdown and HTML up to 4 MiB, PDF up to 16 MiB. A file with the same name as a document replaces that document.",
+        )}
       </p>
       <input
         ref={input}

@@ -10,6 +10,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { TextArea } from "../components/field.tsx";
 import { Failure, Loading } from "../components/states.tsx";
+import { t } from "../i18n/t.tsx";
 
 type EditTextProps = { botSlug: string; name: string; onClose: () => void };
 
@@ -25,7 +26,7 @@ export function EditText({ botSlug, name, onClose }: EditTextProps) {
   });
   return (
     <section className="panel" aria-labelledby="edit">
-      <h2 id="edit">Edit the text</h2>
+      <h2 id="edit">{t("Edit the text")}</h2>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!error && !data && <Loading lines={2} />}
       {data?.source && (
@@ -61,7 +62,7 @@ function TextForm({ botSlug, name, format, stored, updatedAt, onClose }: TextFor
     },
     onSuccess: async () => {
       isSaved.current = true;
-      announce("Saved. The bot answers from the new text.");
+      announce(t("Saved. The bot answers from the new text."));
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
       onClose();
     },
@@ -69,7 +70,7 @@ function TextForm({ botSlug, name, format, stored, updatedAt, onClose }: TextFor
   });
   const isChanged = text !== stored;
   useBlocker({
-    shouldBlockFn: () => isChanged && !isSaved.current && !window.confirm("Leave without saving your changes?"),
+    shouldBlockFn: () => isChanged && !isSaved.current && !window.confirm(t("Leave without saving your changes?")),
     enableBeforeUnload: () => isChanged && !isSaved.current,
   });
   const save = (mayReplace: boolean) => {
@@ -82,8 +83,8 @@ function TextForm({ botSlug, name, format, stored, updatedAt, onClose }: TextFor
   return (
     <form ref={form} className="form" onSubmit={submit}>
       <TextArea
-        label="Text"
-        hint={format === "md" ? "In Markdown: a line that begins with # is a heading." : undefined}
+        label={t("Text")}
+        hint={format === "md" ? t("In Markdown: a line that begins with # is a heading.") : undefined}
         required
         rows={20}
         value={text}
@@ -98,16 +99,18 @@ function TextForm({ botSlug, name, format, stored, updatedAt, onClose }: TextFor
       )}
       <div className="modal-actions">
         <button type="button" className="button" onClick={onClose}>
-          Cancel
+          {t("Cancel")}
         </button>
         <button type="submit" className="button primary" aria-disabled={saving.isPending || undefined}>
-          {saving.isPending ? "Saving…" : "Save"}
+          {saving.isPending ? t("Saving…") : t("Save")}
         </button>
       </div>
       <Confirm
-        title="Replace newer changes?"
-        text="Someone else, or you in another window, has changed or removed this document since you began. Your text would replace it."
-        action="Replace"
+        title={t("Replace newer changes?")}
+        text={t(
+          "Someone else, or you in another window, has changed or removed this document since you began. Your text would replace it.",
+        )}
+        action={t("Replace")}
         isOpen={isConflict}
         onOpenChange={setConflict}
         onConfirm={() => save(true)}

@@ -8,6 +8,7 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 
 export function RemoveDocument({ botSlug, name }: { botSlug: string; name: string }) {
   const { workspace_id: workspaceId } = useSession();
@@ -18,7 +19,7 @@ export function RemoveDocument({ botSlug, name }: { botSlug: string; name: strin
   const removal = useMutation({
     mutationFn: () => knowledge.removeSource({ workspaceId, botSlug, name }),
     onSuccess: async () => {
-      announce("The document was removed.");
+      announce(t("The document was removed."));
       await navigate({ to: "/knowledge", search: { bot: botSlug } });
       // Only after the navigation: before it, this screen would fetch the document again.
       queryClient.removeQueries({ queryKey: sourcesKey(workspaceId, botSlug), type: "inactive" });
@@ -35,12 +36,12 @@ export function RemoveDocument({ botSlug, name }: { botSlug: string; name: strin
         onClick={() => !removal.isPending && setConfirmOpen(true)}
       >
         <Icon name="trash" />
-        Remove
+        {t("Remove")}
       </button>
       <Confirm
-        title="Remove the document?"
-        text={`The bot will no longer answer from “${name}”.`}
-        action="Remove"
+        title={t("Remove the document?")}
+        text={t("The bot will no longer answer from “{name}”.", { name })}
+        action={t("Remove")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}

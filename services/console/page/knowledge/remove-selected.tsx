@@ -7,10 +7,13 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { Icon } from "../components/icon.tsx";
+import { getLocale } from "../i18n/language.ts";
+import { plural, t } from "../i18n/t.tsx";
 
 /** One batch of calls. */
 const REMOVED_AT_ONCE = 20;
 const MAX_LISTED_NAMES = 5;
+const LIST = new Intl.ListFormat(getLocale());
 
 type RemoveSelectedProps = { botSlug: string; names: readonly string[]; onRemoved: () => void };
 
@@ -44,15 +47,15 @@ export function RemoveSelected({ botSlug, names, onRemoved }: RemoveSelectedProp
     onMutate: () => setRemoved(0),
     onSuccess: async ([error, ...others], chosen) => {
       const count = chosen.length - others.length - (error === undefined ? 0 : 1);
-      const text = count === 1 ? "1 document was removed." : `${count.toLocaleString()} documents were removed.`;
+      const text = plural(count, "{count} document was removed.", "{count} documents were removed.");
       if (error === undefined) announce(text);
-      else announce(`${text} ${others.length + 1} could not be removed: ${errorText(error)}`, { isError: true });
+      else announce(`${text} ${describeFailures(others.length + 1, errorText(error))}`, { isError: true });
       onRemoved();
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
   });
   if (names.length === 0 && !removal.isPending) return null;
-  const label = names.length === 1 ? "Remove 1 document" : `Remove ${names.length.toLocaleString()} documents`;
+  const total = removal.variables?.length ?? 0;
   return (
     <>
       {/* Not disabled during the removal: a disabled button would lose the focus. */}
@@ -63,12 +66,18 @@ export function RemoveSelected({ botSlug, names, onRemoved }: RemoveSelectedProp
         onClick={() => !removal.isPending && setConfirmOpen(true)}
       >
         <Icon name="trash" />
-        {removal.isPending ? `Removing ${removed} of ${removal.variables?.length}…` : label}
+        {removal.isPending
+          ? t("Removing {part} of {total}…", { part: removed, total })
+          : plural(names.length, "Remove {count} document", "Remove {count} documents")}
       </button>
       <Confirm
-        title={names.length === 1 ? "Remove the document?" : `Remove ${names.length.toLocaleString()} documents?`}
-        text={`The bot will no longer answer from ${listNames(names)}. This cannot be undone.`}
-        action="Remove"
+        title={
+          names.length === 1
+            ? t("Remove the document?")
+            : plural(names.length, "Remove {count} document?", "Remove {count} documents?")
+        }
+        text={t("The bot will no longer answer from {names}. This cannot be undone.", { names: listNames(names) })}
+        action={t("Remove")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate(names)}
@@ -77,9 +86,15 @@ export function RemoveSelected({ botSlug, names, onRemoved }: RemoveSelectedProp
   );
 }
 
+function describeFailures(count: number, problem: string): string {
+  return plural(count, "{count} could not be removed: {problem}", "{count} could not be removed: {problem}", {
+    problem,
+  });
+}
+
 function listNames(names: readonly string[]): string {
-  const listed = names.slice(0, MAX_LISTED_NAMES).map((name) => `“${name}”`);
+  const listed = names.slice(0, MAX_LISTED_NAMES).map((name) => t("“{name}”", { name }));
   const others = names.length - listed.length;
-  if (others > 0) listed.push(others === 1 ? "one other" : `${others.toLocaleString()} others`);
-  return new Intl.ListFormat("en").format(listed);
+  if (others > 0) listed.push(plural(others, "one other", "{count} others"));
+  return LIST.format(listed);
 }

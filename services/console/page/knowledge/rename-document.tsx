@@ -8,17 +8,18 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Modal } from "../components/dialogs.tsx";
 import { TextField } from "../components/field.tsx";
 import { MutationForm } from "../components/mutation-form.tsx";
+import { t } from "../i18n/t.tsx";
 
 export function RenameDocument({ botSlug, name }: { botSlug: string; name: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <button type="button" className="button" onClick={() => setOpen(true)}>
-        Rename
+        {t("Rename")}
       </button>
       <Modal
-        title="Rename the document"
-        description="Its text, its place in evaluations and past answers stay as they are."
+        title={t("Rename the document")}
+        description={t("Its text, its place in evaluations and past answers stay as they are.")}
         isOpen={isOpen}
         onOpenChange={setOpen}
       >
@@ -37,7 +38,7 @@ function RenameForm({ botSlug, name, onClose }: { botSlug: string; name: string;
   const renaming = useMutation({
     mutationFn: () => knowledge.renameSource({ workspaceId, botSlug, name, newName }),
     onSuccess: async ({ source }) => {
-      announce("The document was renamed.");
+      announce(t("The document was renamed."));
       const shown = queryClient.getQueryData(passagesQuery(workspaceId, botSlug, name).queryKey);
       // With the text that is shown already, the screen and the focus stay while the renamed document is loaded.
       if (shown && source)
@@ -55,9 +56,9 @@ function RenameForm({ botSlug, name, onClose }: { botSlug: string; name: string;
     },
   });
   return (
-    <MutationForm mutation={renaming} action="Rename" pendingAction="Renaming…" onClose={onClose}>
+    <MutationForm mutation={renaming} action={t("Rename")} pendingAction={t("Renaming…")} onClose={onClose}>
       <TextField
-        label="Name"
+        label={t("Name")}
         required
         maxLength={200}
         pattern=".*\S.*"

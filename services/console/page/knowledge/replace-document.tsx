@@ -8,6 +8,8 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Icon } from "../components/icon.tsx";
+import { formatPercent } from "../i18n/numbers.ts";
+import { t } from "../i18n/t.tsx";
 import { ACCEPTED_FILES, readFile } from "./read-file.ts";
 
 /** Thrown for a file that cannot be a document. */
@@ -31,7 +33,11 @@ export function ReplaceDocument({ botSlug, source }: { botSlug: string; source: 
     },
     onMutate: () => setSentShare(0),
     onSuccess: async (_, file) => {
-      announce(file === undefined ? "The page was fetched again." : `The document was replaced with ${file.name}.`);
+      announce(
+        file === undefined
+          ? t("The page was fetched again.")
+          : t("The document was replaced with {name}.", { name: file.name }),
+      );
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
     onError: (error) =>
@@ -51,7 +57,7 @@ export function ReplaceDocument({ botSlug, source }: { botSlug: string; source: 
           onClick={start(() => replacing.mutate(undefined))}
         >
           <Icon name="link" />
-          {replacing.isPending && !isUploading ? "Fetching…" : "Fetch again"}
+          {replacing.isPending && !isUploading ? t("Fetching…") : t("Fetch again")}
         </button>
       )}
       <button
@@ -61,13 +67,13 @@ export function ReplaceDocument({ botSlug, source }: { botSlug: string; source: 
         onClick={start(() => input.current?.click())}
       >
         <Icon name="upload" />
-        {isUploading ? `Replacing… ${Math.round(sentShare * 100)} %` : "Replace"}
+        {isUploading ? t("Replacing… {share}", { share: formatPercent(sentShare) }) : t("Replace")}
       </button>
       <input
         ref={input}
         type="file"
         hidden
-        aria-label="File that replaces the document"
+        aria-label={t("File that replaces the document")}
         accept={ACCEPTED_FILES}
         onChange={({ target }) => {
           const [file] = target.files ?? [];

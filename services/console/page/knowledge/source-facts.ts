@@ -1,12 +1,15 @@
 import type { Source } from "@parley/rpc/conversation";
 import { formatDateTime } from "../components/dates.ts";
+import { plural } from "../i18n/t.tsx";
 
 export function describeSource(source: Source, hasEmbeddings: boolean): string {
   const facts = [
     source.format.toUpperCase(),
-    `${source.characters.toLocaleString()} characters`,
+    plural(source.characters, "{count} character", "{count} characters"),
     hasEmbeddings && source.embedded < source.chunks
-      ? `${source.embedded} of ${source.chunks} passages indexed`
+      ? plural(source.chunks, "{part} of {count} passage indexed", "{part} of {count} passages indexed", {
+          part: source.embedded,
+        })
       : undefined,
     formatDateTime(source.updatedAt),
   ];

@@ -10,6 +10,7 @@ import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
+import { t } from "../i18n/t.tsx";
 import { describeSource } from "./source-facts.ts";
 
 type SourceRowProps = {
@@ -32,7 +33,7 @@ export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect
     mutationFn: () => knowledge.removeSource({ workspaceId, botSlug, name: source.name }),
     onSuccess: async () => {
       focusNeighbour(row.current);
-      announce("The document was removed.");
+      announce(t("The document was removed."));
       await queryClient.invalidateQueries({ queryKey: sourcesKey(workspaceId, botSlug) });
     },
     onError: (error) => announce(errorText(error), { isError: true }),
@@ -43,7 +44,7 @@ export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect
         <input
           type="checkbox"
           className="checkbox"
-          aria-label={`Select ${source.name}`}
+          aria-label={t("Select {name}", { name: source.name })}
           checked={isSelected}
           onChange={({ target }) => onSelect(target.checked)}
         />
@@ -63,7 +64,7 @@ export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect
         <button
           type="button"
           className="icon-button"
-          aria-label={`Remove ${source.name}`}
+          aria-label={t("Remove {name}", { name: source.name })}
           disabled={removal.isPending}
           onClick={() => setConfirmOpen(true)}
         >
@@ -71,9 +72,9 @@ export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect
         </button>
       )}
       <Confirm
-        title="Remove the document?"
-        text={`The bot will no longer answer from “${source.name}”.`}
-        action="Remove"
+        title={t("Remove the document?")}
+        text={t("The bot will no longer answer from “{name}”.", { name: source.name })}
+        action={t("Remove")}
         isOpen={isConfirmOpen}
         onOpenChange={setConfirmOpen}
         onConfirm={() => removal.mutate()}

@@ -13,6 +13,11 @@ import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure, Loading } from "../components/states.tsx";
 import "./try-question.css";
+import { getLocale } from "../i18n/language.ts";
+import { plural, t } from "../i18n/t.tsx";
+
+const TWO_DIGITS = createFormat(2);
+const FOUR_DIGITS = createFormat(4);
 
 type TryQuestionProps = {
   botSlug: string;
@@ -48,29 +53,29 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   };
   return (
     <section className="panel" aria-labelledby="try-question">
-      <h2 id="try-question">Try a question</h2>
+      <h2 id="try-question">{t("Try a question")}</h2>
       <form ref={form} className="inline-form" onSubmit={submit}>
         <TextField
-          label="Question"
+          label={t("Question")}
           required
           maxLength={500}
           pattern=".*\S.*"
-          formatError="Write a question."
-          placeholder="As a visitor would ask"
+          formatError={t("Write a question.")}
+          placeholder={t("As a visitor would ask")}
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
         <button type="submit" className="button" disabled={isFetching}>
           <Icon name="search" />
-          {isFetching ? "Searching…" : "Search"}
+          {isFetching ? t("Searching…") : t("Search")}
         </button>
       </form>
       <p className="hint">
-        Searches as for a visitor's message. Does not write an answer, and does not count as a message.
+        {t("Searches as for a visitor's message. Does not write an answer, and does not count as a message.")}
       </p>
       <div className="form" aria-live="polite">
         {error && !isFetching && <Failure error={error} onRetry={refetch} />}
-        {isFetching && <Loading lines={2} label="Searching" />}
+        {isFetching && <Loading lines={2} label={t("Searching")} />}
         {data && !isFetching && <SearchResult botSlug={botSlug} question={question} result={data} />}
       </div>
     </section>
@@ -82,31 +87,28 @@ type SearchResultProps = { botSlug: string; question: string; result: CheckQuest
 function SearchResult({ botSlug, question, result: { passages, grounded, semanticSearch } }: SearchResultProps) {
   const mayAddCase = useMayCall(EvaluationAdminService.method.addCase);
   const mayAddSource = useMayCall(KnowledgeAdminService.method.addSource);
-  const usedCount = passages.filter((passage) => passage.used).length;
   const nextStep = grounded
     ? mayAddCase && (
         <Link to="/evaluation" search={{ bot: botSlug, question }}>
-          Add to the evaluation
+          {t("Add to the evaluation")}
         </Link>
       )
     : mayAddSource && (
         <Link to="/knowledge" search={{ bot: botSlug, title: question }}>
-          Add knowledge
+          {t("Add knowledge")}
         </Link>
       );
   return (
     <>
       <p className={grounded ? "verdict" : "verdict none"}>
         <Icon name={grounded ? "check" : "alert"} />
-        {grounded
-          ? `The bot would look for an answer in ${usedCount === 1 ? "this passage" : `the first ${usedCount} of these passages`}.`
-          : `${passages.length === 0 ? "Nothing was found" : "No passage fits into the prompt"}. An answer would not be based on a document.`}
+        {describeVerdict(grounded, passages)}
       </p>
       {!["", "ok"].includes(semanticSearch) && (
-        <p className="hint">Only words were compared, because the search by meaning failed or is off.</p>
+        <p className="hint">{t("Only words were compared, because the search by meaning failed or is off.")}</p>
       )}
       {passages.length > 0 && (
-        <ol className="passages" aria-label="Passages found">
+        <ol className="passages" aria-label={t("Passages found")}>
           {passages.map((passage, index) => (
             <Passage key={index} passage={passage} />
           ))}
@@ -115,6 +117,17 @@ function SearchResult({ botSlug, question, result: { passages, grounded, semanti
       {nextStep && <p className="links">{nextStep}</p>}
     </>
   );
+}
+
+function describeVerdict(isGrounded: boolean, passages: readonly CheckedPassage[]): string {
+  if (isGrounded)
+    return plural(
+      passages.filter((passage) => passage.used).length,
+      "The bot would look for an answer in this passage.",
+      "The bot would look for an answer in the first {count} of these passages.",
+    );
+  if (passages.length === 0) return t("Nothing was found. An answer would not be based on a document.");
+  return t("No passage fits into the prompt. An answer would not be based on a document.");
 }
 
 function Passage({ passage }: { passage: CheckedPassage }) {
@@ -129,7 +142,7 @@ function Passage({ passage }: { passage: CheckedPassage }) {
         {describeScores(passage).map((score) => (
           <span key={score}>{score}</span>
         ))}
-        {!used && <span className="badge neutral">does not fit into the prompt</span>}
+        {!used && <span className="badge neutral">{t("does not fit into the prompt")}</span>}
       </p>
       <p className="passage-text">{text}</p>
     </li>
@@ -137,11 +150,14 @@ function Passage({ passage }: { passage: CheckedPassage }) {
 }
 
 function describeScores({ score, wordRank, similarity }: CheckedPassage): string[] {
-  const format = (value: number, digits: number) =>
-    value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return [
-    `Score ${format(score, 4)}`,
-    wordRank === undefined ? "Not found by words" : `Words ${format(wordRank, 2)}`,
-    ...(similarity === undefined ? [] : [`Meaning ${format(similarity, 2)}`]),
+    t("Score {value}", { value: FOUR_DIGITS.format(score) }),
+    wordRank === undefined ? t("Not found by words") : t("Words {value}", { value: TWO_DIGITS.format(wordRank) }),
+    ...(similarity === undefined ? [] : [t("Meaning {value}", { value: TWO_DIGITS.format(similarity) })]),
   ];
+}
+
+/** Formats numbers with this many digits after the decimal separator. */
+function createFormat(digits: number): Intl.NumberFormat {
+  return new Intl.NumberFormat(getLocale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -3,10 +3,12 @@ import { memo, useRef } from "react";
 import { useSession } from "../api/session.ts";
 import { sourceQuery } from "../api/source-queries.ts";
 import { Icon } from "../components/icon.tsx";
+import { getLocale } from "../i18n/language.ts";
+import { plural, t } from "../i18n/t.tsx";
 import { isPending, type Upload } from "./upload-store.ts";
 import "./uploads.css";
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const TIME = new Intl.DateTimeFormat(getLocale(), { dateStyle: "medium", timeStyle: "medium" });
 
 type UploadListProps = {
   botSlug: string;
@@ -36,17 +38,17 @@ export function UploadList({ botSlug, uploads, canRetry, onRetry, onClear }: Upl
     <section className="panel uploads" aria-labelledby="uploads">
       <div className="panel-header">
         <h2 id="uploads" ref={heading} tabIndex={-1}>
-          Uploads
+          {t("Uploads")}
         </h2>
         <div className="row-actions">
           {canRetry && pending === 0 && (
             <button type="button" className="button small" onClick={retry}>
-              Try failed files again
+              {t("Try failed files again")}
             </button>
           )}
           {pending < uploads.length && (
             <button type="button" className="button small" onClick={clear}>
-              Clear finished
+              {t("Clear finished")}
             </button>
           )}
         </div>
@@ -55,16 +57,18 @@ export function UploadList({ botSlug, uploads, canRetry, onRetry, onClear }: Upl
         <p className="upload-total">{describeTotal(uploads.length, added, count("failed"), count("lost"))}</p>
         {pending > 0 && (
           <>
-            <progress aria-label="Files uploaded" value={uploads.length - pending} max={uploads.length} />
-            <p className="hint">Keep this window open until all files are sent. You may go to other screens.</p>
+            <progress aria-label={t("Files uploaded")} value={uploads.length - pending} max={uploads.length} />
+            <p className="hint">{t("Keep this window open until all files are sent. You may go to other screens.")}</p>
           </>
         )}
         {count("lost") > 0 && (
-          <p className="hint">The page was closed before these files were sent. Choose them again to upload them.</p>
+          <p className="hint">
+            {t("The page was closed before these files were sent. Choose them again to upload them.")}
+          </p>
         )}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard can scroll the list only if it has the focus */}
-      <section className="upload-scroll" aria-label="Files" tabIndex={0}>
+      <section className="upload-scroll" aria-label={t("Files")} tabIndex={0}>
         <ul className="rows">
           {ordered.map((upload) => (
             <UploadRow key={upload.id} upload={upload} botSlug={botSlug} />
@@ -86,9 +90,9 @@ const ORDER: Readonly<Record<Upload["state"], number>> = {
 
 function describeTotal(total: number, added: number, failed: number, lost: number): string {
   return [
-    `${added.toLocaleString()} of ${total.toLocaleString()} uploaded`,
-    ...(failed > 0 ? [`${failed.toLocaleString()} failed`] : []),
-    ...(lost > 0 ? [`${lost.toLocaleString()} not sent`] : []),
+    t("{part} of {total} uploaded", { part: added, total }),
+    ...(failed > 0 ? [plural(failed, "{count} failed", "{count} failed")] : []),
+    ...(lost > 0 ? [plural(lost, "{count} not sent", "{count} not sent")] : []),
   ].join(", ");
 }
 
@@ -104,13 +108,17 @@ const UploadRow = memo(function UploadRow({ upload, botSlug }: { upload: Upload;
       <span className="row-text">
         <strong>{name}</strong>
         {state === "failed" && <small className="error-text">{problem}</small>}
-        {state === "lost" && <small className="error-text">Not sent</small>}
+        {state === "lost" && <small className="error-text">{t("Not sent")}</small>}
         {state === "interrupted" && <Interrupted name={name} botSlug={botSlug} />}
-        {state === "added" && <small>Added</small>}
-        {state === "waiting" && <small>Waiting</small>}
+        {state === "added" && <small>{t("Added")}</small>}
+        {state === "waiting" && <small>{t("Waiting")}</small>}
         {/* After the last byte is sent, the bar is indeterminate until the service responds. */}
         {state === "sending" && (
-          <progress aria-label={`Upload of ${name}`} value={sentShare < 1 ? sentShare : undefined} max={1} />
+          <progress
+            aria-label={t("Upload of {name}", { name })}
+            value={sentShare < 1 ? sentShare : undefined}
+            max={1}
+          />
         )}
       </span>
     </li>
@@ -125,9 +133,11 @@ function Interrupted({ name, botSlug }: { name: string; botSlug: string }) {
   return (
     <small className="error-text">
       {updatedAt !== undefined &&
-        `Interrupted when the page was closed. The bot's document of this name is of ${TIME.format(new Date(updatedAt))}.`}
-      {error && "Not added: the page was closed while the file was sent."}
-      {!data && !error && "Interrupted when the page was closed."}
+        t("Interrupted when the page was closed. The bot's document of this name is of {time}.", {
+          time: TIME.format(new Date(updatedAt)),
+        })}
+      {error && t("Not added: the page was closed while the file was sent.")}
+      {!data && !error && t("Interrupted when the page was closed.")}
     </small>
   );
 }

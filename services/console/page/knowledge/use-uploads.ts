@@ -5,6 +5,7 @@ import { useSession } from "../api/session.ts";
 import { sourcesKey } from "../api/source-queries.ts";
 import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
+import { plural, t } from "../i18n/t.tsx";
 import { readFile } from "./read-file.ts";
 import { UploadStore, type UploadTarget } from "./upload-store.ts";
 
@@ -59,11 +60,17 @@ async function refreshSources(target: UploadTarget): Promise<void> {
 
 function describeResult(count: number, problems: readonly string[]): string {
   const added = count - problems.length;
-  if (problems.length === 0) return added === 1 ? "The document was added." : `${added} documents were added.`;
+  if (problems.length === 0) return plural(added, "The document was added.", "{count} documents were added.");
   return [
-    ...(count === 1 ? [] : [`${added} of ${count} documents were added.`]),
+    ...(count === 1
+      ? []
+      : [
+          plural(count, "{part} of {count} document was added.", "{part} of {count} documents were added.", {
+            part: added,
+          }),
+        ]),
     ...problems.slice(0, MAX_ANNOUNCED_PROBLEMS),
-    ...(problems.length > MAX_ANNOUNCED_PROBLEMS ? ["The list of uploads has the other problems."] : []),
+    ...(problems.length > MAX_ANNOUNCED_PROBLEMS ? [t("The list of uploads has the other problems.")] : []),
   ].join(" ");
 }
 

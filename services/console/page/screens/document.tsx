@@ -12,6 +12,8 @@ import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { type NextPage, ShowMore } from "../components/show-more.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
+import { plural, t } from "../i18n/t.tsx";
+import { documentLanguage } from "../knowledge/document-language.ts";
 import { EditText } from "../knowledge/edit-text.tsx";
 import { RemoveDocument } from "../knowledge/remove-document.tsx";
 import { RenameDocument } from "../knowledge/rename-document.tsx";
@@ -33,28 +35,28 @@ export function Document() {
   const isMissing = name === "" || botSlug === "" || (!data && isNotFound(error));
   return (
     <div className="screen">
-      <nav aria-label="Breadcrumb" className="breadcrumb">
+      <nav aria-label={t("Breadcrumb")} className="breadcrumb">
         <Link to="/knowledge" search={{ bot: botSlug }}>
-          Knowledge
+          {t("Knowledge")}
         </Link>
         <Icon name="chevronRight" />
         <span aria-current="page">{name}</span>
       </nav>
       <PageHeader
-        title={name || "Document"}
+        title={name || t("Document")}
         actions={source && !isEditing && <Actions botSlug={botSlug} source={source} onEdit={() => setEditing(true)} />}
       />
       {isMissing && (
         <Empty
           icon="file"
-          title="No such document"
+          title={t("No such document")}
           action={
             <Link to="/knowledge" search={{ bot: botSlug }} className="button">
-              All documents
+              {t("All documents")}
             </Link>
           }
         >
-          The bot has no document of this name. It may have been renamed or removed.
+          {t("The bot has no document of this name. It may have been renamed or removed.")}
         </Empty>
       )}
       {error && !data && !isMissing && <Failure error={error} onRetry={refetch} />}
@@ -100,7 +102,7 @@ function Actions({ botSlug, source, onEdit }: ActionsProps) {
     <>
       {mayAdd && source.hasText && (
         <button ref={edit} type="button" className="button" onClick={startEdit}>
-          Edit
+          {t("Edit")}
         </button>
       )}
       {mayRename && <RenameDocument botSlug={botSlug} name={source.name} />}
@@ -112,22 +114,23 @@ function Actions({ botSlug, source, onEdit }: ActionsProps) {
 
 function About({ source }: { source: Source }) {
   const facts: [string, string][] = [
-    ["Format", source.format.toUpperCase()],
-    ["Length", `${count(source.characters, "character")}, ${count(source.chunks, "passage")}`],
-    // Words in no known language are compared as they are.
-    ["Language", source.language === "simple" ? "" : source.language.replace(/^./, (first) => first.toUpperCase())],
-    ["Added or changed", formatDateTime(source.updatedAt)],
-    ["Address", source.url],
+    [t("Format"), source.format.toUpperCase()],
+    [
+      t("Length"),
+      [
+        plural(source.characters, "{count} character", "{count} characters"),
+        plural(source.chunks, "{count} passage", "{count} passages"),
+      ].join(", "),
+    ],
+    [t("Language"), documentLanguage(source.language)],
+    [t("Added or changed"), formatDateTime(source.updatedAt)],
+    [t("Address"), source.url],
   ];
   return (
-    <section className="panel" aria-label="About this document">
+    <section className="panel" aria-label={t("About this document")}>
       <Facts facts={facts} />
     </section>
   );
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount.toLocaleString()} ${amount === 1 ? noun : `${noun}s`}`;
 }
 
 type PassagesProps = {
@@ -139,8 +142,8 @@ function Passages({ passages, more }: PassagesProps) {
   const list = useRef<HTMLOListElement>(null);
   return (
     <section className="panel" aria-labelledby="text">
-      <h2 id="text">Text</h2>
-      <p className="hint">As the bot reads it, in the passages that its search finds.</p>
+      <h2 id="text">{t("Text")}</h2>
+      <p className="hint">{t("As the bot reads it, in the passages that its search finds.")}</p>
       <ol ref={list} className="document-text">
         {passages.map(({ heading, text }, index) => (
           <li key={index}>

@@ -6,6 +6,7 @@ import { useMayCall, useSession } from "../api/session.ts";
 import { sourcesQuery } from "../api/source-queries.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { Preview } from "../components/preview.tsx";
+import { t } from "../i18n/t.tsx";
 import { AddText } from "../knowledge/add-text.tsx";
 import { AddUrl } from "../knowledge/add-url.tsx";
 import { Documents } from "../knowledge/documents.tsx";
@@ -23,7 +24,7 @@ export function Knowledge() {
   useInfiniteQuery(sourcesQuery(workspaceId, botSlug));
   useQuery(questionCheckQuery(workspaceId, botSlug, question));
   return (
-    <BotScreen title="Knowledge" intro="Documents that the bot answers from." path="/knowledge" isWide>
+    <BotScreen title={t("Knowledge")} intro={t("Documents that the bot answers from.")} path="/knowledge" isWide>
       {({ slug, display }) => (
         <div className="editor">
           <div className="form" key={slug}>
@@ -31,9 +32,9 @@ export function Knowledge() {
             <Documents botSlug={slug} mayAdd={mayAdd} />
             <TryQuestion botSlug={slug} question={question} />
           </div>
-          <aside className="preview" aria-label="Try it">
-            <h2>Try it</h2>
-            <p className="hint">Ask about a document. The bot's answers count towards this month's messages.</p>
+          <aside className="preview" aria-label={t("Try it")}>
+            <h2>{t("Try it")}</h2>
+            <p className="hint">{t("Ask about a document. The bot's answers count towards this month's messages.")}</p>
             {display && <Preview key={slug} botSlug={slug} display={display} />}
           </aside>
         </div>

@@ -1,4 +1,4 @@
 export { type Day, findAskedDays, findDays, isDayWord, listNamesOfRelativeDay } from "./days.ts";
 export { findContinuedQuestion, isFollowUp } from "./follow-up.ts";
-export { listSynonyms } from "./synonyms.ts";
+export { listSynonyms, SYNONYM_LISTS } from "./synonyms.ts";
 export { words } from "./words.ts";

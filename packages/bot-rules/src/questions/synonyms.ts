@@ -1,123 +1,101 @@
-/** Words that mean the same in questions to a business, with their frequent forms. */
-const SYNONYMS = `
-kid kids child children
-delivery deliver delivered shipping ship ships postage
-rent rental hire hired
-bike bikes bicycle bicycles
-luggage baggage bags suitcase suitcases
-lift elevator
-wifi wlan internet
-booking book booked reservation reserve
-toilet toilets restroom bathroom
-car cars vehicle
-discount discounts reduction reduced
-color colors colour colours
-licence license
-repair repairs fix mend
-parking park
-bus buses
-trial try
-email mail e-mail courriel
-phone telephone call number
-where address located street road lane near find
-miss missed
-broken damaged defective faulty
-voucher vouchers
-return returns returned
-lieferung liefern geliefert liefert lieferzeit versand versenden verschicken verschickt
-fahrrad fahrräder rad räder velo
-mieten miete leihen ausleihen verleih vermietung
-aufzug lift fahrstuhl
-gepäck koffer
-reservieren reservierung buchen buchung
-stornieren stornierung absagen absage
-student studenten studierende
-rabatt ermäßigung nachlass
-auto pkw wagen
-zurückgeben zurücksenden zurückschicken rückgabe rücksendung retoure umtauschen
-reparieren reparatur reparaturen
-kaputt defekt beschädigt
-bar barzahlung bargeld
-zurücktreten rücktritt
-kündigen kündige kündigung
-anmelden anmeldung
-verpassen verpasse verpasst versäumen versäumte versäumt
-telefon telefonnummer anrufen nummer telefonisch
-wo adresse straße finden findest
-parken parke parkplatz parkplätze parkhaus
-bus buslinie buslinien bushaltestelle
-livraison livrer livrez expédition expédier envoi
-vélo vélos bicyclette bicyclettes
-louer location
-bagage bagages valise valises
-réserver réservation réservations
-annuler annulation
-réduction réductions remise rabais
-voiture voitures auto
-renvoyer retourner retour retours
-réparer réparation réparations
-téléphone numéro appeler
-où adresse rue trouver trouvez trouve
-manquer manqué manquée
-garer stationner stationnement parking
-envío envíos enviar entrega entregas
-bici bicis bicicleta bicicletas
-alquilar alquiler alquilan
-equipaje maleta maletas
-reservar reserva
-cancelar anular
-descuento descuentos rebaja
-devolver devolución devoluciones
-reparar reparación
-teléfono número llamar
-dónde dirección calle encuentra
-aparcar aparcamiento parking estacionar
-spedizione spedizioni spedire consegna consegne
-bici biciclette bicicletta
-noleggiare noleggio affittare affitto
-bagaglio bagagli valigia valigie
-prenotare prenotazione prenotazioni
-annullare disdire
-sconto sconti riduzione riduzioni ridotto
-restituire reso resi
-foto fotografie fotografare
-telefono numero chiamare
-dove indirizzo via piazza trovate trova
-parcheggiare parcheggio parcheggi
-`;
+import * as de from "./synonyms/de.ts";
+import * as en from "./synonyms/en.ts";
+import * as es from "./synonyms/es.ts";
+import * as fr from "./synonyms/fr.ts";
+import * as it from "./synonyms/it.ts";
 
-/** Each line has a word for a kind of thing, and things of that kind: dogs are pets, but cats are not dogs. */
-const KINDS = `
-pets: dog dogs cat cats puppy
-animals: dog dogs cat cats pet pets
-haustiere: hund hunde katze katzen
-tiere: hund hunde katze katzen haustier haustiere
-animaux: chien chiens chat chats
-mascotas: perro perros gato gatos
-animales: perro perros mascota mascotas
-animali: cane cani gatto gatti
-`;
+/**
+ * What visitors and small businesses call the same things. Each name is a word or a phrase in lower case, without hyphens. In a phrase, `#`
+ * stands for a number.
+ */
+export type SynonymLists = {
+  /** The names of a group mean about the same. A name can be in several groups. */
+  groups: readonly (readonly string[])[];
+  /** Things are of a kind: dogs are pets, but cats are not dogs. */
+  kinds: readonly { names: readonly string[]; things: readonly string[] }[];
+};
 
-const RELATED = new Map<string, Set<string>>();
-for (const line of SYNONYMS.trim().split("\n")) {
-  const words = line.split(" ");
-  for (const word of words) relate(word, words);
+type Source = { GROUPS: string; KINDS: string };
+
+/** By ISO 639-1 code of the language. */
+export const SYNONYM_LISTS: Readonly<Record<string, SynonymLists>> = {
+  de: parseLists(de),
+  en: parseLists(en),
+  es: parseLists(es),
+  fr: parseLists(fr),
+  it: parseLists(it),
+};
+
+function parseLists({ GROUPS, KINDS }: Source): SynonymLists {
+  const kinds = splitLines(KINDS).map((line) => line.split(": "));
+  return {
+    groups: splitLines(GROUPS).map(splitNames),
+    kinds: kinds.map(([names = "", things = ""]) => ({ names: splitNames(names), things: splitNames(things) })),
+  };
 }
-for (const line of KINDS.trim().split("\n")) {
-  const [kind = "", things = ""] = line.split(": ");
-  for (const thing of things.split(" ")) {
-    relate(thing, [kind]);
-    relate(kind, [thing]);
+
+function splitLines(text: string): string[] {
+  return text.trim().split("\n");
+}
+
+function splitNames(line: string): string[] {
+  return line.split(", ");
+}
+
+const WORD = /#|[\p{L}\p{M}\p{N}]+(?:'[\p{L}\p{M}]+)*/gu;
+const ELISION = /^(?:\p{L}|dell|all|nell|dall|sull|qu)'/u;
+
+/** Shorter words of phrases are not searched for. */
+const MIN_WORD_CHARACTERS = 3;
+/** Between two words of a phrase. */
+const MAX_SKIPPED_CHARACTERS = 4;
+
+type Name = { keys: readonly string[]; related: readonly string[] };
+
+/** Of all languages together, by the first key. */
+const NAMES = new Map<string, Name[]>();
+for (const { groups, kinds } of Object.values(SYNONYM_LISTS)) {
+  for (const group of groups) for (const name of group) relate(name, group);
+  for (const { names, things } of kinds) {
+    for (const thing of things) relate(thing, names);
+    for (const name of names) relate(name, things);
   }
 }
 
-function relate(word: string, others: readonly string[]): void {
-  const related = RELATED.get(word) ?? new Set();
-  for (const other of others) if (other !== word) related.add(other);
-  RELATED.set(word, related);
+function relate(name: string, others: readonly string[]): void {
+  const keys = toKeys(name);
+  const [first = ""] = keys;
+  const related = others.filter((other) => other !== name);
+  NAMES.set(first, [...(NAMES.get(first) ?? []), { keys, related }]);
 }
 
-/** Returns words that mean the same as a word in lower case, or a kind of it. */
-export function listSynonyms(word: string): string[] {
-  return [...(RELATED.get(word) ?? [])];
+/** Returns the words of a text without their endings. */
+function toKeys(text: string): string[] {
+  const words = text.toLowerCase().replaceAll("’", "'").match(WORD) ?? [];
+  return words.map((word) => removeEnding(word.replace(ELISION, "")));
+}
+
+/** Removes a plural's ending, which is similar in all these languages. */
+function removeEnding(word: string): string {
+  return word.length < 4 ? word : word.replace(/(?:[aeio]s|en|er|[aeiosn])$/u, "");
+}
+
+/** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. */
+export function listSynonyms(text: string): string[] {
+  const keys = toKeys(text);
+  const found = keys.flatMap((key, from) => (NAMES.get(key) ?? []).filter((name) => isAt(name, keys, from)));
+  const related = new Set(found.flatMap((name) => name.related).flatMap((name) => name.split(" ")));
+  for (const own of keys) related.delete(own);
+  return [...related].filter((word) => word.length >= MIN_WORD_CHARACTERS);
+}
+
+/** Whether a text has a name at a position. One short word may be between two of its words, as in "leave my car". */
+function isAt({ keys: expected }: Name, keys: readonly string[], from: number): boolean {
+  let at = from;
+  for (const [index, key] of expected.entries()) {
+    if (index > 0 && keys[at] !== key && (keys[at]?.length ?? 0) <= MAX_SKIPPED_CHARACTERS) at++;
+    if (keys[at] !== key) return false;
+    at++;
+  }
+  return true;
 }

@@ -1,6 +1,5 @@
 import { listNamesOfRelativeDay, listSynonyms } from "@parley/bot-rules/questions";
 import type { Database } from "@parley/service-kit";
-import { tokenize } from "../documents/index.ts";
 import type { Passage, PromptTerm } from "../turns/index.ts";
 import { fuseRankings } from "./fusion.ts";
 import type { BotKnowledge } from "./knowledge-search.store.ts";
@@ -40,9 +39,7 @@ export async function searchHybrid(
   continued = "",
 ): Promise<HybridMatches> {
   const day = listNamesOfRelativeDay(message, bot.timeZone, new Date());
-  const synonyms = [message, continued]
-    .flatMap((each) => tokenize(each.slice(0, MAX_QUERY_CHARACTERS)))
-    .flatMap(listSynonyms);
+  const synonyms = [message, continued].flatMap((each) => listSynonyms(each.slice(0, MAX_QUERY_CHARACTERS)));
   const context = [continued, ...day, ...synonyms].join(" ");
   const text = continued === "" ? message : `${continued.slice(0, MAX_CONTINUED_CHARACTERS)}\n${message}`;
   const [byWords, byMeaning] = await Promise.all([

@@ -52,7 +52,7 @@ const QUESTION_WORDS = {
     "a tell explain describe please know want need show give mean say find use using get got let like long many much far often fast soon something anything everything someone anyone thing things way possible",
   german: "lange viel viele oft schnell bitte gibt geben sagen erklären zeigen wissen möchte brauche etwas jemand",
   french:
-    "combien comment pourquoi quand quel quelle quels quelles dire expliquer montrer savoir voudrais besoin chose",
+    "combien comment pourquoi quand quel quelle quels quelles dire expliquer montrer savoir voudrais besoin chose a ai as avons avez ont va vais vont",
   spanish:
     "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
 };

@@ -1,208 +1,5 @@
 import { words } from "@parley/bot-rules/questions";
 
-/** A kind of value that a question can ask for. */
-export type ValueKind = {
-  /** Matches a question that asks for such a value. */
-  asked: RegExp;
-  /** Matches a sentence that contains such a value. */
-  value: RegExp;
-  /** Whether a sentence without such a value never answers. A date or a person can have other forms than `value` matches. */
-  isRequired: boolean;
-  /** Matches a sentence that gives this value of the business itself, such as "You find us at …". */
-  own?: RegExp;
-};
-
-const UNITS_OF_TIME = `\\p{N}*(?:seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?
-|sekunden?|minuten?|stunden?|(?:werk|arbeits|kalender)?tage?n?|nächte?|wochen?|monate?n?|jahre?n?
-|secondes?|minutes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?
-|segundos?|minutos?|horas?|días?|noches?|semanas?|mes(?:es)?|años?
-|second[oi]|minut[oi]|or[ae]|giorn[oi]|nott[ei]|settiman[ae]|mes[ei]|ann[oi]
-|dias?|noites?|mês|anos?|uur|uren|dag(?:en)?|we(?:ek|ken)|maand(?:en)?|ja(?:ar|ren)
-|minut[ay]?|godzin[ay]?|dni|dzień|tygod(?:nie|ni|zień)|miesi(?:ąc|ące|ęcy)|lat[a]?|rok)`.replaceAll("\n", "");
-
-const WEEKDAYS = `(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|daily|every day
-|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?|täglich|werktags?|wochenende
-|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|tous les jours
-|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|todos los días
-|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica|ogni giorno
-|segunda|terça|quarta|quinta|sexta|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag
-|poniedział\\p{L}+|wtor\\p{L}+|środ\\p{L}+|czwart\\p{L}+|piąt\\p{L}+|sobot\\p{L}+|niedziel\\p{L}+`.replaceAll("\n", "");
-
-const MONTHS =
-  "janu?ar\\p{L}*|febru?ar\\p{L}*|march|april|may|june|july|august|september|october|november|december|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|novembre|dicembre";
-
-const FREE =
-  "free|no (?:extra )?(?:fee|charge|cost)|ohne aufpreis|sans supplément|sin coste|senza supplemento|included|inclusive|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen|enthalten|gratuite?s?|comprise?s?|inclus\\p{L}*|gratuit[oa]s?|incluid[oa]s?|compres[oaie]|incluíd[oa]s?|grátis|inbegrepen|bezpłatn\\p{L}+|darmow\\p{L}+";
-
-const PRICE: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "how much(?= (?:is|are|does|do|did|was|for|would|will|to|can|extra|more)(?!\\p{L})|\\P{L}*$)|how expensive|costs?|prices?|priced|fees?|charges?|kosten|kostet|preise?|gebühr(?:en)?|teuer|wie ?viel(?= (?:kost|ist|sind|zahl|bezahl|muss))|combien (?=coût|pour|c['’]est|est)|coûte|coûtent|prix|tarifs?|cu[aá]nto (?:cuesta|vale|es|cobran)|cuestan?|precios?|tarifas?|quanto (?:costa|costano|viene)|costano?|prezz[oi]|quanto custam?|custam?|preços?|wat kost|kost|prijs|prijzen|ile kosztuj\\p{L}+|kosztuj\\p{L}+|cen[ay]",
-    "いくら|値段|料金|多少钱|多少錢|价格|價格|费用|費用|بكم|سعر|ثمن|כמה עולה|מחיר",
-  ),
-  value: words(
-    `(?:[€$£¥₪]|eur|usd|chf|euros?|dollars?|pounds?|pfund|franken|francs?|libras?|sterline|złotych|zł)\\s*\\p{N}+[\\p{N}.,]*|\\p{N}[\\p{N}.,]*\\s*(?:€|\\$|£|¥|₪|eur|usd|chf|gbp|euros?|dollars?|pounds?|cents?|franken|francs?|złotych|zł|%|percent|prozent)|\\p{N}+[.,]\\p{N}{2}|${FREE}`,
-    "[€$£¥₪]\\s*\\p{N}|\\p{N}\\s*(?:[€$£¥₪%]|元|円|ريال|درهم|שקל)|無料|免费|免費|مجان|חינם",
-  ),
-};
-
-const CLOCK_TIME =
-  "\\p{N}{1,2}(?:[:.h]\\p{N}{2}|\\s?(?:uhr|h|am|pm|a\\.m\\.|p\\.m\\.|o'clock|heures?|horas?|uur))|noon|midnight|mittag|mitternacht|midi|minuit|morning|afternoon|evening|night|morgens?|mittags|abends?|nachts|matin|soir|mañana|tarde|noche|mattina|pomeriggio|sera|mezzogiorno|mezzanotte|mediodía|medianoche|(?:von|from|de|dalle|between|zwischen|entre|tra le) \\p{N}{1,2} (?:bis|to|à|a|alle|and|und|et|y|e le)|(?:um|ab|bis|at|until|alle|las) \\p{N}{1,2}(?![.,]?\\p{N}| ?[€$£%])";
-
-const CLOCK: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "what time|um wie ?viel uhr|wie spät|quelle heure|qué hora|che ora|que horas?|hoe laat|o której",
-    "何時|几点|幾點|באיזו שעה",
-  ),
-  value: words(CLOCK_TIME, "\\p{N}{1,2}[:時点點]"),
-};
-
-const TIME: ValueKind = {
-  isRequired: false,
-  asked: words(
-    "when|which days?|what days?|opening hours|until when|wann|welche[nmr]? tage?|öffnungszeiten|quand|quels? jours?|horaires|cuándo|qué días?|horarios?|quando|quali? giorn[oi]|orari[o]?|wanneer|openingstijden|kiedy",
-    "いつ|什么时候|什麼時候|متى|מתי",
-  ),
-  value: words(
-    `${CLOCK_TIME}|${WEEKDAYS}|${MONTHS}|closed|geschlossen|fermée?s?|cerrad[oa]s?|chius[oaie]|fechad[oa]s?|gesloten|zamknięt\\p{L}+|${UNITS_OF_TIME}`,
-    "\\p{N}{1,2}[:時点點月]|曜日|星期|周[一二三四五六日]",
-  ),
-};
-
-const DURATION: ValueKind = {
-  isRequired: true,
-  asked: words(
-    `how (?:many|much) (?:${UNITS_OF_TIME}|time)|wie ?viele? (?:${UNITS_OF_TIME}|zeit)|combien de (?:${UNITS_OF_TIME})|cuánt[oa]s (?:${UNITS_OF_TIME})|quant[ie] (?:${UNITS_OF_TIME})|how long|how soon|how fast|how quickly|wie lange|wie schnell|combien de temps|quelle durée|quel délai|cuánto (?:dura|duran|tarda|tardan|tiempo)|quanto (?:dura|durano|tempo|ci vuole)|quanto tempo|hoe lang|hoe snel|jak długo`,
-    "どのくらい|多久|多长时间|كم يستغرق|كم تستغرق|כמה זמן",
-  ),
-  value: words(
-    `${UNITS_OF_TIME}|\\p{N}+ ?(?:cm|mm?|km)|met(?:er|re)s?|overnight|today|tomorrow|immediately|at once|same day|heute|morgen|sofort`,
-    "分|時間|日間|小时|小時|分钟|天|دقيقة|ساعة|يوم|דקות|שעות|ימים",
-  ),
-};
-
-const COUNT: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "how many|how much|wie ?viele?|combien de (?!temps)|cu[aá]nt[oa]s|quant[ie]|quant[oa]s|hoeveel|ilu|ile",
-    "いくつ|何人|何個|多少个|几个|كم عدد|כמה",
-  ),
-  value: words(
-    `(?:(?<![:.,]|[€$£] ?)\\p{N}[\\p{N}.,]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|several|both|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|unlimited
-|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|unbegrenzt|beliebig
-|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|douze|vingt|trente|cent|illimité\\p{L}*
-|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cien|ilimitad[oa]s?
-|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|venti|trenta|cento|illimitat\\p{L}
-|dois|duas|três|quatro|sete|oito|dez|doze|vinte|trinta|twee|drie|vijf|zes|zeven|acht|negen|tien|twaalf|twintig)(?![\\p{N}.,]*\\p{N}|[:.]\\p{N}|(?:[–-]\\p{N}+)? ?(?:${UNITS_OF_TIME}|[€$£¥%]|euros?|dollars?|uhr|h|am|pm|o'clock)(?!\\p{L}))`.replaceAll(
-      "\n",
-      "",
-    ),
-    "[一二三四五六七八九十百]",
-  ),
-};
-
-const AGE: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "how old|what age|which age|minimum age|wie alt|welche[mn]? alter|mindestalter|quel âge|qué edad|che età|que idade|hoe oud|leeftijd|ile lat",
-  ),
-  value: words(
-    `${UNITS_OF_TIME}|(?:under|over|above|age[ds]?|unter|über|moins de|plus de|menores de|mayores de|sotto i|sopra i) (?:the age of )?\\p{N}+|adults?|erwachsene?n?|adultes?|adultos?|adulti|grown-ups`,
-  ),
-};
-
-const MEASURE: ValueKind = {
-  isRequired: true,
-  asked: words(
-    "how (?:big|large|heavy|tall|high|far|wide|deep)|(?:maximum|file) size|wie (?:groß|schwer|hoch|weit|breit|tief)|quelle (?:taille|distance|hauteur)|qué (?:tamaño|altura|distancia)|quanto (?:è|sono) (?:grande|grandi|alt[oaie]|lontan[oaie])|hoe (?:groot|zwaar|hoog|ver)",
-  ),
-  value: words(
-    `\\p{N}[\\p{N}.,]*\\s*(?:°\\s?[cf]?|[kmgt]i?b|bytes?|[kmc]?m²?|k?g|lb|lbs|oz|inch(?:es)?|feet|foot|miles?|met(?:er|re)s?|kilo\\p{L}*|gramm?\\p{L}*|lit(?:er|re|ro)s?|quadratmeter|mètres?|metros?|metri|%|persons?|people|personen)|${UNITS_OF_TIME}|\\p{L}+(?:meter|metre|mètre|metro|metri|kilogramm)s?`,
-  ),
-};
-
-const TEMPERATURE: ValueKind = {
-  isRequired: true,
-  asked: words("how (?:hot|warm|cold)|temperatur\\p{L}*|température|wie (?:heiß|warm|kalt)"),
-  value: words("\\p{N}+\\s*(?:°\\s?[cf]?|degrees?|grad|degrés?|grados|gradi)"),
-};
-
-const PERSON: ValueKind = {
-  isRequired: false,
-  asked: words("who|whose|whom|wer|wem|wen|wessen|qui|quién|quiénes|chi|quem|wie is|kto", "谁|誰|だれ|من هو|מי"),
-  value: /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+|(?:^|\s)(?:Dr|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?|Sig)\b|\p{Lo}/u,
-};
-
-const PLACE: ValueKind = {
-  isRequired: true,
-  own: words(
-    "(?:is|are) (?:at|on|in) \\p{N}+|(?:find|visit) us|we are (?:at|in|on|located)|located (?:at|in|on)|our address|finden (?:sie )?uns|findest du uns|ihr findet uns|wir (?:sind|liegen|befinden)|unsere adresse|nous sommes|nous trouver|trouvez à|notre adresse|estamos en|nos encuentra\\p{L}*|nuestra dirección|siamo (?:in|a|al|nel|nella)|ci trov\\p{L}+|il nostro indirizzo|estamos (?:na|no|em)|wij zitten|u vindt ons|ons adres",
-    "当店は|我们位于|我們位於|نحن في|אנחנו נמצאים",
-  ),
-  asked: words(
-    "where|what address|your address|the address|wo|wohin|woher|adresse|où|dónde|dirección|dove|indirizzo|onde|endereço|waar|adres|gdzie",
-    "どこ|哪里|哪裡|住所|地址|أين|איפה|כתובת",
-  ),
-  value: words(
-    "in|at|on|online|website|near|behind|opposite|next to|beside|under|from|inside|street|road|square|avenue|im|an|auf|aus|bei|beim|neben|hinter|gegenüber|unter|\\p{L}*(?:straße|gasse|platz|weg|allee)|dans|à|au|aux|sur|sous|près|chez|rue|place|en|junto|detrás|frente|cerca|calle|plaza|avenida|nel|nella|nello|nei|dal|dalla|al|alla|via|piazza|corso|presso|vicino|dietro|no|na|em|rua|bij|naast|achter|w|przy|ul",
-    "\\p{Lo}",
-  ),
-};
-
-const PHONE: ValueKind = {
-  isRequired: false,
-  own: words(
-    "(?:tele)?(?:phone|fono|fon)[:.] ?\\+?\\p{N}|téléphone ?[:.] ?\\+?\\p{N}|tel[:.]+ ?\\+?\\p{N}|(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
-  ),
-  asked: words(
-    "(?:tele)?phone number|your phone|call you|reach you|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
-    "電話|电话|هاتف|טלפון",
-  ),
-  value: /\p{N}(?:[\s/()-]?\p{N}){5,}/u,
-};
-
-const EMAIL_ADDRESS = /[^\s@]{1,64}@[^\s@]{1,255}/u;
-
-const EMAIL: ValueKind = {
-  isRequired: true,
-  own: EMAIL_ADDRESS,
-  asked: words(
-    "(?:your|the|an?) e-?mail|e-?mail address|e-?mail-?adresse|adresse (?:e-?mail|électronique)|(?:su|un) (?:correo|e-?mail)|correo electrónico|(?:indirizzo|vostra|una) e-?mail|endereço de e-?mail|adres e-?mail",
-    "メールアドレス|电子邮件|電子郵件|البريد الإلكتروني|דוא״ל|אימייל",
-  ),
-  value: EMAIL_ADDRESS,
-};
-
-const DEFINITION: ValueKind = {
-  isRequired: false,
-  asked:
-    /^\P{L}*(?:what(?:['’]s| is| are) (?!the |your )|was (?:ist|sind) (?!der |die |das |ihre? )|qu['’]est-ce que?|qué (?:es|son) (?!el |la )|(?:che )?cos(?:a |['’])è (?!il |la )|o que é (?!o |a )|wat (?:is|zijn) (?!de |het ))\S+(?:\s+\S+){0,2}\s*$/iu,
-  value:
-    /^(?:\S+ ){1,4}(?:is|are|ist|sind|est|sont|es|son|è|sono|é|são|zijn) (?:an?|the|eine?|der|die|das|une?|l[ea]|el|una|il|um|uma|een|de|het) /iu,
-};
-
-const KINDS: readonly ValueKind[] = [
-  EMAIL,
-  CLOCK,
-  DURATION,
-  AGE,
-  TEMPERATURE,
-  MEASURE,
-  PRICE,
-  COUNT,
-  TIME,
-  PERSON,
-  PLACE,
-  PHONE,
-  DEFINITION,
-];
-
-/** Returns the first kind that a question asks for; undefined for none. */
-export function findAskedKind(message: string): ValueKind | undefined {
-  return KINDS.find(({ asked }) => asked.test(message));
-}
-
 const ASKS_HOW = words(
   "how (?:do|can|to|could|should|would)|which command|what command|wie (?:kann|geht|\\p{L}+e ich|\\p{L}+t man)|welcher befehl|comment|cómo|come (?:si|posso|faccio)|como|hoe (?:kan|moet)|jak",
   "どうやって|如何|怎么|怎麼|كيف|איך",
@@ -239,7 +36,11 @@ const ASKING_WORDS = new Set(
   offrite c'è ci posso può possiamo serve devo età telefono indirizzo
   custa custam preço preços aberto fecha têm vendem
   kost prijs gesloten hebben verkopen kan
-  kosztuje cena otwarte macie`.split(/\s+/),
+  kosztuje cena otwarte macie
+  abrís abrimos cerráis tenéis tienes aceptáis vendéis hacéis ofrecéis cobráis ofreces
+  habt bietet macht verkauft nehmt öffnet schließt haben's gibts
+  proposent faites prenez acceptez-vous avez vendez-vous
+  fate offrite accettate chiudete prendete c'è`.split(/\s+/),
 );
 
 /** Words that only make a sentence a question. They have no meaning of their own. */
@@ -302,10 +103,81 @@ export function asksAboutAnything(question: string): boolean {
 }
 
 const OWNED = words(
-  "(?:my|our|meine?[nmrs]?|unsere?[nmrs]?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:il|la|i|le) (?:mi[oae]|miei)|meus?|minhas?|mijn|onze|moj[aąeę]|mój)\\s+(?<owned>[\\p{L}\\p{M}-]+)",
+  "(?:my|our|their|his|meine?[nmrs]?|unsere?[nmrs]?|mon|ma|mes|son|sa|ses|notre|nos|mis?|sus?|nuestr[oa]s?|(?:il|la|i|le) (?:mi[oae]|miei)|meus?|minhas?|mijn|onze|moj[aąeę]|mój)\\s+(?<owned>[\\p{L}\\p{M}-]+)",
 );
 
 /** Returns what belongs to the visitor: "car" in "Where can I park my car?". The documents rarely name it. */
 export function findOwnedWord(message: string): string | undefined {
   return OWNED.exec(message)?.groups?.owned;
+}
+
+const ACTION = [
+  "(?:do|does|did|can|could|will|would|are|may|should) (?:you|i|we|they)(?: (?:guys|also|still|even|just|ever|possibly|please))* (?:have to |need to )?(?<action>\\p{L}+)",
+  "vous (?:(?:me|nous|les?|la|l['’]|aussi|y|en) ?)?(?<action>\\p{L}+ez)",
+  "(?<action>\\p{L}+ez)-vous",
+  "(?:peut-on|puis-je|on peut|je peux|possible (?:de |d['’]))\\s*(?:se |s['’]|y |aussi )?(?<action>\\p{L}+)",
+  "^\\P{L}*(?:y |también )?(?<action>\\p{L}+(?:áis|éis|ís|an|en))",
+  "(?:puedo|puede|podemos|pueden|podéis) (?<action>\\p{L}+)",
+  "^\\P{L}*(?:e |anche )?(?<action>\\p{L}+(?:ate|ete|ite))",
+  "(?:posso|può|possiamo|possono|potete) (?<action>\\p{L}+)",
+  "^\\P{L}*(?:und )?(?<action>\\p{L}+) (?:ihr|sie|du|man)",
+  "^\\P{L}*(?:und )?(?:kann|können|könnt|darf|dürfen|muss|müssen|soll) (?:ich|man|wir|sie|ihr|mein\\p{L}*)(?= ).* (?<action>\\p{L}+)\\P{L}*$",
+  "(?:want|like|need|plan) to (?<action>\\p{L}+)",
+  "(?:veux|voudrais|souhaite|aimerais) (?<action>\\p{L}+)",
+  "(?:quiero|quisiera|gustaría) (?<action>\\p{L}+)",
+  "(?:vorrei|voglio|desidero) (?<action>\\p{L}+)",
+  "(?:möchte|will|würde) .* (?<action>\\p{L}+)\\P{L}*$",
+].map((pattern) => words(pattern));
+
+/** Verbs that documents leave out, because their objects suffice. */
+const GENERIC_ACTIONS = new Set(
+  `bring along come get take use go give see know send put make eat drink visit
+  bringen mitbringen kommen mitkommen holen nehmen mitnehmen machen benutzen bekommen vorbeikommen essen trinken holt nehmt macht
+  apporter amener venir prendre aller faire utiliser manger boire visiter prenez faites allez donnez
+  llevar traer venir ir coger tomar hacer usar comer beber visitar tienen
+  portare venire andare prendere fare usare mangiare bere visitare date prendete fate`.split(/\s+/),
+);
+
+/** Parts of the day, which documents often have in other forms: "14:00" for "in the afternoon". */
+const PART_OF_DAY = words(
+  "morning|afternoon|evening|nachmittags?|vormittags?|abends?|après-midi|matin|soir|tarde|mañana|noche|pomeriggio|mattina|sera",
+);
+
+/** Whether a word of a question says little about its subject. */
+export function isGenericAction(word: string): boolean {
+  return GENERIC_ACTIONS.has(word) || PART_OF_DAY.exec(word)?.[0] === word;
+}
+
+/** Returns the verbs that may say what a question asks about: "rent" in "Do you rent boats?". */
+export function findActionWords(message: string): string[] {
+  return ACTION.map((pattern) => pattern.exec(message)?.groups?.action?.toLowerCase()).filter(
+    (word) => word !== undefined && !isGenericAction(word),
+  ) as string[];
+}
+
+const CASE = words(
+  "if|unless|otherwise|should (?:you|i|we)|in case|wenn|falls|sonst|bei|danach|si|s['’]il|sinon|en cas|passé ce délai|en caso|de lo contrario|después|se|in caso|altrimenti|als|indien",
+);
+
+/** Whether a text is about a case: "if you cancel later". */
+export function isCase(text: string): boolean {
+  return CASE.test(text);
+}
+
+const HOURS = words(
+  "(?:opening|business|office) (?:hours|times)|\\p{L}*(?:öffnungs|büro|geschäfts)zeiten|(?:heures? d['’]|horaires? d['’])ouverture|horaires|horarios?|orari[o]?|when we are open|hours",
+);
+
+/** Whether a text is about opening hours. */
+export function isHours(text: string): boolean {
+  return HOURS.test(text);
+}
+
+const CLAUSE = words(
+  "is|are|do|does|did|can|could|will|would|must|what|if|ist|sind|gibt|gibt's|kann|darf|muss|was|wenn|il y a|y a-t-il|est|sont|est-ce|qu['’]est-ce|peut|faut|si|es|son|hay|puedo|puede|qué|è|sono|c['’]è|ci sono|posso|può|cosa|se|há|posso|is er|zijn",
+);
+
+/** Whether a message that continues a question is a question of its own, such as "And is there a fee?", and not only its end: "And on Sunday?" */
+export function isOwnQuestion(message: string): boolean {
+  return CLAUSE.test(message);
 }

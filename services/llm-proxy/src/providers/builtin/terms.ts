@@ -16,7 +16,12 @@ export function extractTerms(text: string, language: Language): Set<string> {
   const words = splitWords(text)
     .map(removeElision)
     .filter((word) => !language.stopWords.has(word));
-  return new Set(words.map((word) => removeAccents(language.stem(word.replace(/'s?$/, "")))));
+  return new Set(words.map((word) => stemWord(word, language)));
+}
+
+/** Returns the stem of a word in lower case, without accents. */
+export function stemWord(word: string, { stem }: Language): string {
+  return removeAccents(stem(word.replace(/'s?$/, "")));
 }
 
 /** Removes an article, preposition or pronoun without its last vowel, as in "l'arrivée" and "dell'albergo". */
@@ -24,7 +29,7 @@ export function removeElision(word: string): string {
   return word.replace(ELISION, "");
 }
 
-const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|un|gl|dell|all|nell|dall|sull|quell|quest)'(?=\p{L}{2})/u;
+const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|un|gl|dell|all|nell|dall|sull|quell|quest)'(?=\p{L})/u;
 
 function removeAccents(word: string): string {
   return word.normalize("NFD").replace(/\p{M}/gu, "");

@@ -1,0 +1,118 @@
+import { create } from "@bufbuild/protobuf";
+import { findAskedDays, findContinuedQuestion } from "@parley/bot-rules/questions";
+import { PassageSchema } from "@parley/rpc/llm";
+import { describe, expect, test } from "vitest";
+import { findQuotes } from "./quotes.ts";
+
+/** A Monday. */
+const NOW = new Date("2026-11-30T12:00:00Z");
+
+/** Returns the text of the best quote; undefined if the passages have no answer. `texts` are the passages' texts by their headings. */
+function quote(texts: Record<string, string>, message: string, before?: string): string | undefined {
+  const passages = Object.entries(texts).map(([heading, text]) =>
+    create(PassageSchema, { source: "shop.md", heading, text }),
+  );
+  const continued = before === undefined ? "" : findContinuedQuestion(message, [before]);
+  return findQuotes({ message, continued, days: findAskedDays(message, "UTC", NOW) }, passages, [])[0]?.text;
+}
+
+const CANOES = {
+  "Hire prices":
+    "We hire out canoes and kayaks on a calm river. Buoyancy aids and paddles are included in the price. Groups of eight or more get 10% off when they book together.",
+  Cancelling:
+    "If we close the river because of wind or high water, you can choose between a new date and a full refund.",
+  "Who can paddle":
+    "Children must be at least 6 years old to come on the water. Paddlers may take out a boat on their own from the age of 14.",
+  Parking: "Parking in the field next to the boathouse costs £3 for the day.",
+};
+
+const CLEANERS = {
+  Nettoyage:
+    "Article: Chemise lavée; Prix: 3,90 €; Délai: 24 heures.\nArticle: Costume deux pièces; Prix: 14,50 €; Délai: 48 heures.\nNous ne nettoyons ni le cuir ni la fourrure.",
+  Horaires: "Jour: Lundi; Horaires: de 14 h à 19 h.\nJour: Mardi; Horaires: de 8 h 30 à 18 h 30.",
+  "Service express":
+    "Tout vêtement déposé avant 10 h est prêt le jour même. Le supplément express est de 5 € par pièce.",
+  Retrait:
+    "En cas de perte du ticket, présentez une pièce d'identité pour retirer vos articles. Nous conservons vos vêtements pendant trois mois. Passé ce délai, les articles sont donnés à une association.",
+};
+
+const SALON = {
+  Team: "Five stylists work with us. Students with a valid card pay 15% less on Tuesdays.",
+  Results: "Not happy with the result? Tell us within seven days.",
+  Contact: "Call 0113 496 0182 or email desk@salon.example. Appointments can be made by phone or at the desk.",
+};
+
+describe("findQuotes", () => {
+  test.each([
+    ["are life jackets included", /^Buoyancy aids/],
+    ["Is there a discount for a group of ten?", /10% off/],
+    ["How much does it cost to leave the car there?", /£3 for the day/],
+    ["Do I get my money back if you have to close because of strong wind?", /full refund/],
+  ])("answers %j with what the document calls it", (message, expected) => {
+    expect(quote(CANOES, message)).toMatch(expected);
+  });
+
+  test.each([
+    ["c'est combien pour un costard", /14,50 €/],
+    ["vous gardez les habits combien de temps", /trois mois/],
+    ["J'ai perdu mon ticket, comment récupérer mes affaires ?", /pièce d'identité/],
+    ["vous nettoyez les vestes en cuir ?", /ni le cuir/],
+    ["vous êtes ouverts jusqu'à quelle heure aujourd'hui", /^Jour: Lundi; Horaires: de 14 h à 19 h\./],
+  ])("answers the French question %j", (message, expected) => {
+    expect(quote(CLEANERS, message)).toMatch(expected);
+  });
+
+  test.each([
+    ["and to go out alone?", "What is the minimum age for kids?", CANOES, /from the age of 14/],
+    [
+      "et il y a un supplément ?",
+      "Je dois déposer avant quelle heure pour récupérer mon vêtement ?",
+      CLEANERS,
+      /5 € par pièce/,
+    ],
+    [
+      "et après, qu'est-ce que vous en faites ?",
+      "vous gardez les habits combien de temps",
+      CLEANERS,
+      /^Passé ce délai/,
+    ],
+  ])("answers %j after %j", (message, before, texts, expected) => {
+    expect(quote(texts, message, before)).toMatch(expected);
+  });
+
+  test("declines a question about an action that the document does not mention", () => {
+    expect(quote(CLEANERS, "Est-ce que vous louez des costumes ?")).toBeUndefined();
+    expect(quote(SALON, "Are you hiring stylists?")).toBeUndefined();
+    expect(quote({ Phones: "Refurbished phones have a guarantee." }, "Do you unlock phones?")).toBeUndefined();
+  });
+
+  test("a known word without its other words does not answer: a gift card is not any card", () => {
+    expect(quote(SALON, "do you sell gift cards")).toBeUndefined();
+    expect(quote(SALON, "do pensioners get a discount")).toBeUndefined();
+  });
+
+  test("a sentence after a question is quoted with the question", () => {
+    expect(quote(SALON, "What if I'm unhappy with the result?")).toBe(
+      "Not happy with the result? Tell us within seven days.",
+    );
+  });
+
+  test("a question for contact details is answered with a number or an address", () => {
+    expect(quote(SALON, "how do I get hold of you")).toMatch(/^Call 0113 496 0182/);
+  });
+
+  test("a question for a time is answered with a time, not with a part of the day", () => {
+    const kitchen = {
+      Hours: "On Monday evening we rest. The kitchen serves from 13:00 to 16:00 and from 20:00 to 23:30.",
+    };
+    expect(quote(kitchen, "What time does the kitchen close in the evening?")).toMatch(/^The kitchen serves/);
+  });
+
+  test("a question whether the business is open prefers the opening hours to other times", () => {
+    const school = {
+      Theorie: "Der Unterricht findet montags um 18:30 Uhr statt.",
+      Bürozeiten: "Tag: Montag; Zeit: 15:00–18:30 Uhr.",
+    };
+    expect(quote(school, "habt ihr heute offen")).toMatch(/^Tag: Montag/);
+  });
+});

@@ -71,7 +71,7 @@ function DeleteForm({ bot, onClose }: Omit<DeleteBotProps, "isOpen">) {
         </p>
       </div>
       <TextField
-        label={t("Type {slug} to confirm", { slug })}
+        label={t("Type {text} to confirm", { text: slug })}
         required
         autoComplete="off"
         spellCheck={false}

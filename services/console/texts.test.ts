@@ -1,6 +1,6 @@
 import { WIDGET_LANGUAGES } from "@parley/widget/languages";
 import { beforeAll, describe, expect, it } from "vitest";
-import { addTexts, type Catalogue, readCatalogues, readTexts, type SourceTexts } from "./texts.ts";
+import { addTexts, type Catalogue, missingTexts, readCatalogues, readTexts, type SourceTexts } from "./texts.ts";
 
 const catalogues = await readCatalogues();
 let sources: SourceTexts;
@@ -8,10 +8,29 @@ beforeAll(async () => {
   sources = await readTexts();
 });
 
+/** Names of products and systems, and literals that no user reads. */
+const NOT_TRANSLATED = new Set([
+  ..."Parley Edge Opera Firefox Chrome Safari Android Windows ChromeOS Mac Linux".split(" "),
+  "Samsung Internet",
+  "Content-Type",
+  "Idempotency-Key",
+  "Last-Event-ID",
+  "SignedOutError",
+  "NoResponseError",
+  "the console answered …",
+  // Parts of code that an owner or operator copies.
+  "<script async",
+  "parley tool add",
+]);
+
 describe("the page's texts", () => {
   it("are string literals", () => {
     expect(sources.texts.size).toBeGreaterThan(50);
     expect(sources.problems).toEqual([]);
+  });
+
+  it("are translated, apart from names", () => {
+    expect(sources.untranslated.filter(({ text }) => !NOT_TRANSLATED.has(text))).toEqual([]);
   });
 });
 
@@ -22,6 +41,12 @@ describe.each([...catalogues])("the catalogue %s", (language, catalogue) => {
 
   it("contains only texts of the page, with their placeholders", () => {
     expect(catalogueProblems(language, catalogue)).toEqual([]);
+  });
+
+  // Not all, so that a new text does not need all languages at once.
+  it("has at least 95 % of the texts", () => {
+    const missing = Object.keys(missingTexts(language, sources, catalogue));
+    expect(missing.length / sources.texts.size, missing.join("\n")).toBeLessThanOrEqual(0.05);
   });
 });
 
@@ -101,7 +126,11 @@ describe("addTexts", () => {
       const c = \`\${count} documents found\`;
       throw new Error("no user reads this");
     `;
-    expect(read(source).untranslated).toEqual(["a.tsx:3: A title", "a.tsx:3: Hello", "a.tsx:4: … documents found"]);
+    expect(read(source).untranslated).toEqual([
+      { place: "a.tsx:3", text: "A title" },
+      { place: "a.tsx:3", text: "Hello" },
+      { place: "a.tsx:4", text: "… documents found" },
+    ]);
   });
 });
 

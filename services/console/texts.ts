@@ -13,8 +13,8 @@ export type SourceTexts = {
   texts: Map<string, SourceText>;
   /** Uses of `t`, `plural` and `T` that this reader does not understand, with their places. */
   problems: string[];
-  /** Literals that look like texts but are not translated, with their places. */
-  untranslated: string[];
+  /** Literals that look like texts but are not translated. */
+  untranslated: { place: string; text: string }[];
 };
 export type Catalogue = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
@@ -112,7 +112,7 @@ export function addTexts(path: string, source: string, { texts, problems, untran
   }).visit(program);
   for (const { text, ...span } of candidates) {
     if (skipped.some(({ start, end }) => start <= span.start && span.end <= end)) continue;
-    untranslated.push(`${placeOf(span)}: ${text.trim().replaceAll(/\s+/g, " ")}`);
+    untranslated.push({ place: placeOf(span), text: text.trim().replaceAll(/\s+/g, " ") });
   }
 }
 

@@ -14,7 +14,7 @@ import { SCALE, startClusterPrometheus } from "./prometheus.ts";
 
 const SERVICES = ["edge", "conversation", "quota", "llm-proxy"];
 /** After an incident, visitors send messages for at least this time. */
-const AFTERWARDS_MS = 10_000;
+const MIN_AFTERWARDS_MS = 10_000;
 /** Prometheus learns of a change, and shows an alert, some seconds late. */
 const ALERT_TOLERANCE_MS = 8_000;
 /** Alerts that depend on how much CPU time other programs on this machine leave. */
@@ -169,8 +169,9 @@ describeWith("prometheus", "incidents on a real cluster", () => {
           await waitForTargets(prometheus);
           startedAt = Date.now();
           endedAt = await injections[name as IncidentName]();
-          await sleep(AFTERWARDS_MS);
-          await waitForEndOfAlerts(prometheus, incident);
+          // The visitors go on for as long as streams may fail, so that streams after that are seen.
+          await sleep(Math.max(MIN_AFTERWARDS_MS, incident.recoverySeconds * 1_000));
+          await waitForEndOfAlerts(prometheus, incident, endedAt);
         },
         // The visitors' own DNS is not a part of the incident.
         withoutNames ? { url: await serviceUrl() } : {},
@@ -243,15 +244,15 @@ describeWith("prometheus", "incidents on a real cluster", () => {
     await sleep(3_000);
   }
 
-  async function waitForEndOfAlerts(prometheus: Prometheus, { alerts }: Incident): Promise<void> {
+  async function waitForEndOfAlerts(prometheus: Prometheus, { alerts }: Incident, endedAt: number): Promise<void> {
     const ending = alerts.filter(({ ends }) => ends !== undefined);
     const longest = Math.max(0, ...ending.map(({ ends = 0 }) => toScaledMs(ends)));
-    const until = performance.now() + longest + ALERT_TOLERANCE_MS - AFTERWARDS_MS;
+    const until = endedAt + longest + ALERT_TOLERANCE_MS;
     const isFiring = async () => {
       const firing = (await prometheus.listFiringAlerts()).filter(isScaled);
       return firing.some(({ name }) => ending.some(({ alert }) => alert === name));
     };
-    while (performance.now() < until && (await isFiring())) await sleep(500);
+    while (Date.now() < until && (await isFiring())) await sleep(500);
   }
 
   async function evict(...components: string[]): Promise<number> {

@@ -9,34 +9,6 @@ import { describeInBrowser, eventually } from "./fixture.ts";
 const MAX_TABS = 40;
 
 describeInBrowser("accessibility of the console's screens", (fixture) => {
-  // 320 by 256 px is a window of 1280 by 1024 px at a zoom of 400 %.
-  it.each([
-    { width: 320, height: 640 },
-    { width: 320, height: 256 },
-    { width: 720, height: 450 },
-  ])(
-    "has one heading and a title, marks the current screen, and never scrolls sideways, at $width by $height px",
-    async (viewport) => {
-      const screens = await addScreens(fixture.service);
-      const { page } = await openConsole(fixture, { viewport });
-      await page.signIn();
-      for (const screen of screens) {
-        const { path, heading, link } = screen;
-        await openScreen(page, screen);
-        expect(await page.tab.getByRole("heading", { level: 1 }).allInnerTexts(), path).toEqual([heading]);
-        await eventually(() => page.tab.title()).toBe(`${heading} · Parley`);
-        expect(await page.scrollsSideways(), path).toBe(false);
-        await page.savePicture(
-          `accessible${path.split("?")[0]?.replaceAll("/", "-")}-${viewport.width}x${viewport.height}`,
-        );
-        await page.button("Open the menu").click();
-        const current = page.tab.getByRole("navigation", { name: "Screens" }).locator("[aria-current=page]");
-        expect(await current.allInnerTexts(), path).toEqual(link === undefined ? [] : [link]);
-      }
-    },
-    180_000,
-  );
-
   it.each([
     { width: 1000, height: 600 },
     { width: 375, height: 640 },
@@ -56,24 +28,6 @@ describeInBrowser("accessibility of the console's screens", (fixture) => {
     },
     240_000,
   );
-
-  it("shows the current screen in the navigation in forced colours", async () => {
-    const screens = await addScreens(fixture.service);
-    const { page } = await openConsole(fixture, { forcedColors: "active", viewport: { width: 1440, height: 900 } });
-    await page.signIn();
-    for (const screen of screens.filter(({ link }) => link !== undefined)) {
-      await openScreen(page, screen);
-      const links = page.tab.getByRole("navigation", { name: "Screens" }).getByRole("link");
-      const backgrounds = await links.evaluateAll((all) =>
-        all.map((each) => [each.ariaCurrent === "page", getComputedStyle(each).backgroundColor] as const),
-      );
-      const [currentColor, otherColor] = [true, false].map(
-        (isCurrent) => backgrounds.find(([current]) => current === isCurrent)?.[1],
-      );
-      expect(currentColor, screen.path).not.toBe(otherColor);
-      await page.savePicture(`forced${screen.path.split("?")[0]?.replaceAll("/", "-")}`);
-    }
-  }, 120_000);
 
   it("returns the focus to the button that opened a dialog, after Escape, Space on Cancel, and a save", async () => {
     const bot = await addBot(fixture.service);

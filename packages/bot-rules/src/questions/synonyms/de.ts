@@ -10,8 +10,8 @@ kaution, pfand, sicherheitsleistung
 zu spät, verspätung, verspäten, verspäte, später kommen, unpünktlich
 später, danach, nachher, nach dieser frist
 verpassen, verpasst, verpasse, versäumen, versäumt, versäumte, nicht erscheinen, nicht komme, nicht kommen
-rabatt, ermäßigung, ermäßigt, nachlass, preisnachlass, vergünstigung, günstiger, billiger, # prozent, weniger zahlen, sonderpreis, halber preis, sparen, gutschein code
-kostenlos, gratis, umsonst, kostenfrei, frei, ohne aufpreis, gebührenfrei, kostet nichts, unentgeltlich
+rabatt, ermäßigung, ermäßigt, # percent auf, # prozent auf, nachlass, preisnachlass, vergünstigung, günstiger, billiger, weniger zahlen, sonderpreis, halber preis, sparen, gutschein code
+kostenlos, gratis, ohne berechnung, entfällt, umsonst, kostenfrei, frei, ohne aufpreis, gebührenfrei, kostet nichts, unentgeltlich
 inklusive, inbegriffen, enthalten, dabei, im preis, mit drin, drin, eingeschlossen
 aufpreis, zuschlag, extra, zusätzlich, zusatzkosten, mehrpreis, hinzu, obendrauf
 parken, parkplatz, parkplätze, parkhaus, tiefgarage, auto abstellen, abstellen, auto lassen, stellplatz, parke
@@ -20,7 +20,7 @@ abholen, abgeholt, abholung, holen, abholservice
 abgeben, abgabe, vorbeibringen
 liefern, lieferung, versand, versenden, verschicken, schicken, zustellen, geliefert, lieferzeit, versandkosten, porto, lieferservice
 paket, sendung, päckchen
-kontakt, erreichen, erreichbar, anrufen, telefon, telefonisch, telefonnummer, nummer, rufnummer, kontaktieren, rufen, sprechen
+phonenumber, kontakt, erreichen, erreichbar, anrufen, telefon, telefonisch, telefonnummer, nummer, rufnummer, kontaktieren, rufen, sprechen
 mail, e mail, schreiben, nachricht, mailadresse
 bescheid, benachrichtigen, benachrichtigt, informieren
 trinkgeld
@@ -43,8 +43,8 @@ verloren, verlegt, verlieren, vergessen, fundsachen, fundbüro, liegen gelassen
 gebraucht, gebrauchte, second hand, secondhand, aus zweiter hand
 garantie, gewährleistung
 kostenvoranschlag, angebot, schätzung, preisauskunft
-unzufrieden, nicht zufrieden, reklamation, beschwerde, reklamieren, gefällt nicht, beschweren, nicht gefällt
-kaputt, defekt, beschädigt, schaden, gebrochen, zerbrochen, funktioniert nicht, geht nicht
+unzufrieden, nicht zufrieden, nicht klarkomme, nicht zurecht, reklamation, beschwerde, reklamieren, gefällt nicht, beschweren, nicht gefällt
+kaputt, kaputte, defekt, beschädigt, schaden, gebrochen, abgebrochen, zerbrochen, funktioniert nicht, geht nicht
 reparieren, reparatur, instandsetzen, richten
 ersetzen, ersatz, austauschen, wechseln, tauschen, austausch
 rollstuhl, barrierefrei, behindert, behinderung, rollstuhlgerecht, stufenlos, ebenerdig, gehbehindert
@@ -78,7 +78,7 @@ ferienkurs, crashkurs, intensivkurs, kompaktkurs, schnellkurs
 lehrer, lehrerin, trainer, trainerin, kursleiter, dozent, unterrichtet
 anmelden, anmeldung, einschreiben, registrieren, registrierung
 mitglied, mitgliedschaft, abo, abonnement
-kündigen, kündigung, kündigungsfrist, austreten, kündige
+kündigen, kündigung, kündigungsfrist, austreten, kündige, vertrag beenden, ausziehen
 vorher, im voraus, vorab, frist, rechtzeitig
 mitbringen, mitnehmen, dabeihaben, bringen, brauche, unterlagen, benötigt
 anziehen, kleidung, tragen, bekleidung, kleider
@@ -166,8 +166,8 @@ app, handy, smartphone, iphone, android
 schnittstelle, integration, verbinden, api
 löschen, entfernen
 erinnerung, erinnern
-höchstens, maximal, bis zu, maximum, obergrenze
-mindestens, minimum, wenigstens
+höchstens, maximal, bis zu, maximum, obergrenze, längstens
+mindestens, minimum, wenigstens, mindestdauer
 preis, kosten, gebühr, kostet, tarif, preise
 monatlich, pro monat, im monat
 jährlich, pro jahr, im jahr
@@ -215,9 +215,23 @@ ausland, international, ins ausland, andere länder
 firma, unternehmen, betrieb, geschäftlich
 schulklasse, klasse, klassenfahrt
 verein, vereine
-hausbesuch, nach hause, zu hause, daheim, zuhause
+hausbesuch, nach hause, zu hause, daheim, zuhause, besuchen, besucht, zu mir
 treffpunkt, treffen
 teilnehmen, mitmachen, teilnahme, teilnehmer, dabei sein
+krankenkasse, krankenkassen, kasse, zuschuss, krankenversicherung
+offen, geöffnet, öffnen, öffnet, öffnungszeiten, öffnung
+zugang, reinkommen, hineinkommen, eintreten, türcode
+sachen, dinge, gegenstände, habseligkeiten
+pflicht, verpflichtend, notwendig, obligatorisch, erforderlich, nötig
+kamera, kameras, videoüberwachung, überwachung
+doppelzimmer, zu zweit, zweibettzimmer
+einzelzimmer, einbettzimmer
+grillen, grill, grillplatz
+linsen, kontaktlinsen
+ehepartner, frau, mann, paar, paare, partner
+pausieren, aussetzen, ruhen lassen, einfrieren
+azubi, azubis, ausbildung, lehrling, bilden
+spende, spenden, altgeräte
 `;
 
 export const KINDS = `

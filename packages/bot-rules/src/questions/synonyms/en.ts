@@ -10,7 +10,7 @@ deposit, down payment, prepayment, in advance, upfront, up front, advance paymen
 late, delay, running late, be late, am late, overdue, minutes late
 later, after that, afterwards, otherwise
 no show, not show up, show up, miss, missed, fail to appear, skip
-discount, reduced, reduction, reduced price, reduced rate, concession, cheaper, pay less, # off, # less, half price, special rate, special price, own rates, special offer, promotion, promo code, save money
+discount, deal, deals, reduced, reduction, reduced price, reduced rate, concession, cheaper, pay less, # off, # less, # percent off, # percent less, half price, special rate, special price, own rates, special offer, promotion, promo code, save money
 free, complimentary, gratis, no charge, free of charge, without charge, at no cost, no cost, for nothing, costs nothing, pay nothing, without extra cost
 included, include, includes, comes with, come with, part of the price, inclusive, in the price, cover, covered
 extra, surcharge, supplement, additional, extra charge, on top
@@ -22,7 +22,7 @@ delivery, deliver, shipping, ship, postage, courier, dispatch, send out, home de
 send in, mail in, post, send
 parcel, package
 life jacket, life vest, buoyancy aid, buoyancy aids, flotation device
-contact, reach, hold of, get in touch, in touch, call, phone, telephone, ring, call us, number, speak to, talk to, give us a call
+phonenumber, contact, reach, hold of, get in touch, in touch, call, phone, telephone, ring, call us, number, speak to, talk to, give us a call
 email, mail, write to, message, text message, text
 notify, notified, let know, inform, tell me, know when, hear from, hear back, get back to
 tip, tipping, gratuity, gratuities
@@ -45,7 +45,7 @@ forgot, lost, misplaced, lose, lost property, left behind, forgotten
 used phones, second hand, used, refurbished, pre owned, secondhand, preloved
 warranty, guarantee, guaranteed
 quote, estimate, quotation, tell the price, price before, cost estimate, assessment
-unhappy, dissatisfied, not happy, don't like, not satisfied, dont like, complain, complaint, complaints, not pleased
+unhappy, dissatisfied, disappointed, not happy, don't like, not satisfied, dont like, complain, complaint, complaints, not pleased
 genuine, original, authentic, real
 broken, cracked, damaged, smashed, shattered, defective, faulty, broke, damage, not working, doesn't work, stopped working
 repair, fix, mend, put right, restore, mending
@@ -61,8 +61,8 @@ store, keep, storage, hold on to, leave luggage, look after
 luggage, baggage, bags, suitcase, rucksack, backpack
 wifi, wi fi, internet, wlan, wireless
 rent, rental, hire, borrow, lend, lent, loan, rent out, hire out
-buy, purchase, for sale
-sell, resell, get rid of, trade in, part exchange, we buy
+buy, purchase, for sale, sell, sells
+resell, get rid of, sell my, sell your, trade in, part exchange, we buy
 gift, present
 voucher, gift card, gift voucher, gift certificate, vouchers
 wrap, gift wrap, wrapped, wrapping
@@ -83,7 +83,7 @@ course, class, lesson, workshop, training course
 teacher, instructor, trainer, coach, tutor, taught by, teach
 register, sign up, enrol, enroll, enrolment, registration, join, apply, application, signup
 membership, member, subscription, subscribe, join
-terminate, end membership, quit, leave, unsubscribe, cancel membership
+terminate, end membership, end contract, move out, quit, unsubscribe, cancel membership, close account
 notice, notice period, in advance, beforehand, how early
 bring, bring along, take with, need to bring, take along
 wear, clothing, clothes, dress, outfit, dress code, garment
@@ -182,10 +182,10 @@ customer service, assistance, technical support, helpdesk
 app, mobile app, iphone, android, smartphone
 integration, integrate, integrations, plugin
 storage, space, gigabytes, gb
-delete, remove, erase, close account
+delete, remove, erase
 reminder, reminders, remind
-maximum, limit, at most, up to, max
-minimum, at least, no less than
+maximum, limit, at most, up to, max, longest
+minimum, at least, no less than, shortest
 price, cost, fee, charge, rate, rates, tariff
 hourly, per hour, an hour
 weekly, per week
@@ -252,6 +252,26 @@ haggle, negotiate
 home visit, house call, come to me, come to my home, at home, mobile service, come to my house
 meeting point, meet, meeting place, where do we start
 leave early, finish early
+access, get in, enter, entry, let in, door code
+stuff, belongings, goods, possessions
+must, required, compulsory, mandatory, obligatory, requirement
+camera, cameras, cctv, surveillance
+double room, double, for two
+single room, single, for one
+barbecue, bbq, grill, grilling
+opening, opens, open
+move, removal, van with driver, moving
+thief, theft, stolen, burglary, burglar
+nursery, creche, childminder
+deadline, latest, by when, no later than
+plastic bag, bags, carrier bag
+spouse, wife, husband, couple, couples
+injured, injury, hurt myself
+freeze, pause, suspend, put on hold
+furniture, sofa, wardrobe
+packing materials, packing material, boxes, cardboard
+lost property, left something, found items
+water, drinking water, tap water
 `;
 
 export const KINDS = `
@@ -276,4 +296,5 @@ public transport: bus, train, tram
 craft, boats: canoe, kayak, paddleboard
 equipment: helmet, paddle, rope, shoes
 language, languages: english, german, french, spanish, italian, dutch
+packing materials, packing material: boxes, tape, padlocks
 `;

@@ -10,7 +10,7 @@ fianza, depósito
 retraso, llegar tarde, llego tarde, retrasar
 más tarde, después, luego, pasado ese plazo
 perder, faltar, no presentarse, no acudir, perdí, falta, no voy, no vengo
-descuento, rebaja, reducción, reducido, más barato, tarifa reducida, promoción, oferta, mitad de precio, # de descuento, precio especial, pagar menos, bonificación
+descuento, rebaja, # percent de, # percent menos, reducción, reducido, más barato, tarifa reducida, promoción, oferta, mitad de precio, # de descuento, precio especial, pagar menos, bonificación
 gratis, gratuito, sin coste, libre, sin cargo, de regalo, no cuesta nada, sin pagar, sin suplemento
 incluido, incluye, incluida, incluyen, viene con, en el precio, comprendido
 suplemento, extra, recargo, aparte, adicional, de más, cobramos
@@ -20,7 +20,7 @@ recoger, recogida, retirar, pasar a buscar
 dejar, entregar, depositar
 enviar, envío, entrega, enviáis, mandar, gastos de envío, reparto, repartir, a domicilio
 paquete, pedido
-contactar, contacto, llamar, teléfono, número, localizar, llame, telefonear, hablar con
+phonenumber, contactar, contacto, llamar, teléfono, número, localizar, llame, telefonear, hablar con
 correo, e mail, email, escribir, mensaje, correo electrónico
 avisar, avisarme, informar, antelación, aviso, avisa
 propina
@@ -211,6 +211,20 @@ descorche, propio vino, botella de vino
 punto de encuentro, encontrarse
 participar, participantes
 postre, postres, dulces
+primer día, prueba gratis, día de prueba, probar un día, sesión de prueba
+acceso, entrar, acceder
+obligatorio, obligatoria, hace falta, imprescindible
+barbacoa, parrilla
+habitación doble, doble, de matrimonio
+habitación individual, individual
+cámara, cámaras, videovigilancia
+lesión, lesionar, lesiona, lesionado, me he lesionado
+congelar, pausar, parar la cuota, suspender
+abierto, abrimos, abre, abrís, abren, apertura
+permanencia, compromiso, contrato mínimo
+olvidado, olvida, olvidar, me olvido
+pareja, parejas, marido, esposa, novio
+ludoteca, guardería, cuidado de niños
 `;
 
 export const KINDS = `

@@ -5,15 +5,15 @@ sans rendez vous, sans réservation, sans réserver, passer directement, venir d
 annuler, annulation, décommander, se désister
 reporter, reporté, déplacer, décaler, changer la date, autre date, changer de date, repousser
 rembourser, remboursement, remboursé, récupérer argent, rendre l'argent
-acompte, arrhes, à l'avance, avance, d'avance
+acompte, arrhes, à l'avance, avance, d'avance, verser
 caution, dépôt de garantie, garantie
 retard, en retard, arriver tard
 plus tard, après, ensuite, passé ce délai, au delà
 manquer, rater, raté, absent, absence, pas venir, louper, pas là
 rattraper, rattrapé, remplacer, récupérer un cours
-réduction, remise, rabais, tarif réduit, promotion, moins cher, ristourne, # de remise, demi tarif, avantage, tarif préférentiel, payer moins, code promo, bénéficie
+réduction, remise, # percent de, rabais, tarif réduit, promotion, moins cher, ristourne, # de remise, demi tarif, avantage, tarif préférentiel, payer moins, code promo, bénéficie
 gratuit, gratuitement, offert, offerte, libre, sans frais, sans supplément, ne coûte rien, sans payer
-inclus, compris, comprend, inclut, dans le prix, fourni, fournis, prévu
+inclus, incluse, incluses, compris, comprise, comprises, comprend, inclut, dans le prix, fourni, fournis, prévu
 supplément, en plus, surcoût, supplémentaire, majoration, s'ajoute, en sus
 parking, garer, stationner, stationnement, se garer, laisser voiture, place de parking
 voiture, auto, véhicule
@@ -21,7 +21,7 @@ venir chercher, récupérer, retirer, retrait, aller chercher, reprendre
 déposer, dépôt, apporter, amener
 livrer, livraison, expédier, expédition, envoi, envoyer, livré, frais de port, livrer à domicile
 colis, paquet
-contacter, joindre, joignable, appeler, téléphone, téléphoner, numéro, coordonnées, appelez
+phonenumber, contacter, joindre, joignable, appeler, téléphone, téléphoner, numéro, coordonnées, appelez
 mail, e mail, courriel, écrire, message, adresse électronique
 prévenir, avertir, informer, préavis, prévenant
 pourboire
@@ -59,7 +59,7 @@ garder, conserver, conservons, stocker, entreposer, laisser
 affaires, vêtement, vêtements, habits, linge, article, articles, fringues, pièces
 wifi, wi fi, internet, connexion
 louer, location, emprunter
-acheter, achat, vente, vendre
+acheter, achat, vente, vendre, vend, vendons, vendez
 offrir, cadeau, cadeaux
 bon cadeau, bons cadeaux, chèque cadeau, carte cadeau
 valable, validité, expire, valide
@@ -169,8 +169,8 @@ aide, assistance, support, service client
 application, appli, smartphone, téléphone portable, mobile, iphone, android
 supprimer, effacer
 rappel, rappeler
-maximum, au plus, jusqu'à, limite, limité
-minimum, au moins
+maximum, au plus, limite, limité
+minimum, au moins, au minimum
 prix, tarif, coût, coûte, frais
 par mois, mensuel, mois
 par an, annuel, annuelle
@@ -222,6 +222,20 @@ point de rendez vous, lieu de rendez vous
 participer, participants, participation
 ticket, reçu, bon
 extérieur, extérieurs, hors commune
+partir avant, partir plus tôt, plus tôt que prévu, avant la fin, départ anticipé, part avant
+ouvert, ouverte, ouvre, ouvrons, ouvrez, ouverture, ouverts
+accès, entrer, rentrer, code d'accès
+obligatoire, nécessaire, requis, exigé
+barbecue, barbecues, grillade, grillades, plancha
+chambre double, double, pour deux
+chambre simple, simple, pour une personne
+caméra, caméras, vidéosurveillance
+pain frais, pain, boulangerie, baguette
+épicerie, magasin, supérette
+laver son linge, lave linge, machine à laver, laverie
+couple, conjoint, à deux, mari, femme
+suspendre, geler, mettre en pause
+arriver tard, arrivez plus tard, arriverons tard, arrivée tardive, arrivera vers, arrive vers
 `;
 
 export const KINDS = `

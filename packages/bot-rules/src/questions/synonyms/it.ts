@@ -7,10 +7,10 @@ spostare, rimandare, cambiare data, altra data, posticipare, cambiare la data
 rimborso, rimborsare, restituire, soldi indietro, ridare, ridate i soldi, restituiamo, resa, rendere, ridare i soldi
 acconto, anticipo, in anticipo, pagamento anticipato, versare
 cauzione, caparra, deposito cauzionale
-ritardo, in ritardo, arrivare tardi
+ritardo, in ritardo, arrivare tardi, fate tardi, faccio tardi, arriviamo dopo, arrivo dopo
 più tardi, dopo, poi, oltre questo termine
 perdere, saltare, assente, assenza, non presentarsi, mancare, perso
-sconto, riduzione, ridotto, meno, tariffa ridotta, promozione, offerta, metà prezzo, la metà, agevolazione, prezzo speciale, # di sconto, più economico
+sconto, riduzione, # percent in meno, # percent di sconto, ridotto, tariffa ridotta, promozione, offerta, metà prezzo, la metà, agevolazione, prezzo speciale, # di sconto, più economico
 gratis, gratuito, gratuita, libero, senza costi, non costa nulla, senza supplemento, omaggio, non si paga, gratuitamente
 incluso, compreso, compresa, inclusa, compresi, incluse, comprende, nel prezzo, include
 supplemento, extra, in più, aggiunta, sovrapprezzo, a parte
@@ -20,7 +20,7 @@ ritirare, ritiro, venire a prendere, recuperare
 consegnare, portare, lasciare, consegna
 spedire, spedizione, spedizioni, consegna, consegne, inviare, spese di spedizione, a domicilio, recapitare
 pacco, pacchi
-contattare, contatto, chiamare, telefono, telefonare, numero, telefonico, raggiungere, chiamo, chiami, sentire
+phonenumber, contattare, contatto, chiamare, telefono, telefonare, numero, telefonico, raggiungere, chiamo, chiami, sentire
 mail, e mail, email, scrivere, messaggio, posta elettronica
 avvisare, informare, preavviso, avviso, comunicare
 mancia
@@ -56,7 +56,7 @@ spogliatoio, spogliatoi, cambiarsi, camerino
 armadietto, armadietti, oggetti di valore, cassaforte
 bagaglio, bagagli, valigia, valigie, zaino, borse
 custodire, conservare, tenere, deposito, depositare, custodiamo, conserviamo, tenete, lasciare
-wifi, wi fi, internet, connessione
+wifi, wi fi, internet, connessione, senza fili
 noleggiare, noleggio, affittare, affitto, prestare, prestito, noleggiano, affittate
 comprare, acquistare, vendere, vendita, acquisto
 regalo, regalare
@@ -87,7 +87,7 @@ alcol, birra, vino
 mangiare, cibo, pasto
 colazione
 bevanda, bere, bevande
-vegetariano, vegetariani, vegetariana, senza carne
+vegetariano, vegetariani, vegetariana, senza carne, mangiate carne, mangio carne
 vegano, vegani, vegana
 senza glutine, celiaco, celiaci, celiaca
 senza lattosio, lattosio
@@ -132,10 +132,11 @@ età minima, quanti anni, dai # anni, a partire da # anni
 solo, soli, sola, senza accompagnatore, senza adulto
 capienza, posti, quante persone, ci stanno, posti a sedere, massimo di persone, capacità
 camera, stanza, camere, alloggio
-letto, letti, culla
+letto, letti
+culla, lettino, lettino da campeggio
 lenzuola, biancheria
 pulire, pulizia, pulizie, lavare, lavaggio, pulizie finali
-check in, arrivo, arrivare
+check in, arrivo, arrivare, ingresso in camera, entrare in camera
 check out, partenza, partire, lasciare la camera
 dormire, notte, pernottare, pernottamento
 campeggio, tenda, camper, roulotte
@@ -216,6 +217,17 @@ partecipare, partecipanti
 tagliando, manutenzione, revisione
 pomeriggio, mezza giornata, mattina
 giorno, giornata, giornata intera, tutto il giorno
+accesso, entrare, codice
+obbligatorio, obbligatoria, necessario
+barbecue, griglia, grigliata
+camera doppia, doppia, matrimoniale, camera matrimoniale
+camera singola, singola
+telecamera, telecamere, videosorveglianza
+aperto, aperta, aperti, apre, apriamo, aprite, apertura
+cenare, cena, a tavola
+coppia, marito, moglie
+sospendere, congelare
+lampadina, lampadine
 `;
 
 export const KINDS = `

@@ -57,6 +57,11 @@ const QUESTION_WORDS = {
     "cuánto cuánta cuántos cuántas cómo cuándo dónde cuál cuáles decir explicar mostrar saber quiero necesito algo",
 };
 
+/** Words of the imported list that name the subject of many questions. */
+const SPANISH_SUBJECTS = new Set(
+  "llevar lleva fuera dentro lejos cerca trabajo empleo trabajar cuenta después luego".split(" "),
+);
+
 // The package has neither stop words nor a stemmer for Polish.
 const POLISH_STOPS =
   "i a w z na do się nie to jest czy jak ile kiedy gdzie kto co po od za o u dla przez przy są mam masz macie mogę można może jaki jaka jakie który która które ten ta te tego tej ale lub już tylko";
@@ -67,7 +72,12 @@ const LANGUAGES: readonly Language[] = [
   ENGLISH,
   createLanguage("de", german, germanStops, QUESTION_WORDS.german),
   createLanguage("fr", french, frenchStops, QUESTION_WORDS.french),
-  createLanguage("es", spanish, spanishStops, QUESTION_WORDS.spanish),
+  createLanguage(
+    "es",
+    spanish,
+    spanishStops.filter((word) => !SPANISH_SUBJECTS.has(word)),
+    QUESTION_WORDS.spanish,
+  ),
   createLanguage("it", italian, italianStops),
   createLanguage("pt", portuguese, portugueseStops),
   createLanguage("nl", dutch, dutchStops),

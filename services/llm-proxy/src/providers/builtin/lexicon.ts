@@ -19,6 +19,7 @@ type Name = { stems: readonly string[]; concepts: Set<string>; asked: Set<string
 type Lexicon = { byFirstStem: ReadonlyMap<string, readonly Name[]>; stemsOfStopWords: ReadonlySet<string> };
 
 const NUMBER = "#";
+const PHONE_NUMBER = /(?<![\p{N}.,])\+?\p{N}{2,5}(?:[ /-]?\p{N}){5,12}(?![\p{N}.,]\p{N})/gu;
 const MIN_STEM_CHARACTERS = 4;
 const LEXICONS = new Map<string, Lexicon>();
 
@@ -59,11 +60,16 @@ function isSame(expected: string, stem: string | undefined): boolean {
 
 /** Returns the stems of all words of a text. Unrelated words often have the same short stem, so the word itself stands for a short stem. */
 function splitNameStems(text: string, language: Language): string[] {
-  const words = splitWords(text).map(removeElision);
+  const words = splitWords(nameSymbols(text)).map(removeElision);
   return words.map((word) => {
     const stem = stemWord(word, language);
     return stem.length < MIN_STEM_CHARACTERS ? word.replace(/'?s$/, "") : stem;
   });
+}
+
+/** Adds the names that the lists of synonyms have for symbols. */
+function nameSymbols(text: string): string {
+  return text.replaceAll("%", " percent ").replace(PHONE_NUMBER, "$& phonenumber ");
 }
 
 /** Returns the concepts of documents that a text asks about. */

@@ -10,6 +10,7 @@ import {
   findHeadWord,
   findOwnedWord,
   isAskingWord,
+  isAttribute,
   isGenericAction,
   isInterrogative,
 } from "./question.ts";
@@ -66,8 +67,10 @@ export function buildQuery(
   const earlier = isWithoutSubject ? [] : continuedTerms;
   const subjects = findLikelySubjects(isWithoutSubject ? continued : message, terms, language);
   const owned = extractTerms(findOwnedWord(message) ?? "", language);
+  const attributes = extractTerms(splitWords(message).filter(isAttribute).join(" "), language);
   const unknownFactor = ({ stem, concepts, isGeneric }: Term) => {
     if (isGeneric) return 1;
+    if (attributes.has(stem)) return GENERIC_FACTOR;
     return subjects.has(stem) || (concepts.length > 0 && !owned.has(stem)) ? UNKNOWN_SUBJECT_FACTOR : UNKNOWN_FACTOR;
   };
   const query = terms.map((term) => (term.isKnown ? term : { ...term, weight: term.weight * unknownFactor(term) }));

@@ -131,17 +131,34 @@ const ACTION = [
 
 /** Verbs that documents leave out, because their objects suffice. */
 const GENERIC_ACTIONS = new Set(
-  `bring along come get take use go give see know send put make eat drink visit
-  bringen mitbringen kommen mitkommen holen nehmen mitnehmen machen benutzen bekommen vorbeikommen essen trinken holt nehmt macht
-  apporter amener venir prendre aller faire utiliser manger boire visiter prenez faites allez donnez
-  llevar traer venir ir coger tomar hacer usar comer beber visitar tienen
-  portare venire andare prendere fare usare mangiare bere visitare date prendete fate`.split(/\s+/),
+  `bring along first before afterwards help come get take use go give see know send put make eat drink visit
+  vorher zuerst danach geht anfangen beginnen bringen mitbringen kommen mitkommen holen nehmen mitnehmen machen benutzen bekommen vorbeikommen essen trinken holt nehmt macht
+  avant d'abord commencer débuter apporter amener venir prendre aller faire utiliser manger boire visiter prenez faites allez donnez
+  antes primero empezar comenzar llevar traer venir ir coger tomar hacer usar comer beber visitar tienen
+  prima iniziare cominciare portare venire andare prendere fare usare mangiare bere visitare date prendete fate`.split(
+    /\s+/,
+  ),
 );
 
 /** Parts of the day, which documents often have in other forms: "14:00" for "in the afternoon". */
 const PART_OF_DAY = words(
   "morning|afternoon|evening|nachmittags?|vormittags?|abends?|après-midi|matin|soir|tarde|mañana|noche|pomeriggio|mattina|sera",
 );
+
+/** Predicates of a subject that the question also names: "Is breakfast included?". */
+const ATTRIBUTES = new Set(
+  `included free extra compulsory mandatory obligatory required necessary available safe problem ok okay
+  inklusive dabei enthalten kostenlos pflicht verpflichtend nötig notwendig verfügbar problem schlimm
+  compris comprise compris comprises inclus incluse gratuit gratuite payant payante obligatoire nécessaire disponible problème grave
+  incluido incluida incluidos incluidas gratis obligatorio obligatoria necesario disponible problema
+  incluso inclusa inclusi incluse compreso compresa gratis gratuito obbligatorio obbligatoria necessario disponibile problema`.split(
+    /\s+/,
+  ),
+);
+
+export function isAttribute(word: string): boolean {
+  return ATTRIBUTES.has(word);
+}
 
 /** Whether a word of a question says little about its subject. */
 export function isGenericAction(word: string): boolean {

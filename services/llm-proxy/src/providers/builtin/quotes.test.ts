@@ -115,4 +115,29 @@ describe("findQuotes", () => {
     };
     expect(quote(school, "habt ihr heute offen")).toMatch(/^Tag: Montag/);
   });
+
+  test("a predicate that the document does not have outweighs no known subject", () => {
+    const rates = { Rates: "Electricity costs 4.50 € per night.\nContents must be insured." };
+    expect(quote(rates, "is electricity included?")).toMatch(/^Electricity costs/);
+    expect(quote(rates, "Is insurance compulsory?")).toMatch(/^Contents must be insured/);
+    expect(quote(rates, "is the sauna included?")).toBeUndefined();
+  });
+
+  test("a percentage off is a discount, and a line with a phone number says whom to call", () => {
+    expect(
+      quote({ Preise: "Rentner bekommen dienstags 10 % auf alle Gläser." }, "gibt es Ermäßigung für Senioren"),
+    ).toMatch(/^Rentner/);
+    expect(
+      quote({ Mesa: "Puede reservar en el 950 555 731 o en nuestra web." }, "quiero llamar, ¿qué número es?"),
+    ).toMatch(/^Puede reservar/);
+  });
+
+  test("how long the business has opened asks for a time of day", () => {
+    const hours = { Öffnungszeiten: "Ein Sehtest dauert 25 Minuten. Mittwochs schließen wir um 13 Uhr." };
+    expect(quote(hours, "wie lange habt ihr mittwochs auf")).toMatch(/^Mittwochs/);
+  });
+
+  test("a Spanish question whose only word is often a side word is answered", () => {
+    expect(quote({ Normas: "Traiga un candado para la taquilla." }, "¿Qué tengo que llevar?")).toMatch(/^Traiga/);
+  });
 });

@@ -20,7 +20,7 @@ export type Quote = {
 };
 
 /** The share of the query's weight that a sentence must cover to be an answer. */
-const MIN_COVERAGE = 0.5;
+const MIN_COVERAGE = 0.48;
 /** Added to MIN_COVERAGE if the question asks for a kind of value that the sentence lacks. */
 const MISSING_VALUE_COVERAGE = 0.3;
 /** The least coverage of a sentence about the business itself, such as "You find us at …" for "Where is the shop?". */

@@ -34,12 +34,12 @@ const MONTHS =
   "janu?ar\\p{L}*|febru?ar\\p{L}*|march|april|may|june|july|august|september|october|november|december|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|novembre|dicembre";
 
 const FREE =
-  "free|no (?:extra )?(?:fee|charge|cost)|ohne aufpreis|sans supplément|sin coste|senza supplemento|included|inclusive|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen|enthalten|gratuite?s?|comprise?s?|inclus\\p{L}*|gratuit[oa]s?|incluid[oa]s?|compres[oaie]|incluíd[oa]s?|grátis|inbegrepen|bezpłatn\\p{L}+|darmow\\p{L}+";
+  "free|libre|frei|libero|ohne berechnung|nothing|nichts|rien|nulla|no (?:extra )?(?:fee|charge|cost)|ohne aufpreis|sans supplément|sin coste|senza supplemento|included|inclusive|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen|enthalten|gratuite?s?|comprise?s?|inclus\\p{L}*|gratuit[oa]s?|incluid[oa]s?|compres[oaie]|incluíd[oa]s?|grátis|inbegrepen|bezpłatn\\p{L}+|darmow\\p{L}+";
 
 const PRICE: ValueKind = {
   isRequired: true,
   asked: words(
-    "how much(?= (?:is|are|does|do|did|was|for|would|will|to|can|extra|more)(?!\\p{L})|\\P{L}*$)|how expensive|costs?|prices?|priced|fees?|charges?|kosten|kostet|preise?|gebühr(?:en)?|teuer|wie ?viel(?= (?:kost|ist|sind|zahl|bezahl|muss))|combien (?=coût|pour|c['’]est|est)|coûte|coûtent|prix|tarifs?|cu[aá]nto (?:cuesta|vale|es|cobran)|cuestan?|precios?|tarifas?|quanto (?:costa|costano|viene)|costano?|prezz[oi]|quanto custam?|custam?|preços?|wat kost|kost|prijs|prijzen|ile kosztuj\\p{L}+|kosztuj\\p{L}+|cen[ay]",
+    "payante?s?|kostenpflichtig|de pago|a pagamento|how much(?= (?:is|are|does|do|did|was|for|would|will|to|can|extra|more)(?!\\p{L})|\\P{L}*$)|how expensive|costs?|prices?|priced|fees?|charges?|kosten|kostet|preise?|gebühr(?:en)?|teuer|wie ?viel(?= (?:kost|ist|sind|zahl|bezahl|muss))|combien (?=coût|pour|c['’]est|est)|coûte|coûtent|prix|tarifs?|cu[aá]nto (?:cuesta|vale|es|cobran)|cuestan?|precios?|tarifas?|quanto (?:costa|costano|viene)|costano?|prezz[oi]|quanto custam?|custam?|preços?|wat kost|kost|prijs|prijzen|ile kosztuj\\p{L}+|kosztuj\\p{L}+|cen[ay]",
     "いくら|値段|料金|多少钱|多少錢|价格|價格|费用|費用|بكم|سعر|ثمن|כמה עולה|מחיר",
   ),
   value: words(
@@ -56,7 +56,7 @@ const CLOCK_TIME = `${CLOCK_DIGITS}|morning|afternoon|evening|night|morgens?|mit
 const CLOCK: ValueKind = {
   isRequired: true,
   asked: words(
-    "what time|um wie ?viel uhr|wie spät|quelle heure|qué hora|che ora|que horas?|hoe laat|o której",
+    "what time|how long (?:are|is|do|does|will) (?:you|it|the \\p{L}+) (?:stay )?open|wie lange (?:hab\\p{L}+|hat|seid|sind|ist)(?=.* (?:auf|offen|geöffnet)(?!\\p{L}))|um wie ?viel uhr|wie spät|quelle heure|qué hora|che ora|que horas?|hoe laat|o której",
     "何時|几点|幾點|באיזו שעה",
   ),
   value: words(`${CLOCK_DIGITS}|closed|geschlossen|fermée?s?|cerrad[oa]s?|chius[oaie]`, "\\p{N}{1,2}[:時点點]"),
@@ -110,7 +110,7 @@ const COUNT: ValueKind = {
 const AGE: ValueKind = {
   isRequired: true,
   asked: words(
-    "how old|what age|which age|minimum age|wie alt|welche[mn]? alter|mindestalter|quel âge|qué edad|che età|que idade|hoe oud|leeftijd|ile lat",
+    "ab (?:wie ?viel\\p{L}*|welchem) jahr\\p{L}*|how old|what age|which age|minimum age|wie alt|welche[mn]? alter|mindestalter|quel âge|qué edad|che età|que idade|hoe oud|leeftijd|ile lat",
   ),
   value: words(
     `${UNITS_OF_TIME}|(?:under|over|above|age[ds]?|unter|über|moins de|plus de|menores de|mayores de|sotto i|sopra i) (?:the age of )?\\p{N}+|(?:age of|âge de|edad de|età di|alter von) \\p{N}+|adults?|erwachsene?n?|adultes?|adultos?|adulti|grown-ups`,
@@ -163,7 +163,7 @@ const PHONE: ValueKind = {
     "(?:tele)?(?:phone|fono|fon)[:.] ?\\+?\\p{N}|téléphone ?[:.] ?\\+?\\p{N}|tel[:.]+ ?\\+?\\p{N}|(?:call|reach|phone|ring) us|our (?:phone|number)|(?:rufen|erreichen) sie uns|unsere telefonnummer|appelez-nous|nous joindre|llámenos|nuestro teléfono|(?:ci )?chiami|il nostro numero|ligue|bel ons|zadzwoń",
   ),
   asked: words(
-    "(?:tele)?phone number|your phone|call you|reach you|contact you|(?:hold of|in touch with|talk to|speak to) you|contact details|(?:sie|euch) (?:erreichen|kontaktieren)|kontaktdaten|vous (?:joindre|contacter|appeler)|vos coordonnées|contactar(?:les|os|con)|llamar(?:les|os)|contattar(?:vi|la)|chiamar(?:vi|la)|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
+    "(?:tele)?phone number|(?:which|what) number|who (?:do|can|should) (?:i|we) (?:call|ring|phone)|welche nummer|wen (?:rufe|kann) ich|quel numéro|qui (?:dois-je )?appeler|qué número|a quién llam\\p{L}+|(?:che|quale) numero|chi (?:chiamo|devo chiamare)|your phone|call you|reach you|contact you|(?:hold of|in touch with|talk to|speak to) you|contact details|(?:sie|euch) (?:erreichen|kontaktieren)|kontaktdaten|vous (?:joindre|contacter|appeler)|vos coordonnées|contactar(?:les|os|con)|llamar(?:les|os)|contattar(?:vi|la)|chiamar(?:vi|la)|telefonnummer|anrufen|numéro|(?:su|el|número de) teléfono|numero di telefono|(?:número de|o) telefone|telefoonnummer|numer telefonu",
     "電話|电话|هاتف|טלפון",
   ),
   value: new RegExp(`\\p{N}(?:[\\s/()-]?\\p{N}){5,}|${EMAIL_ADDRESS.source}`, "u"),
@@ -190,8 +190,8 @@ const DEFINITION: ValueKind = {
 const KINDS: readonly ValueKind[] = [
   EMAIL,
   CLOCK,
-  DURATION,
   AGE,
+  DURATION,
   TEMPERATURE,
   MEASURE,
   PRICE,

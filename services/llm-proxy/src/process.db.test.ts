@@ -21,10 +21,10 @@ describe("migrate", () => {
     const env = { DATABASE_URL: database.url, DATABASE_PASSWORD: "llm-test", DATABASE_ROLES_SHARED: "on" };
     const first = await startScript("migrate.ts", env);
     expect((await first.exited).code).toBe(0);
-    expect(first.stdout()).toContain("0001_calls");
+    expect(first.stdout()).toContain("0001_baseline");
     const second = await startScript("migrate.ts", env);
     expect((await second.exited).code).toBe(0);
-    expect(second.stdout()).not.toContain("0001_calls");
+    expect(second.stdout()).not.toContain("0001_baseline");
   });
 });
 

@@ -61,6 +61,8 @@ async function bundleNextMigrations(outfile: string, schema: string, tables: rea
     },
     outfile,
     bundle: true,
+    // The service has this package.
+    external: ["@parley/service-kit/migrations"],
     platform: "node",
     format: "esm",
   });

@@ -1,9 +1,10 @@
-import type { Knex, Migration } from "@parley/service-kit";
+import { type Knex, type Migration, withoutLockTimeout } from "@parley/service-kit/migrations";
 
 /**
- * Returns migrations with every kind of change that the next version may make while this version runs. Each table gets a column with a
- * default, a column without one, a check that is validated in a second step, and an index. The schema gets a new table. Each migration
- * locks only one table, because two locks could deadlock with the traffic.
+ * Returns migrations of an invented next version, with every kind of change that it may make while this version runs. They exist only in tests
+ * and prove the rules for migrations in CONTRIBUTING.md. Each table gets a column with a default, a column without one, a check that is
+ * validated in a second step, and an index. The schema gets a new table. Each migration locks only one table, because two locks could
+ * deadlock with the traffic.
  */
 export function nextVersionMigrations(schema: string, tables: readonly string[]): Migration[] {
   return [...tables.map((table) => widenTableMigration(schema, table)), addTableMigration(schema)];
@@ -22,11 +23,14 @@ function widenTableMigration(schema: string, table: string): Migration {
       await knex.raw(`ALTER TABLE ${name} DROP CONSTRAINT IF EXISTS ${table}_next_count`);
       await knex.raw(`ALTER TABLE ${name} ADD CONSTRAINT ${table}_next_count CHECK (next_count >= 0) NOT VALID`);
       await knex.raw(`ALTER TABLE ${name} VALIDATE CONSTRAINT ${table}_next_count`);
-      await knex.raw(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${index}`);
-      await knex.raw(`CREATE INDEX CONCURRENTLY ${index} ON ${name} (next_note) WHERE next_note IS NOT NULL`);
+      await withoutLockTimeout(knex, async () => {
+        // An interrupted build leaves an invalid index.
+        await knex.raw(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${index}`);
+        await knex.raw(`CREATE INDEX CONCURRENTLY ${index} ON ${name} (next_note) WHERE next_note IS NOT NULL`);
+      });
     },
     down: async (knex: Knex) => {
-      await knex.raw(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${index}`);
+      await withoutLockTimeout(knex, () => knex.raw(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${index}`));
       await knex.raw(`ALTER TABLE ${name} DROP COLUMN IF EXISTS next_note, DROP COLUMN IF EXISTS next_count`);
     },
   };

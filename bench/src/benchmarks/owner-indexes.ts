@@ -6,10 +6,7 @@ import { median, medianInterval } from "../support/statistics.ts";
 import { readPostmasterPid, startTestbed, type Testbed } from "../support/testbed.ts";
 import { atMost, type Benchmark } from "./benchmark.ts";
 
-/**
- * The indexes from the migrations 0016, 0033 and 0035 that only owners' lists, exports and erasures use. Migration 0016 also creates
- * sessions_uncounted, which a background task uses.
- */
+/** The indexes that only owners' lists, exports and erasures use. */
 const OWNER_INDEXES = [
   "sessions_bot",
   "sessions_visitor",
@@ -19,7 +16,7 @@ const OWNER_INDEXES = [
   "sessions_started",
   "sessions_reviewed_good",
   "sessions_reviewed_bad",
-  "turns_ungrounded",
+  "turns_unanswered",
   "messages_rated_down",
 ];
 const MESSAGES = 1_000_000;

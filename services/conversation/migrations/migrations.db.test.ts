@@ -117,8 +117,7 @@ test("the migrations can be reverted one at a time while every table has rows, a
   expect(Object.values(await rowCounts())).not.toContain(0);
 });
 
-test("the planner's statistics contain no content of sessions and messages, even of those stored before migration 0006", async () => {
-  const target = { ...TARGET, url: db.adminUrl };
+test("the planner's statistics contain no content of sessions and messages", async () => {
   const bot = await createBot(db.database);
   const marker = `marker-${bot.id}`;
   for (let i = 0; i < 20; i++) {
@@ -128,9 +127,6 @@ test("the planner's statistics contain no content of sessions and messages, even
       toolsCalled: [{ name: "order", arguments: { of: marker }, status: "done", latency_ms: 1 }],
     });
   }
-  const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0006_no_statistics_of_content") + 1;
-  // The service's statements need the newest schema, so the test reverts the migrations only after storing the turns.
-  await revertMigrations(target, revertedCount);
   const columnsWithMarker = async () => {
     await db.admin.query("ANALYZE");
     const { rows } = await db.admin.query(
@@ -140,10 +136,10 @@ test("the planner's statistics contain no content of sessions and messages, even
     );
     return rows.map((row) => row.name);
   };
-  const ofSessions = ["referrer", "user_agent", "visitor_id", "visitor_metadata"].map((column) => `sessions.${column}`);
-  expect(await columnsWithMarker()).toEqual(["messages.content", "messages.tools_called", ...ofSessions]);
-  await migrate(target);
   expect(await columnsWithMarker()).toEqual([]);
+  // Shows that the query finds content in the statistics of a column that has them.
+  await db.admin.query("ALTER TABLE conversation.messages ALTER COLUMN content SET STATISTICS -1");
+  expect(await columnsWithMarker()).toEqual(["messages.content"]);
 });
 
 test("the service's role cannot read another schema, alter its own schema, or update or delete rows of append-only tables", async () => {

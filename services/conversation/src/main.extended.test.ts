@@ -40,7 +40,7 @@ test("migrate.ts prints a line per migration, one line if the schema is up to da
   };
   const first = await run(fresh.url);
   expect(first).toMatchObject({ code: 0, stderr: "" });
-  expect(first.stdout).toContain("conversation: applied 0001_bots\n");
+  expect(first.stdout).toContain("conversation: applied 0001_baseline\n");
   expect(await run(fresh.url)).toEqual({ code: 0, stdout: "conversation: up to date\n", stderr: "" });
   const unreachable = await run("postgres://nobody@127.0.0.1:1/none");
   expect(unreachable.code).toBe(78);

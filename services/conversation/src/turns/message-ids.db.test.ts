@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { migrate, revertMigrations } from "@parley/service-kit/migrations";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrations } from "../../migrations/index.ts";
 import type { Bot } from "../bots/bots.store.ts";
-import { createTestDatabase, ROLE, type TestDatabase } from "../testing/database.ts";
+import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { createBot, newTurn, runTurn } from "../testing/turns.ts";
 import { findOpenedTurn, type NewTurn, openTurn } from "./open-turn.store.ts";
 import { findTurnRecord } from "./turn-record.store.ts";
@@ -153,46 +151,6 @@ describe("with turns of the previous release, message ids", () => {
         ),
       );
       expectRisingIdPairs(await idsOf(sessionId), 40);
-    }
-  });
-
-  test("rise in sessions across the migration, its revert and its second application", async () => {
-    const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
-    const revertedCount = migrations.length - migrations.findIndex(({ name }) => name === "0022_message_ids");
-    const [oldSession, newSession] = [randomUUID(), randomUUID()];
-    await revertMigrations(target, revertedCount);
-    await openInPreviousRelease(oldSession);
-    await migrate(target);
-    const first = await open(newTurn(bot, { sessionId: oldSession }));
-    await open(newTurn(bot, { sessionId: newSession }));
-    await revertMigrations(target, revertedCount);
-    for (const sessionId of [oldSession, newSession]) await openInPreviousRelease(sessionId);
-    await migrate(target);
-    for (const sessionId of [oldSession, newSession]) await open(newTurn(bot, { sessionId }));
-    expectRisingIdPairs(await idsOf(oldSession), 4);
-    expectRisingIdPairs(await idsOf(newSession), 3);
-    expect(first).toBeGreaterThan(2 ** 50);
-  });
-
-  test("are no longer taken from the sequence in a session from before the migration", async () => {
-    const target = { url: db.adminUrl, schema: "conversation", role: ROLE, migrations };
-    const fresh = await createTestDatabase();
-    // Before the reverted migrations, because createBot fills columns that they add.
-    const freshBot = await createBot(fresh.database);
-    const revertedCount = migrations.toReversed().findIndex(({ name }) => name === "0022_message_ids") + 1;
-    await revertMigrations({ ...target, url: fresh.adminUrl }, revertedCount);
-    await fresh.admin.query("SELECT setval('conversation.message_ids', 1, false)");
-    const sessionId = randomUUID();
-    await fresh.database.query(PREVIOUS_OPEN_TURN, [freshBot.workspaceId, randomUUID(), sessionId, freshBot.id]);
-    await migrate({ ...target, url: fresh.adminUrl });
-    const read = "SELECT message_id AS id FROM conversation.turns ORDER BY opened_at";
-    for (let i = 0; i < 2; i++) await openTurn(fresh.database, newTurn(freshBot, { sessionId }));
-    const [old, ...ids] = (await fresh.admin.query(read)).rows.map(({ id }) => Number(id));
-    await fresh.drop();
-    expect(old).toBe(2);
-    for (const id of ids) {
-      expect(id).toBeGreaterThanOrEqual(2 ** 50);
-      expect(id).toBeLessThan(2 ** 52 + 2 ** 51);
     }
   });
 });

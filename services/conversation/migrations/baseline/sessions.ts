@@ -1,0 +1,149 @@
+import { STATUSES } from "./turns.ts";
+
+/**
+ * Sessions and messages. They and the turns have no foreign keys to each other: one statement writes all rows of a turn, and each key would cost
+ * a lookup per row.
+ *
+ * SET STATISTICS 0 keeps the content of visitors and models out of the planner's statistics, which contain common and sample values of a column:
+ * an erasure could not reach them. No query plan needs them. The statistics of a hash would tell someone who knows a visitor's id that the visitor
+ * has sessions.
+ */
+export const SESSIONS = `
+  -- The row of an erased session stays as a tombstone, so that its id is never used again.
+  CREATE TABLE conversation.sessions (
+    workspace_id     text NOT NULL,
+    session_id       uuid NOT NULL,
+    bot_id           uuid NOT NULL,
+    source           text NOT NULL CHECK (source IN ('widget', 'playground')),
+    visitor_id       text,
+    -- The id of the first message after the last change from one visitor id to another; NULL without a change.
+    visitor_since    bigint,
+    -- The hash of the id before that change. OpenTurn can read it only from the updated row.
+    replaced_visitor bytea,
+    visitor_metadata jsonb,
+    referrer         text,
+    user_agent       text,
+    -- The id of the session's last message. OpenTurn derives the next message ids from it.
+    last_message_id  bigint DEFAULT 6755399441055744,
+    -- The messages, including those of streaming turns, and the replies that are rated up and down.
+    message_count    integer,
+    ratings_up       integer,
+    ratings_down     integer,
+    counted_at       timestamptz,
+    -- The replies that are reviewed as good and as bad.
+    reviews_good     integer NOT NULL DEFAULT 0,
+    reviews_bad      integer NOT NULL DEFAULT 0,
+    started_at       timestamptz NOT NULL,
+    last_activity_at timestamptz NOT NULL,
+    deleted_at       timestamptz,
+    erased_at        timestamptz,
+    PRIMARY KEY (workspace_id, session_id)
+  );
+  ALTER TABLE conversation.sessions
+    ALTER COLUMN visitor_id SET STATISTICS 0,
+    ALTER COLUMN replaced_visitor SET STATISTICS 0,
+    ALTER COLUMN visitor_metadata SET STATISTICS 0,
+    ALTER COLUMN referrer SET STATISTICS 0,
+    ALTER COLUMN user_agent SET STATISTICS 0;
+  -- Owners' lists without a filter, and the retention.
+  CREATE INDEX sessions_recent ON conversation.sessions (workspace_id, last_activity_at) WHERE erased_at IS NULL;
+  -- Owners' filtered lists. An ordinary turn adds no entry to the indexes of ratings, of reviews and of the playground.
+  CREATE INDEX sessions_bot ON conversation.sessions (workspace_id, bot_id, last_activity_at)
+    WHERE deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_rated_up ON conversation.sessions (workspace_id, last_activity_at)
+    WHERE ratings_up > 0 AND ratings_down = 0 AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_rated_down ON conversation.sessions (workspace_id, last_activity_at)
+    WHERE ratings_down > 0 AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_reviewed_good ON conversation.sessions (workspace_id, last_activity_at)
+    WHERE reviews_good > 0 AND reviews_bad = 0 AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_reviewed_bad ON conversation.sessions (workspace_id, last_activity_at)
+    WHERE reviews_bad > 0 AND deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_playground ON conversation.sessions (workspace_id, last_activity_at)
+    WHERE source = 'playground' AND deleted_at IS NULL AND erased_at IS NULL;
+  -- A visitor's id can be too long for an index entry, so its hash is indexed.
+  CREATE INDEX sessions_visitor ON conversation.sessions (workspace_id, hashtextextended(visitor_id, 0), last_activity_at)
+    WHERE erased_at IS NULL AND visitor_id <> '';
+  ALTER INDEX conversation.sessions_visitor ALTER COLUMN 2 SET STATISTICS 0;
+  -- Exports.
+  CREATE INDEX sessions_started ON conversation.sessions (workspace_id, started_at, session_id)
+    WHERE deleted_at IS NULL AND erased_at IS NULL;
+  CREATE INDEX sessions_uncounted ON conversation.sessions (last_activity_at)
+    WHERE counted_at IS DISTINCT FROM last_activity_at AND erased_at IS NULL;
+
+  -- One row for each visitor id that a session had before its current one, so that erasing and filtering by this id find the session. Has the
+  -- id's SHA-256 hash, because an id can be too long for an index entry.
+  CREATE TABLE conversation.session_visitors (
+    workspace_id text NOT NULL,
+    session_id   uuid NOT NULL,
+    visitor_hash bytea NOT NULL,
+    replaced_at  timestamptz NOT NULL,
+    PRIMARY KEY (workspace_id, session_id, visitor_hash)
+  );
+  ALTER TABLE conversation.session_visitors ALTER COLUMN visitor_hash SET STATISTICS 0;
+  CREATE INDEX session_visitors_hash ON conversation.session_visitors (workspace_id, visitor_hash, replaced_at, session_id);
+
+  CREATE SEQUENCE conversation.message_ids AS bigint INCREMENT BY 2 MINVALUE 1 MAXVALUE 9007199254740989 CACHE 1;
+  SELECT setval('conversation.message_ids', 6755399441055743);
+  CREATE FUNCTION conversation.use_message_sequence() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.last_message_id := 6755399441055744;
+      RETURN NEW;
+    END
+    $$;
+  CREATE TRIGGER use_message_sequence BEFORE UPDATE OF last_activity_at ON conversation.sessions
+    FOR EACH ROW WHEN (NEW.last_message_id IS NOT DISTINCT FROM OLD.last_message_id)
+    EXECUTE FUNCTION conversation.use_message_sequence();
+
+  -- Two rows per turn, the visitor's message and the reply, with consecutive ids. Their order by id is the order of the turns.
+  CREATE TABLE conversation.messages (
+    workspace_id    text NOT NULL,
+    session_id      uuid NOT NULL,
+    message_id      bigint NOT NULL,
+    turn_id         uuid NOT NULL,
+    role            text NOT NULL CHECK (role IN ('user', 'assistant')),
+    content         text NOT NULL,
+    status          text NOT NULL CHECK (status IN ${STATUSES}),
+    model           text NOT NULL DEFAULT '',
+    tokens_in       integer NOT NULL DEFAULT 0,
+    tokens_out      integer NOT NULL DEFAULT 0,
+    latency_ms      integer NOT NULL DEFAULT 0,
+    error_message   text NOT NULL DEFAULT '',
+    -- The chunks in the prompt of a reply.
+    rag_chunks_used bigint[] NOT NULL DEFAULT '{}',
+    tools_called    jsonb NOT NULL DEFAULT '[]',
+    -- The visitor's rating of a reply, and what the visitor wrote about it; empty if nothing.
+    rating          text NOT NULL DEFAULT '' CHECK (rating IN ('', 'up', 'down')),
+    rating_reason   text NOT NULL DEFAULT '',
+    -- An owner's review of a reply: good, bad or empty.
+    review          text NOT NULL DEFAULT '',
+    created_at      timestamptz NOT NULL,
+    closed_at       timestamptz,
+    PRIMARY KEY (workspace_id, session_id, message_id)
+  );
+  ALTER TABLE conversation.messages
+    ALTER COLUMN content SET STATISTICS 0,
+    ALTER COLUMN tools_called SET STATISTICS 0,
+    ALTER COLUMN rating_reason SET STATISTICS 0;
+  -- For the list of unanswered questions.
+  CREATE INDEX messages_rated_down ON conversation.messages (workspace_id, created_at) WHERE rating = 'down';
+
+  -- One row for each request to erase a visitor, until nothing of the visitor is left.
+  CREATE TABLE conversation.erasures (
+    workspace_id text NOT NULL,
+    request_id   uuid NOT NULL,
+    visitor_id   text NOT NULL,
+    requested_at timestamptz NOT NULL,
+    PRIMARY KEY (workspace_id, request_id)
+  );
+  ALTER TABLE conversation.erasures ALTER COLUMN visitor_id SET STATISTICS 0;
+
+  -- One row for each deleted workspace. The row stays, so that nothing is stored for the workspace again.
+  CREATE TABLE conversation.workspace_deletions (
+    workspace_id text PRIMARY KEY,
+    deleted_at   timestamptz NOT NULL DEFAULT now(),
+    -- When the erasure began: from then on, the workspace cannot be restored.
+    erasing_at   timestamptz,
+    -- When the erasure ended.
+    erased_at    timestamptz
+  );
+`;

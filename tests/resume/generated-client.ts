@@ -16,6 +16,10 @@ export type RetryExamples = {
 
 const BASE_URL = "http://localhost:8080";
 
+async function readDocument(url: string): Promise<Record<string, unknown>> {
+  return (await (await fetch(`${url}/openapi.json`)).json()) as Record<string, unknown>;
+}
+
 /**
  * Generates a client from openapi.json with Hey API, and bundles it with the examples of docs/retries.md. Returns the examples' functions.
  * @param edit changes an example's code
@@ -30,7 +34,7 @@ export async function buildRetryExamples(
   const dir = await mkdtemp(join(tmpdir(), "parley-generated-client-"));
   try {
     await createClient({
-      input: join(root, "services/edge/openapi.json"),
+      input: await readDocument(url),
       output: join(dir, "parley"),
       logs: { level: "silent" },
     });

@@ -15,11 +15,13 @@ import { forwardedFor } from "./http/plugins/forwarded-for.plugin.ts";
 import { headerLimits } from "./http/plugins/header-limits.plugin.ts";
 import { type HttpMetrics, httpMetrics } from "./http/plugins/http-metrics.plugin.ts";
 import { supportAllMethods } from "./http/plugins/methods.plugin.ts";
+import { openapi } from "./http/plugins/openapi.plugin.ts";
 import { rawBody } from "./http/plugins/raw-body.plugin.ts";
 import { requestId } from "./http/plugins/request-id.plugin.ts";
 import { securityHeaders } from "./http/plugins/security-headers.plugin.ts";
 import { tracing } from "./http/plugins/tracing.plugin.ts";
 import { unreadBody } from "./http/plugins/unread-body.plugin.ts";
+import { VALIDATION } from "./http/validation.ts";
 import { type RatingDeps, ratingRoute } from "./rating/rating.route.ts";
 import { deleteSessionRoute } from "./sessions/delete-session.route.ts";
 import { eraseVisitorRoute } from "./sessions/erase-visitor.route.ts";
@@ -74,6 +76,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
     connectionTimeout: IDLE_CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     clientErrorHandler: createClientErrorHandler(deps.onRefusal),
+    ...VALIDATION,
     // During shutdown, Fastify would send a 503 in an undocumented format.
     return503OnClosing: false,
     // Not `true`, which would let any client forge its address (fastify#5865).
@@ -96,7 +99,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   await app.register(forwardedFor, { unreadableAddresses: deps.httpMetrics.unreadableAddresses });
   await app.register(requestId);
   await app.register(tracing);
-  await app.register(httpMetrics, { durations: deps.httpMetrics.durations });
+  await app.register(httpMetrics, deps.httpMetrics);
   await app.register(securityHeaders);
   await app.register(headerLimits);
   app.addHook("onRequest", (_, reply, done) => {
@@ -109,6 +112,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions, log: Logger):
   await app.register(cors);
   // Last, so that 404 responses have the other plugins' headers.
   await app.register(errors, { onRefusal: deps.onRefusal, countMalformed: deps.malformedRequests.count });
+  await app.register(openapi);
   healthRoutes(app, deps.isReady);
   chatRoute(app, deps);
   playgroundRoute(app, deps);

@@ -2,16 +2,11 @@ import { createRegistry } from "@parley/service-kit";
 import { expect, test } from "vitest";
 import { createMetrics } from "./metrics.ts";
 
-test("every documented refusal, finish reason and reason of a refused stream has a series from the start", async () => {
+test("every finish reason and reason of a refused stream has a series from the start", async () => {
   const registry = createRegistry("edge");
   createMetrics(registry, { jwksAgeSeconds: () => 0 });
   const page = await registry.metrics();
   for (const series of [
-    'parley_requests_refused_total{route="/api/chat/",code="rate_limited",service="edge"} 0',
-    'parley_requests_refused_total{route="/api/chat/",code="origin_not_allowed",service="edge"} 0',
-    'parley_requests_refused_total{route="/api/chat/",code="headers_too_large",service="edge"} 0',
-    'parley_requests_refused_total{route="/api/widget/config/",code="invalid_api_key",service="edge"} 0',
-    'parley_requests_refused_total{route="/api/conversations/:sessionId/export.json",code="no_workspace",service="edge"} 0',
     'parley_streams_refused_total{reason="overload",service="edge"} 0',
     'parley_turns_total{finish="error",code="provider_timeout",service="edge"} 0',
     'parley_turns_total{finish="quota_exceeded",code="quota_exceeded",service="edge"} 0',

@@ -1,3 +1,3 @@
 export { type AuthDeps, authenticate, userBucket } from "./authenticate.ts";
-export { authenticateOrCountFailure, requireOwner, requireViewer } from "./authorize.ts";
+export { describeLimit, operatorEndpoint } from "./operator-endpoint.plugin.ts";
 export type { KeyResolver } from "./public-keys.client.ts";

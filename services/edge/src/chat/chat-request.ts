@@ -1,5 +1,4 @@
-import { isLongerThan, isUuid } from "@parley/service-kit";
-import { badRequest, invalidMessage, isBlank, isObject, type JsonObject, parseJsonObject } from "../http/index.ts";
+import Type, { type Static } from "typebox";
 
 /**
  * Maximum body size of chat and playground requests. It has room for
@@ -12,82 +11,69 @@ const MAX_MESSAGE_CHARACTERS = 4_000;
 export const MAX_VISITOR_ID_CHARACTERS = 1_024;
 const MAX_METADATA_BYTES = 16 * 1024;
 
-export type ChatRequest = {
-  publicKey: string;
-  /** Lower case. */
-  sessionId: string;
-  message: string;
-  /** Empty if absent. */
-  visitorId: string;
-  /** The text of a JSON object; empty if absent. */
-  visitorMetadata: string;
+export const PublicKey = Type.String({
+  minLength: 1,
+  "x-not-blank": true,
+  description: "The key from the widget's HTML.",
+});
+export const BotSlug = Type.String({
+  minLength: 1,
+  "x-not-blank": true,
+  description: "The slug of the bot in the caller's workspace.",
+});
+
+/** A session id of which the contract says that it must not be blank, as for the other required fields. */
+export const SessionId = Type.String({ format: "uuid", "x-not-blank": true, description: "The session." });
+
+const TURN = {
+  session_id: Type.String({
+    format: "uuid",
+    description: "A UUID that the client creates for a new session. Send it again to continue the session.",
+  }),
+  message: Type.String({
+    minLength: 1,
+    "x-not-blank": true,
+    maxLength: MAX_MESSAGE_CHARACTERS,
+    description: "The message; not blank, at most 4000 Unicode code points.",
+  }),
+  visitor_metadata: Type.Optional(
+    Type.Unsafe<object>({
+      type: "object",
+      "x-safe-numbers": true,
+      "x-max-bytes": MAX_METADATA_BYTES,
+      description:
+        "Any data about the visitor, stored with the session and shown in the export; at most 16 KiB and 32 levels. Metadata of a later turn replaces it.",
+    }),
+  ),
 };
+const PARSING =
+  "Parsed as JSON; `Content-Type` is ignored. At most 300 KiB, at most 33 levels of nesting, and at most 17 KiB that are neither white space nor string content.";
 
-export type PlaygroundRequest = {
-  botSlug: string;
-  sessionId: string;
-  message: string;
-  visitorMetadata: string;
-};
+/** The body of POST /api/chat/. The order of the fields is the order of the checks. */
+export const ChatRequest = Type.Object(
+  {
+    public_key: PublicKey,
+    visitor_id: Type.Optional(
+      Type.String({
+        maxLength: MAX_VISITOR_ID_CHARACTERS,
+        description:
+          "The caller's own stable identifier of the visitor. If it replaces another id of the session, the model sees no earlier message.",
+      }),
+    ),
+    ...TURN,
+  },
+  { title: "ChatRequest", description: `A visitor's message. ${PARSING}` },
+);
 
-/** Parses the body of POST /api/chat/. Throws the contract's 400s in the contract's order: JSON, fields, length, UUID. */
-export function parseChatRequest(bytes: Uint8Array | undefined): ChatRequest {
-  const body = parseJsonObject(bytes);
-  const publicKey = readRequiredText(body, "public_key");
-  const visitorId = readOptionalText(body, "visitor_id", MAX_VISITOR_ID_CHARACTERS);
-  return { publicKey, visitorId, ...parseTurnFields(body) };
-}
+/** The body of POST /api/chat/playground/. */
+export const PlaygroundRequest = Type.Object(
+  { bot_slug: BotSlug, ...TURN },
+  { title: "PlaygroundRequest", description: `A message of an owner or operator. ${PARSING}` },
+);
 
-export function parsePlaygroundRequest(bytes: Uint8Array | undefined): PlaygroundRequest {
-  const body = parseJsonObject(bytes);
-  const botSlug = readRequiredText(body, "bot_slug");
-  return { botSlug, ...parseTurnFields(body) };
-}
-
-/**
- * Checks the fields' types and the metadata first, then the message's length and the session id's format. The caller must check its own
- * fields before it calls this.
- */
-function parseTurnFields(body: JsonObject) {
-  const sessionId = readText(body, "session_id");
-  const message = readRequiredText(body, "message");
-  const visitorMetadata = metadataText(body.visitor_metadata);
-  if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw badRequest("message_too_long", "message");
-  if (!isUuid(sessionId)) throw invalidSessionId();
+/** Returns the fields of OpenTurn that chat and playground have in common. An absent field is empty. */
+export function toTurnFields(body: Static<typeof ChatRequest> | Static<typeof PlaygroundRequest>) {
+  const { session_id: sessionId, message, visitor_metadata: metadata } = body;
+  const visitorMetadata = metadata === undefined ? "" : JSON.stringify(metadata);
   return { sessionId: sessionId.toLowerCase(), message, visitorMetadata };
-}
-
-export const invalidSessionId = () => badRequest("invalid_session_id", "session_id");
-
-function readText(body: JsonObject, name: string): string {
-  const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  if (typeof value !== "string") throw invalidMessage(name);
-  return value;
-}
-
-export function readRequiredText(body: JsonObject, name: string): string {
-  const text = readText(body, name);
-  if (isBlank(text)) throw invalidMessage(name);
-  return text;
-}
-
-export function readOptionalText(body: JsonObject, name: string, maxCharacters: number): string {
-  if (!Object.hasOwn(body, name)) return "";
-  const text = readText(body, name);
-  if (isLongerThan(text, maxCharacters)) throw invalidMessage(name);
-  return text;
-}
-
-function metadataText(value: unknown): string {
-  if (value === undefined) return "";
-  if (!isObject(value) || !hasOnlySafeNumbers(value)) throw invalidMessage("visitor_metadata");
-  const text = JSON.stringify(value);
-  if (Buffer.byteLength(text) > MAX_METADATA_BYTES) throw invalidMessage("visitor_metadata");
-  return text;
-}
-
-/** Whether all numbers are within ±(2^53 - 1). JSON.parse rounds larger integers, and makes numbers beyond a double's range infinite. */
-function hasOnlySafeNumbers(value: unknown): boolean {
-  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  return typeof value !== "object" || value === null || Object.values(value).every(hasOnlySafeNumbers);
 }

@@ -1,18 +1,62 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, networkBucket } from "../http/index.ts";
+import {
+  addressBucket,
+  endpoint,
+  HttpError,
+  networkBucket,
+  type Operation,
+  refused,
+  WIDGET_PAYLOAD_TOO_LARGE,
+  WIDGET_REFUSALS,
+} from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
-import { MAX_TURN_BODY_BYTES, parseChatRequest } from "./chat-request.ts";
+import { ChatRequest, MAX_TURN_BODY_BYTES, toTurnFields } from "./chat-request.ts";
+import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
-import { readResumeHeaders } from "./turn-key.ts";
+import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 
 export type ChatDeps = KeyedStreamDeps & {
   limiter: RateLimiter;
   malformedRequests: MalformedRequestLimiter;
   resolveKey: KeyResolver;
   monotonicMs: () => number;
+};
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Measures a request for a reply from the time when its body has been read. */
+    stopwatch?: Stopwatch;
+  }
+}
+
+const CHAT: Operation = {
+  operationId: "chat",
+  summary: "Stream a reply",
+  description:
+    "Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than 300 malformed requests in a minute gets 429 before the body is read.",
+  isLimited: true,
+  responses: {
+    ...WIDGET_REFUSALS,
+    200: REPLY_STREAM,
+    400: refused(
+      "The body is not JSON (`invalid_json`), a field is missing, blank or of the wrong type (`invalid_message`), `message` is longer than 4000 characters (`message_too_long`), or `session_id` is not a UUID (`invalid_session_id`). `Idempotency-Key` is not 1 to 255 visible ASCII characters (`invalid_idempotency_key`), or `Last-Event-ID` names another message or an offset beyond the text (`invalid_last_event_id`): discard the text and repeat without the header.",
+      ...MESSAGE_CODES,
+    ),
+    404: refused(
+      "The session was deleted, or belongs to another bot or to the playground. With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
+      "session_not_found",
+      "turn_not_found",
+    ),
+    409: KEY_REUSED,
+    413: WIDGET_PAYLOAD_TOO_LARGE,
+    429: refused(
+      "One address sent more than 60 requests in a minute, more than 120 with `Last-Event-ID`, more than 20 nonexistent keys in a second, or more than 300 malformed requests in a minute.",
+      "rate_limited",
+    ),
+  },
 };
 
 /** POST /api/chat/: streams the reply to a visitor's message. */
@@ -23,9 +67,14 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
     config: { cors: true },
     bodyLimit: MAX_TURN_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { headers: ResumeRequestHeaders, body: ChatRequest },
+    operation: CHAT,
+    beforeValidation: async (request) => {
+      request.stopwatch = new Stopwatch(deps.monotonicMs, "limits");
+    },
     handler: async (request, reply) => {
-      const stopwatch = new Stopwatch(deps.monotonicMs, "limits");
-      const { publicKey, ...fields } = parseChatRequest(request.body as Buffer | undefined);
+      const stopwatch = request.stopwatch as Stopwatch;
+      const { public_key: publicKey, visitor_id: visitorId = "" } = request.body;
       request.publicKey = publicKey;
       const resumeHeaders = readResumeHeaders(request.headers);
       const clientBucket = addressBucket(request.ip);
@@ -38,7 +87,8 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const shareBucket = networkBucket(clientBucket);
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
-        ...fields,
+        ...toTurnFields(request.body),
+        visitorId,
         turnId: request.id,
         workspaceId,
         botId,

@@ -1,2 +1,2 @@
-export { invalidSessionId, MAX_VISITOR_ID_CHARACTERS, readOptionalText, readRequiredText } from "./chat-request.ts";
-export { parseMessageId } from "./stop-request.ts";
+export { BotSlug, MAX_VISITOR_ID_CHARACTERS, PublicKey, SessionId } from "./chat-request.ts";
+export { MessageId } from "./stop-request.ts";

@@ -1,15 +1,17 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
+import type { Caller } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { type AuthDeps, authenticate, userBucket } from "../auth/index.ts";
-import { endpoint, HttpError, unavailableError } from "../http/index.ts";
+import { endpoint, HttpError, OPERATOR_REFUSALS, type Operation, refused, unavailableError } from "../http/index.ts";
 import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { Stopwatch } from "../turns/index.ts";
 import { truncateHeader } from "./chat.route.ts";
-import { MAX_TURN_BODY_BYTES, parsePlaygroundRequest } from "./chat-request.ts";
+import { MAX_TURN_BODY_BYTES, PlaygroundRequest, toTurnFields } from "./chat-request.ts";
+import { KEY_REUSED, MESSAGE_CODES, REPLY_STREAM } from "./stream-events.ts";
 import type { KeyedStreamDeps } from "./stream-keyed-turn.ts";
 import { streamReply } from "./stream-reply.ts";
-import { readResumeHeaders } from "./turn-key.ts";
+import { ResumeRequestHeaders, readResumeHeaders } from "./turn-key.ts";
 
 export type PlaygroundDeps = KeyedStreamDeps &
   AuthDeps & {
@@ -20,6 +22,35 @@ export type PlaygroundDeps = KeyedStreamDeps &
 
 const RESOLVE_TIMEOUT_MS = 2_000;
 
+export const PLAYGROUND_LIMITED = refused(
+  "One user sent more than 120 requests in a minute; or one address sent more than 300 malformed requests in a minute, including requests without a valid token.",
+  "rate_limited",
+);
+
+const PLAYGROUND: Operation = {
+  operationId: "playground",
+  summary: "Try a bot",
+  description: "Streams a reply to an owner or operator. Playground sessions are separate from visitors' sessions.",
+  isLimited: true,
+  responses: {
+    ...OPERATOR_REFUSALS,
+    200: REPLY_STREAM,
+    400: refused(
+      "As for chat. `Idempotency-Key` is not 1 to 255 visible ASCII characters (`invalid_idempotency_key`), or `Last-Event-ID` names another message or an offset beyond the text (`invalid_last_event_id`): discard the text and repeat without the header.",
+      ...MESSAGE_CODES,
+    ),
+    404: refused(
+      "The workspace has no such bot (`bot_not_found`), or the session was deleted or belongs to a visitor or another bot (`session_not_found`). With `Last-Event-ID`: no turn has this idempotency key (`turn_not_found`).",
+      "bot_not_found",
+      "session_not_found",
+      "turn_not_found",
+    ),
+    409: KEY_REUSED,
+    413: refused("The body is larger than 300 KiB.", "payload_too_large"),
+    429: PLAYGROUND_LIMITED,
+  },
+};
+
 /** POST /api/chat/playground/: streams the reply of a bot to a user whose access token names the bot's workspace. */
 export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): void {
   endpoint(app, {
@@ -28,23 +59,28 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
     config: { errorKey: "detail" },
     bodyLimit: MAX_TURN_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
-    handler: async (request, reply) => {
+    schema: { headers: ResumeRequestHeaders, body: PlaygroundRequest },
+    operation: PLAYGROUND,
+    beforeValidation: async (request, reply) => {
       // In the phase "token", the edge checks the access token.
-      const stopwatch = new Stopwatch(deps.monotonicMs, "token");
-      const caller = await authenticate(deps, request, reply);
-      stopwatch.enter("limits");
+      request.stopwatch = new Stopwatch(deps.monotonicMs, "token");
+      request.caller = await authenticate(deps, request, reply);
+      request.stopwatch.enter("limits");
+    },
+    handler: async (request, reply) => {
+      const stopwatch = request.stopwatch as Stopwatch;
+      const caller = request.caller as Caller;
       const { userId, workspaceId } = caller;
-      const { botSlug, ...fields } = parsePlaygroundRequest(request.body as Buffer | undefined);
       const resumeHeaders = readResumeHeaders(request.headers);
       const policy = resumeHeaders.lastEventId === undefined ? POLICIES.playground : POLICIES.resume;
       const clientBucket = userBucket(caller);
       await enforceRateLimit(deps.limiter, policy, clientBucket, reply);
       // The bot's lookup is the phase "key", as in POST /api/chat/, which finds the bot by its public key.
       stopwatch.enter("key");
-      const botId = await resolveBot(deps, workspaceId, botSlug);
+      const botId = await resolveBot(deps, workspaceId, request.body.bot_slug);
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
-        ...fields,
+        ...toTurnFields(request.body),
         turnId: request.id,
         workspaceId,
         botId,

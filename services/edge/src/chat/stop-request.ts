@@ -1,41 +1,51 @@
-import { isUuid } from "@parley/service-kit";
-import { invalidMessage, type JsonObject, parseJsonObject } from "../http/index.ts";
-import { invalidSessionId, readRequiredText } from "./chat-request.ts";
-import { requireKey } from "./turn-key.ts";
+import Type, { type Static } from "typebox";
+import { BotSlug, PublicKey, SessionId } from "./chat-request.ts";
+import { IDEMPOTENCY_KEY } from "./turn-key.ts";
 
 /** Names the reply to stop by its message id, or by the idempotency key of its request. */
 export type StopTarget = { messageId: bigint } | { key: string };
 
-export type StopRequest = { sessionId: string; target: StopTarget };
+/** A number, as in the `meta` event, or a string, as in an exported transcript. */
+export const MessageId = Type.Union(
+  [Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.String({ pattern: "^[1-9]\\d{0,15}$" })],
+  { description: "The reply: `message_id` of its `meta` event, or `id` in the export." },
+);
 
-const DECIMAL = /^[1-9]\d{0,15}$/;
+const REPLY = {
+  session_id: SessionId,
+  idempotency_key: Type.Optional(
+    Type.String({ pattern: IDEMPOTENCY_KEY, description: "The `Idempotency-Key` of the message." }),
+  ),
+  message_id: Type.Optional(MessageId),
+};
+const EITHER = {
+  if: { required: ["message_id"] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { properties: { idempotency_key: false } },
+  else: { if: { required: ["idempotency_key"] }, else: { required: ["message_id"] } },
+  description: "The reply to stop: `message_id` or `idempotency_key`, not both. At most 8 KiB.",
+};
 
-/** Parses the body of POST /api/chat/stop/. */
-export function parseStopRequest(bytes: Uint8Array | undefined): StopRequest & { publicKey: string } {
-  const body = parseJsonObject(bytes);
-  return { publicKey: readRequiredText(body, "public_key"), ...parseStopFields(body) };
-}
+/** The body of POST /api/chat/stop/. */
+export const StopRequest = Type.Object({ public_key: PublicKey, ...REPLY }, { title: "StopRequest", ...EITHER });
 
-/** Parses the body of POST /api/chat/playground/stop/. */
-export function parsePlaygroundStopRequest(bytes: Uint8Array | undefined): StopRequest & { botSlug: string } {
-  const body = parseJsonObject(bytes);
-  return { botSlug: readRequiredText(body, "bot_slug"), ...parseStopFields(body) };
-}
+/** The body of POST /api/chat/playground/stop/. */
+export const PlaygroundStopRequest = Type.Object(
+  { bot_slug: BotSlug, ...REPLY },
+  { title: "PlaygroundStopRequest", ...EITHER },
+);
 
-function parseStopFields(body: JsonObject): StopRequest {
-  const sessionId = readRequiredText(body, "session_id");
-  const hasKey = Object.hasOwn(body, "idempotency_key");
-  if (hasKey === Object.hasOwn(body, "message_id")) throw invalidMessage(hasKey ? "idempotency_key" : "message_id");
-  const target = hasKey
-    ? { key: requireKey(body.idempotency_key, "idempotency_key") }
-    : { messageId: parseMessageId(body.message_id) };
-  if (!isUuid(sessionId)) throw invalidSessionId();
-  return { sessionId: sessionId.toLowerCase(), target };
-}
+export const StopResult = Type.Object(
+  {
+    status: Type.Enum(["done", "error", "blocked", "quota_exceeded", "cancelled", "interrupted"], {
+      description: "`cancelled`, or the outcome that the reply already has.",
+    }),
+  },
+  { title: "StopResult" },
+);
 
-/** Parses a message id: a number, as in the `meta` event, or a string, as in an exported transcript. Throws 400 invalid_message. */
-export function parseMessageId(id: unknown): bigint {
-  const text = typeof id === "number" && Number.isSafeInteger(id) ? String(id) : id;
-  if (typeof text !== "string" || !DECIMAL.test(text)) throw invalidMessage("message_id");
-  return BigInt(text);
+type Stop = Pick<Static<typeof StopRequest>, "message_id" | "idempotency_key">;
+
+export function targetOf({ message_id: id, idempotency_key: key = "" }: Stop): StopTarget {
+  return id === undefined ? { key } : { messageId: BigInt(id) };
 }

@@ -1,11 +1,64 @@
+import type { Caller } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
 import { authenticate, userBucket } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES } from "../http/index.ts";
+import {
+  addressBucket,
+  endpoint,
+  HttpError,
+  json,
+  MAX_SMALL_BODY_BYTES,
+  OPERATOR_REFUSALS,
+  type Operation,
+  refused,
+  WIDGET_PAYLOAD_TOO_LARGE,
+  WIDGET_REFUSALS,
+} from "../http/index.ts";
 import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
 import type { ChatDeps } from "./chat.route.ts";
-import { type PlaygroundDeps, resolveBot } from "./playground.route.ts";
-import { parsePlaygroundStopRequest, parseStopRequest } from "./stop-request.ts";
+import { PLAYGROUND_LIMITED, type PlaygroundDeps, resolveBot } from "./playground.route.ts";
+import { PlaygroundStopRequest, StopRequest, StopResult, targetOf } from "./stop-request.ts";
 import { type StopDeps, stopTurn } from "./stop-turn.ts";
+
+const STOPPED = json("The reply has ended.", StopResult);
+const CODES = ["invalid_json", "invalid_message", "invalid_session_id", "invalid_idempotency_key"];
+
+const STOP: Operation = {
+  operationId: "stop",
+  summary: "Stop a reply",
+  description:
+    "Cancels a running reply and its request to the provider. Responds when the outcome is stored. The text so far is kept, and the reply is not counted.",
+  isLimited: true,
+  responses: {
+    ...WIDGET_REFUSALS,
+    200: STOPPED,
+    400: refused("As for chat.", ...CODES),
+    404: refused("The session has no such reply.", "message_not_found"),
+    413: WIDGET_PAYLOAD_TOO_LARGE,
+    429: refused(
+      "One address sent more than 60 requests or more than 300 malformed requests in a minute.",
+      "rate_limited",
+    ),
+  },
+};
+
+const PLAYGROUND_STOP: Operation = {
+  operationId: "playgroundStop",
+  summary: "Stop a reply in the playground",
+  description: "As `/api/chat/stop/`, for the caller's own sessions.",
+  isLimited: true,
+  responses: {
+    ...OPERATOR_REFUSALS,
+    200: STOPPED,
+    400: refused("As for `/api/chat/stop/`.", ...CODES),
+    404: refused(
+      "The workspace has no such bot (`bot_not_found`), or the session has no such reply (`message_not_found`).",
+      "bot_not_found",
+      "message_not_found",
+    ),
+    413: refused("The body is larger than 8 KiB.", "payload_too_large"),
+    429: PLAYGROUND_LIMITED,
+  },
+};
 
 /** POST /api/chat/stop/: stops a reply to a visitor. */
 export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void {
@@ -15,15 +68,17 @@ export function stopRoute(app: FastifyInstance, deps: ChatDeps & StopDeps): void
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { body: StopRequest },
+    operation: STOP,
     handler: async (request, reply) => {
-      const { publicKey, sessionId, target } = parseStopRequest(request.body as Buffer | undefined);
+      const { public_key: publicKey, session_id: sessionId } = request.body;
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.chat, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
-      const scope = { workspaceId, botId, sessionId, source: "widget" as const, userId: "" };
-      const outcome = await stopTurn(deps, scope, target);
+      const scope = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "widget" as const, userId: "" };
+      const outcome = await stopTurn(deps, scope, targetOf(request.body));
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },
   });
@@ -37,14 +92,19 @@ export function playgroundStopRoute(app: FastifyInstance, deps: PlaygroundDeps &
     config: { errorKey: "detail" },
     bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { body: PlaygroundStopRequest },
+    operation: PLAYGROUND_STOP,
+    beforeValidation: async (request, reply) => {
+      request.caller = await authenticate(deps, request, reply);
+    },
     handler: async (request, reply) => {
-      const caller = await authenticate(deps, request, reply);
+      const caller = request.caller as Caller;
       const { userId, workspaceId } = caller;
-      const { botSlug, sessionId, target } = parsePlaygroundStopRequest(request.body as Buffer | undefined);
+      const { bot_slug: botSlug, session_id: sessionId } = request.body;
       await enforceRateLimit(deps.limiter, POLICIES.playground, userBucket(caller), reply);
       const botId = await resolveBot(deps, workspaceId, botSlug);
-      const scope = { workspaceId, botId, sessionId, source: "playground" as const, userId };
-      const outcome = await stopTurn(deps, scope, target);
+      const scope = { workspaceId, botId, sessionId: sessionId.toLowerCase(), source: "playground" as const, userId };
+      const outcome = await stopTurn(deps, scope, targetOf(request.body));
       return reply.header("cache-control", "no-store").send({ status: outcome });
     },
   });

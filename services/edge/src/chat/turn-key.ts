@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
+import Type from "typebox";
 import { badRequest, type HttpError } from "../http/index.ts";
 
 /** A chat request's headers for idempotency and resumption. */
@@ -13,23 +13,28 @@ export type ResumeHeaders = {
 /** Where a client continues to read a reply: the reply's message id, and the offset in its text, in UTF-16 code units. */
 export type ReplyPosition = { messageId: number; offset: number };
 
-/** An idempotency key: 1 to 255 visible ASCII characters. */
-const KEY = /^[!-~]{1,255}$/;
+/** The pattern of an idempotency key: 1 to 255 visible ASCII characters. */
+export const IDEMPOTENCY_KEY = "^[!-~]{1,255}$";
 const EVENT_ID = /^([1-9]\d{0,15})-(0|[1-9]\d{0,8})$/;
 
-/** Throws 400 invalid_idempotency_key if the key is malformed. */
-export function readResumeHeaders(headers: IncomingHttpHeaders): ResumeHeaders {
-  const { "idempotency-key": key, "last-event-id": lastEventId } = headers;
-  return {
-    key: key === undefined ? undefined : requireKey(key, "Idempotency-Key"),
-    lastEventId: lastEventId === undefined ? undefined : String(lastEventId),
-  };
-}
+export const ResumeRequestHeaders = Type.Object({
+  "Idempotency-Key": Type.Optional(
+    Type.String({
+      pattern: IDEMPOTENCY_KEY,
+      description:
+        "Binds the reply to this key: 1 to 255 visible ASCII characters. Create a new key for each message. A request with the same key and message reads the same reply and opens no second turn.",
+    }),
+  ),
+  "Last-Event-ID": Type.Optional(
+    Type.String({
+      description:
+        "The `id` of the last event that the client has received. With `Idempotency-Key`, the reply continues after that event. Without `Idempotency-Key`, the response is an empty event stream.",
+    }),
+  ),
+});
 
-/** Throws 400 invalid_idempotency_key if the value of the field does not have the format of an idempotency key. */
-export function requireKey(value: unknown, field: string): string {
-  if (typeof value !== "string" || !KEY.test(value)) throw badRequest("invalid_idempotency_key", field);
-  return value;
+export function readResumeHeaders(headers: { "idempotency-key"?: string; "last-event-id"?: string }): ResumeHeaders {
+  return { key: headers["idempotency-key"], lastEventId: headers["last-event-id"] };
 }
 
 /** Parses `<message id>-<offset>`. Throws 400 invalid_last_event_id. */

@@ -1,21 +1,68 @@
-import { readRequiredText } from "../chat/index.ts";
-import { invalidMessage, parseJsonObject } from "../http/index.ts";
-
-export type DoctorRequest = {
-  publicKey: string;
-  /** How long the response pauses before the event `done`. */
-  silenceMs: number;
-};
+import Type from "typebox";
+import { PublicKey } from "../chat/index.ts";
 
 /** Must be shorter than IDLE_CONNECTION_TIMEOUT_MS of app.ts, because the server sends nothing during the silence. */
 export const MAX_SILENCE_MS = 30_000;
 
-/** Parses the body of POST /api/doctor/. The silence defaults to 0. */
-export function parseDoctorRequest(bytes: Uint8Array | undefined): DoctorRequest {
-  const body = parseJsonObject(bytes);
-  const publicKey = readRequiredText(body, "public_key");
-  const { silence_ms: silence = 0 } = body;
-  if (typeof silence !== "number" || !Number.isInteger(silence) || silence < 0 || silence > MAX_SILENCE_MS)
-    throw invalidMessage("silence_ms");
-  return { publicKey, silenceMs: silence };
-}
+const silence = { minimum: 0, maximum: MAX_SILENCE_MS };
+
+/** The body of POST /api/doctor/. */
+export const DoctorRequest = Type.Object(
+  {
+    public_key: PublicKey,
+    silence_ms: Type.Optional(
+      Type.Integer({
+        ...silence,
+        default: 0,
+        description: "Milliseconds without any data before the `done` event.",
+      }),
+    ),
+  },
+  {
+    title: "DoctorRequest",
+    description: "The key, and how long the stream is silent before its last event. At most 8 KiB.",
+  },
+);
+
+const METADATA = Type.Object(
+  {
+    client: Type.Object({
+      address: Type.String({ description: "The client address as the service sees it." }),
+      counted_as: Type.String({ description: "The rate-limit bucket of the address; for IPv6 its /64." }),
+      from: Type.Enum(["connection", "x-forwarded-for"], {
+        description: "Where the address comes from: the connection, or the header of a trusted proxy.",
+      }),
+    }),
+    http_version: Type.String({
+      pattern: "^1\\.[01]$",
+      description: "The HTTP version of the connection to the service itself.",
+    }),
+    forwarded_headers: Type.Array(Type.String(), {
+      description: "Names of the proxy headers in the request, in lower case.",
+    }),
+    server_time: Type.String({ format: "date-time" }),
+    events: Type.Literal(20),
+    interval_ms: Type.Literal(100),
+    silence_ms: Type.Integer(silence),
+  },
+  { title: "DoctorMetaEvent" },
+);
+
+/** The events of the stream by name. */
+export const DOCTOR_EVENTS = {
+  meta: METADATA,
+  tick: Type.Object(
+    {
+      number: Type.Integer({ minimum: 1, maximum: 20 }),
+      sent_ms: Type.Integer({ minimum: 0, description: "Milliseconds from `meta` until this event was sent." }),
+    },
+    { title: "DoctorTickEvent" },
+  ),
+  done: Type.Object(
+    {
+      finish_reason: Type.Enum(["stop", "error"], { description: "`error` if the service is stopping." }),
+      sent_ms: Type.Integer({ minimum: 0 }),
+    },
+    { title: "DoctorDoneEvent" },
+  ),
+};

@@ -1,9 +1,20 @@
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, overloadedError } from "../http/index.ts";
+import {
+  addressBucket,
+  endpoint,
+  eventStream,
+  HttpError,
+  MAX_SMALL_BODY_BYTES,
+  type Operation,
+  overloadedError,
+  refused,
+  WIDGET_PAYLOAD_TOO_LARGE,
+  WIDGET_REFUSALS,
+} from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import { OpenStreamCounts, type StreamRegistry } from "../streams/index.ts";
-import { parseDoctorRequest } from "./doctor-request.ts";
+import { DOCTOR_EVENTS, DoctorRequest } from "./doctor-request.ts";
 import { observeRequest } from "./observed-request.ts";
 import { streamPacedEvents } from "./paced-events.ts";
 
@@ -15,6 +26,31 @@ export type DoctorDeps = {
   monotonicMs: () => number;
   /** How many requests an address may send in a minute. */
   doctorRequests: number;
+};
+
+const DOCTOR: Operation = {
+  operationId: "doctor",
+  summary: "Stream paced events",
+  description:
+    "Streams small events at a fixed pace and reports how the request arrived, so that `parley doctor` can detect proxies on the way. Calls no model and uses no quota. Checks are those of chat. The rate limit is 20 requests a minute, and an address may have 6 open doctor streams.",
+  isLimited: true,
+  responses: {
+    ...WIDGET_REFUSALS,
+    200: eventStream(
+      "Server-Sent Events: `meta`, 20 × `tick`, then the silence without comments, then `done`.",
+      DOCTOR_EVENTS,
+    ),
+    400: refused(
+      "The body is not JSON (`invalid_json`), or a field is missing, blank or of the wrong type (`invalid_message`).",
+      "invalid_json",
+      "invalid_message",
+    ),
+    413: WIDGET_PAYLOAD_TOO_LARGE,
+    429: refused(
+      "One address sent more than 20 requests in a minute, more than 20 nonexistent keys in a second, or more than 300 malformed requests in a minute.",
+      "rate_limited",
+    ),
+  },
 };
 
 /**
@@ -32,8 +68,10 @@ export function doctorRoute(app: FastifyInstance, deps: DoctorDeps): void {
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { body: DoctorRequest },
+    operation: DOCTOR,
     handler: async (request, reply) => {
-      const { publicKey, silenceMs } = parseDoctorRequest(request.body as Buffer | undefined);
+      const { public_key: publicKey, silence_ms: silenceMs = 0 } = request.body;
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, policy, bucket, reply);

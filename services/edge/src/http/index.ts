@@ -1,12 +1,18 @@
 export { addressBucket, type CountedBucket, countedBuckets, networkBucket } from "./client-address.ts";
-export { badRequest, HttpError, invalidMessage, overloadedError, unavailableError } from "./http-error.ts";
-export {
-  isBlank,
-  isObject,
-  type JsonObject,
-  MAX_SMALL_BODY_BYTES,
-  parseJsonObject,
-} from "./json-body.ts";
+export { badRequest, HttpError, overloadedError, unavailableError } from "./http-error.ts";
+export { MAX_SMALL_BODY_BYTES } from "./json-body.ts";
 export type { OnRefusal, Refusal } from "./plugins/errors.plugin.ts";
-export { endpoint } from "./plugins/methods.plugin.ts";
+export { type Endpoint, endpoint, type Operation, type TypedRequest } from "./plugins/methods.plugin.ts";
 export { isApiRoute, REQUEST_ID_HEADER, routeOf } from "./request.ts";
+export {
+  eventStream,
+  FORBIDDEN,
+  json,
+  NO_STORE,
+  OPERATOR_REFUSALS,
+  refused,
+  WIDGET_PAYLOAD_TOO_LARGE,
+  WIDGET_REFUSALS,
+} from "./responses.ts";
+export { parseTime } from "./time.ts";
+export { invalidParameter, type RequestSchema, VALIDATION } from "./validation.ts";

@@ -10,7 +10,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export const MAX_SMALL_BODY_BYTES = 8 * 1024;
 
 /** A parsed JSON body. All its strings are well-formed Unicode without NUL, so PostgreSQL can store them. */
-export type JsonObject = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** One level for the body and 32 for visitor_metadata, the only nested field. */
 const MAX_LEVELS = 1 + 32;
@@ -42,7 +42,7 @@ export function parseJsonObject(bytes: Uint8Array = new Uint8Array()): JsonObjec
   return value;
 }
 
-export function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -2,9 +2,19 @@ import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
 import type { KeyResolver } from "../auth/index.ts";
-import { addressBucket, endpoint, HttpError, MAX_SMALL_BODY_BYTES, unavailableError } from "../http/index.ts";
+import {
+  addressBucket,
+  endpoint,
+  HttpError,
+  MAX_SMALL_BODY_BYTES,
+  type Operation,
+  refused,
+  unavailableError,
+  WIDGET_PAYLOAD_TOO_LARGE,
+  WIDGET_REFUSALS,
+} from "../http/index.ts";
 import { enforceRateLimit, type MalformedRequestLimiter, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { parseRatingRequest } from "./rating-request.ts";
+import { RatingRequest } from "./rating-request.ts";
 
 export type RatingDeps = {
   limiter: RateLimiter;
@@ -15,6 +25,24 @@ export type RatingDeps = {
 
 const RATE_MESSAGE_TIMEOUT_MS = 3_000;
 
+const RATE: Operation = {
+  operationId: "rate",
+  summary: "Rate a reply",
+  description: "Stores, replaces or removes a visitor's rating of a reply.",
+  isLimited: true,
+  responses: {
+    ...WIDGET_REFUSALS,
+    204: { description: "The rating is stored or removed." },
+    400: refused("As for chat.", "invalid_json", "invalid_message", "invalid_session_id"),
+    404: refused("The session has no such reply.", "message_not_found"),
+    413: WIDGET_PAYLOAD_TOO_LARGE,
+    429: refused(
+      "One address sent more than 60 ratings or more than 300 malformed requests in a minute.",
+      "rate_limited",
+    ),
+  },
+};
+
 /** POST /api/chat/rating/: stores or removes a visitor's rating of a reply. */
 export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
   endpoint(app, {
@@ -23,15 +51,21 @@ export function ratingRoute(app: FastifyInstance, deps: RatingDeps): void {
     config: { cors: true },
     bodyLimit: MAX_SMALL_BODY_BYTES,
     onRequest: deps.malformedRequests.refuseOverLimit,
+    schema: { body: RatingRequest },
+    operation: RATE,
     handler: async (request, reply) => {
-      const { publicKey, ...rating } = parseRatingRequest(request.body as Buffer | undefined);
+      const { public_key: publicKey, session_id, message_id, rating, reason = "" } = request.body;
+      const sessionId = session_id.toLowerCase();
       request.publicKey = publicKey;
       const bucket = addressBucket(request.ip);
       await enforceRateLimit(deps.limiter, POLICIES.rating, bucket, reply);
       const { workspaceId, botId, allowsOrigin } = await deps.resolveKey(publicKey, bucket);
       if (!allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       try {
-        await deps.conversation.rateMessage({ workspaceId, botId, ...rating }, { timeoutMs: RATE_MESSAGE_TIMEOUT_MS });
+        await deps.conversation.rateMessage(
+          { workspaceId, botId, sessionId, messageId: BigInt(message_id), rating, reason },
+          { timeoutMs: RATE_MESSAGE_TIMEOUT_MS },
+        );
       } catch (error) {
         if (isParleyError(error, status.NOT_FOUND)) throw new HttpError(404, "message_not_found", {}, { cause: error });
         throw unavailableError(error);

@@ -1,28 +1,45 @@
 import { isParleyError, status } from "@parley/rpc";
 import { isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
-import { endpoint, HttpError, unavailableError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
-import type { SessionDeps } from "./list-sessions.route.ts";
-import { parseQuery } from "./session-query.ts";
+import Type from "typebox";
+import { operatorEndpoint } from "../auth/index.ts";
+import { HttpError, NO_STORE, refused, unavailableError } from "../http/index.ts";
+import { POLICIES } from "../rate-limits/index.ts";
+import { COUNTED, INVALID_PARAMETER, type SessionDeps } from "./list-sessions.route.ts";
+import { NoQuery } from "./session-query.ts";
 
 const TIMEOUT_MS = 3_000;
 
+/** Not a UUID, because an id that is none gets the same 404 as an unknown one. */
+export const SessionParams = Type.Object({ session_id: Type.String({ description: "The session." }) });
+
+export const SESSION_NOT_FOUND = refused(
+  "The session does not exist, was deleted, belongs to another workspace, or is not a UUID. The response is identical in all cases.",
+  "session_not_found",
+);
+
 /** DELETE /api/conversations/{session_id}/: hides a session. */
 export function deleteSessionRoute(app: FastifyInstance, deps: SessionDeps): void {
-  endpoint(app, {
+  operatorEndpoint(app, deps, {
     method: "DELETE",
-    url: "/api/conversations/:sessionId/",
-    config: { errorKey: "detail" },
-    onRequest: deps.malformedRequests.refuseOverLimit,
-    handler: async (request, reply) => {
-      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
-      parseQuery(request.query, []);
-      requireOwner(caller);
-      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
-      const { workspaceId, userId: member } = caller;
-      const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
+    url: "/api/conversations/:session_id/",
+    policy: POLICIES.conversations,
+    counted: COUNTED,
+    role: "owner",
+    schema: { params: SessionParams, querystring: NoQuery },
+    operation: {
+      operationId: "deleteConversation",
+      summary: "Delete a conversation",
+      description:
+        "Hides one session of the caller's workspace; its content stays in the database. Needs the role `owner`.",
+      responses: {
+        204: { description: "The conversation is deleted.", headers: NO_STORE },
+        400: INVALID_PARAMETER,
+        404: SESSION_NOT_FOUND,
+      },
+    },
+    handler: async ({ params }, reply, { workspaceId, userId: member }) => {
+      const sessionId = params.session_id.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();
       try {
         await deps.conversation.softDeleteSession({ workspaceId, sessionId, member }, { timeoutMs: TIMEOUT_MS });

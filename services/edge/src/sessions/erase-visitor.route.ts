@@ -1,35 +1,62 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCountFailure, requireOwner, userBucket } from "../auth/index.ts";
+import Type, { type Static } from "typebox";
+import { operatorEndpoint } from "../auth/index.ts";
 import { MAX_VISITOR_ID_CHARACTERS } from "../chat/index.ts";
-import { endpoint, invalidMessage, parseJsonObject, unavailableError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
-import type { SessionDeps } from "./list-sessions.route.ts";
-import { parseQuery } from "./session-query.ts";
+import { json, refused, unavailableError } from "../http/index.ts";
+import { POLICIES } from "../rate-limits/index.ts";
+import { COUNTED, type SessionDeps } from "./list-sessions.route.ts";
+import { NoQuery } from "./session-query.ts";
 
 const TIMEOUT_MS = 10_000;
 /** Has room for the longest id with every character escaped as `\u…`. */
 const MAX_BODY_BYTES = 16 * 1024;
 
+/** Unknown fields are refused, because a caller may expect that such a field limits the erasure. */
+const ErasureRequest = Type.Object(
+  { visitor_id: Type.String({ minLength: 1, maxLength: MAX_VISITOR_ID_CHARACTERS }) },
+  { additionalProperties: false },
+);
+
+const Erasure = Type.Object({
+  conversations: Type.Integer({
+    minimum: 0,
+    description: "How many conversations the visitor has now, deleted ones included.",
+  }),
+  request_id: Type.String({ format: "uuid", description: "Identifies the request in the service's log." }),
+});
+
 /** POST /api/conversations/erase/: permanently erases a visitor's sessions. Responds after the erasure request is stored. */
 export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void {
-  endpoint(app, {
+  operatorEndpoint(app, deps, {
     method: "POST",
     url: "/api/conversations/erase/",
-    config: { errorKey: "detail" },
+    policy: POLICIES.conversations,
+    counted: COUNTED,
+    role: "owner",
     bodyLimit: MAX_BODY_BYTES,
-    onRequest: deps.malformedRequests.refuseOverLimit,
-    handler: async (request, reply) => {
-      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
-      parseQuery(request.query, []);
-      const visitorId = parseVisitorId(request.body as Buffer | undefined);
-      requireOwner(caller);
-      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
-      const { workspaceId, userId: member } = caller;
+    schema: { querystring: NoQuery, body: ErasureRequest },
+    operation: {
+      operationId: "eraseVisitor",
+      summary: "Erase a visitor's conversations",
+      description:
+        "Permanently erases every conversation of a visitor that started before the request, including deleted ones. The service stores the request, and retries the erasure until all these conversations are erased. Needs the role `owner`.",
+      responses: {
+        202: json("The request is stored.", Erasure),
+        400: refused(
+          "The request has a query parameter (`invalid_parameter`), or the body is not JSON (`invalid_json`). `invalid_message`: `visitor_id` is missing, empty or longer than 1,024 characters, or another field is present.",
+          "invalid_parameter",
+          "invalid_json",
+          "invalid_message",
+        ),
+        413: refused("The body is larger than 16 KiB.", "payload_too_large"),
+      },
+    },
+    handler: async ({ body }, reply, { workspaceId, userId: member }): Promise<Static<typeof Erasure>> => {
       // The conversation service stores one erasure per request id, even if the call is repeated.
       const requestId = randomUUID();
       const { sessions } = await deps.conversation
-        .eraseVisitor({ workspaceId, requestId, visitorId, member }, { timeoutMs: TIMEOUT_MS })
+        .eraseVisitor({ workspaceId, requestId, visitorId: body.visitor_id, member }, { timeoutMs: TIMEOUT_MS })
         .catch((error: unknown) => {
           throw unavailableError(error);
         });
@@ -37,14 +64,4 @@ export function eraseVisitorRoute(app: FastifyInstance, deps: SessionDeps): void
       return { conversations: Number(sessions), request_id: requestId };
     },
   });
-}
-
-/** Refuses unknown fields, because a caller may expect that such a field limits the erasure. */
-function parseVisitorId(bytes: Uint8Array | undefined): string {
-  const { visitor_id: visitorId, ...others } = parseJsonObject(bytes);
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw invalidMessage(other);
-  if (typeof visitorId !== "string" || visitorId === "" || [...visitorId].length > MAX_VISITOR_ID_CHARACTERS)
-    throw invalidMessage("visitor_id");
-  return visitorId;
 }

@@ -3,11 +3,12 @@ import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService, ExportSessionResponse } from "@parley/rpc/conversation";
 import { EXPORT_TIMEOUT_MS, isUuid } from "@parley/service-kit";
 import type { FastifyInstance } from "fastify";
-import { type AuthDeps, authenticateOrCountFailure, userBucket } from "../auth/index.ts";
-import { endpoint, unavailableError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { type AuthDeps, operatorEndpoint, userBucket } from "../auth/index.ts";
+import { json, unavailableError } from "../http/index.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
 import type { StreamRegistry } from "../streams/index.ts";
-import { sessionNotFound } from "./delete-session.route.ts";
+import { SESSION_NOT_FOUND, SessionParams, sessionNotFound } from "./delete-session.route.ts";
+import { Transcript } from "./transcript.ts";
 
 export type ExportDeps = AuthDeps & {
   limiter: RateLimiter;
@@ -15,22 +16,32 @@ export type ExportDeps = AuthDeps & {
   streams: StreamRegistry;
 };
 
+const CONTENT_DISPOSITION = {
+  required: true,
+  schema: { type: "string", pattern: '^attachment; filename="session-[0-9a-f-]{36}\\.json"$' },
+};
+
 /** GET /api/conversations/{session_id}/export.json: streams the transcript of one session. */
 export function exportSessionRoute(app: FastifyInstance, deps: ExportDeps): void {
-  endpoint(app, {
+  operatorEndpoint(app, deps, {
     method: "GET",
-    url: "/api/conversations/:sessionId/export.json",
-    config: { errorKey: "detail" },
-    onRequest: deps.malformedRequests.refuseOverLimit,
-    handler: async (request, reply) => {
-      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.export);
-      const clientBucket = userBucket(caller);
-      await enforceRateLimit(deps.limiter, POLICIES.export, clientBucket, reply);
-
-      const sessionId = (request.params as { sessionId: string }).sessionId.toLowerCase();
+    url: "/api/conversations/:session_id/export.json",
+    policy: POLICIES.export,
+    schema: { params: SessionParams },
+    operation: {
+      operationId: "exportConversation",
+      summary: "Download a transcript",
+      description: "Streams the transcript of one session of the caller's workspace.",
+      responses: {
+        200: json("The transcript.", Transcript, { "Content-Disposition": CONTENT_DISPOSITION }),
+        404: SESSION_NOT_FOUND,
+      },
+    },
+    handler: async ({ params }, reply, caller) => {
+      const sessionId = params.session_id.toLowerCase();
       if (!isUuid(sessionId)) throw sessionNotFound();
       const { workspaceId } = caller;
-      const stream = deps.streams.open(reply.raw, clientBucket);
+      const stream = deps.streams.open(reply.raw, userBucket(caller));
       // The stream counts as open until the handler has released it and the response has closed.
       stream.release();
       const chunks = deps.conversation.exportSession(

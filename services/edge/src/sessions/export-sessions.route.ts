@@ -5,12 +5,14 @@ import { ExportFormat, type ExportSessionsRequestSchema } from "@parley/rpc/conv
 import { EXPORT_TIMEOUT_MS } from "@parley/service-kit";
 import { pickEncoding } from "@parley/widget";
 import type { FastifyInstance } from "fastify";
-import { authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
-import { endpoint, HttpError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES } from "../rate-limits/index.ts";
+import Type from "typebox";
+import { describeLimit, operatorEndpoint, userBucket } from "../auth/index.ts";
+import { HttpError, NO_STORE, refused } from "../http/index.ts";
+import { POLICIES } from "../rate-limits/index.ts";
 import { type ExportDeps, toSmallPieces } from "./export-session.route.ts";
-import { translateSessionQueryError } from "./list-sessions.route.ts";
-import { parseCsvExportQuery, parseExportQuery } from "./session-query.ts";
+import { INVALID_PARAMETER, translateSessionQueryError } from "./list-sessions.route.ts";
+import { CsvExportQuery, ExportQuery, toExport } from "./session-query.ts";
+import { ExportLine } from "./transcript.ts";
 
 const MAX_EXPORTS_PER_WORKSPACE = 2;
 const RETRY_AFTER_SECONDS = "10";
@@ -21,38 +23,73 @@ const FORMATS = [
   {
     extension: "ndjson",
     format: ExportFormat.NDJSON,
-    contentType: "application/x-ndjson; charset=utf-8",
-    parse: (query: unknown) => ({ ...parseExportQuery(query), hasMark: false }),
+    contentType: "application/x-ndjson",
+    querystring: ExportQuery,
+    body: ExportLine,
+    operationId: "exportConversationsAsNdjson",
+    summary: "Download all conversations as NDJSON",
+    description:
+      "Streams every conversation of the caller's workspace as a line of JSON, ordered by start and id. Needs the role `viewer` or `owner`.",
   },
-  { extension: "csv", format: ExportFormat.CSV, contentType: "text/csv; charset=utf-8", parse: parseCsvExportQuery },
+  {
+    extension: "csv",
+    format: ExportFormat.CSV,
+    contentType: "text/csv",
+    querystring: CsvExportQuery,
+    body: Type.String(),
+    operationId: "exportConversationsAsCsv",
+    summary: "Download all conversations as CSV",
+    description:
+      "Streams every conversation of the caller's workspace as CSV (RFC 4180) with a row for each message. A text that a spreadsheet could run as a formula has an apostrophe before it. Needs the role `viewer` or `owner`.",
+  },
 ] as const;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
+
+const TOO_MANY = refused(
+  `${describeLimit(POLICIES.exports)} Or the workspace has two exports open in this edge process (\`too_many_exports\`; \`RateLimit\` does not describe this limit).`,
+  "rate_limited",
+  "too_many_exports",
+);
 
 /** GET /api/conversations/export.ndjson and export.csv: streams the sessions of the caller's workspace that match the query. */
 export function exportSessionsRoutes(app: FastifyInstance, deps: ExportDeps): void {
   const openExports = new OpenExports();
-  for (const { extension, format, contentType, parse } of FORMATS) {
-    endpoint(app, {
+  for (const { extension, format, contentType, querystring, body: schema, ...described } of FORMATS) {
+    const disposition = `attachment; filename="conversations.${extension}"`;
+    operatorEndpoint(app, deps, {
       method: "GET",
       url: `/api/conversations/export.${extension}`,
-      config: { errorKey: "detail" },
-      onRequest: deps.malformedRequests.refuseOverLimit,
-      handler: async (request, reply) => {
-        const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.exports);
-        requireViewer(caller);
-        const { hasMark, ...query } = parse(request.query);
-        const clientBucket = userBucket(caller);
-        await enforceRateLimit(deps.limiter, POLICIES.exports, clientBucket, reply);
+      policy: POLICIES.exports,
+      role: "viewer",
+      schema: { querystring },
+      operation: {
+        ...described,
+        responses: {
+          200: {
+            description: "The export.",
+            headers: {
+              ...NO_STORE,
+              Vary: { required: true, schema: { const: "Accept-Encoding" } },
+              "Content-Disposition": { required: true, schema: { const: disposition } },
+            },
+            content: { [contentType]: { schema } },
+          },
+          400: INVALID_PARAMETER,
+          429: TOO_MANY,
+        },
+      },
+      handler: async (request, reply, caller) => {
+        const { hasMark, ...query } = toExport(request.query);
         const { workspaceId } = caller;
-        const stream = deps.streams.open(reply.raw, clientBucket);
+        const stream = deps.streams.open(reply.raw, userBucket(caller));
         // The stream counts as open until the handler has released it and the response has closed.
         stream.release();
         reply.raw.once("close", openExports.open(workspaceId));
         const parts = exportParts(deps, { workspaceId, format, ...query }, stream.endSignal);
         const body = await withFirstPart(parts, hasMark ? [BYTE_ORDER_MARK] : []);
         reply
-          .header("content-type", contentType)
-          .header("content-disposition", `attachment; filename="conversations.${extension}"`)
+          .header("content-type", `${contentType}; charset=utf-8`)
+          .header("content-disposition", disposition)
           .header("vary", "Accept-Encoding")
           .header("cache-control", "no-store");
         if (pickEncoding(request.headers["accept-encoding"], ["gzip"]) === "identity")

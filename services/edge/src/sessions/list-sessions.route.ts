@@ -1,29 +1,65 @@
 import { isParleyError, type RpcClient, status } from "@parley/rpc";
 import type { ConversationService, FoundSession } from "@parley/rpc/conversation";
 import type { FastifyInstance } from "fastify";
-import { type AuthDeps, authenticateOrCountFailure, requireViewer, userBucket } from "../auth/index.ts";
-import { endpoint, unavailableError } from "../http/index.ts";
-import { enforceRateLimit, POLICIES, type RateLimiter } from "../rate-limits/index.ts";
-import { invalidParameter, parseListQuery } from "./session-query.ts";
+import Type, { type Static } from "typebox";
+import { type AuthDeps, operatorEndpoint } from "../auth/index.ts";
+import { invalidParameter, json, refused, unavailableError } from "../http/index.ts";
+import { POLICIES, type RateLimiter } from "../rate-limits/index.ts";
+import { ListQuery, toSearch } from "./session-query.ts";
+import { Session } from "./transcript.ts";
 
 export type SessionDeps = AuthDeps & { limiter: RateLimiter; conversation: RpcClient<typeof ConversationService> };
 
 const SEARCH_TIMEOUT_MS = 5_000;
 
+const Conversation = Type.Object(
+  {
+    ...Session.properties,
+    message_count: Type.Integer({ minimum: 0, description: "How many messages the transcript has." }),
+    rating: Type.Enum(["", "up", "down"], {
+      description: "`down` if any reply is rated down, `up` if only up, empty if none is rated.",
+    }),
+    review: Type.Enum(["", "good", "bad"], {
+      description:
+        "An owner's review: `bad` if any reply is reviewed as bad, `good` if only as good, empty if none is reviewed.",
+    }),
+    excerpt: Type.String({
+      description:
+        "The beginning of the first message; with `q`, the surroundings of the text's first occurrence. At most 160 characters.",
+    }),
+  },
+  { title: "Conversation" },
+);
+
+const Page = Type.Object({
+  conversations: Type.Array(Conversation),
+  next_cursor: Type.Unsafe<string | null>({ type: ["string", "null"], description: "null after the last page." }),
+});
+
+export const INVALID_PARAMETER = refused("A parameter is unknown, repeated or invalid.", "invalid_parameter");
+
+/** What POLICIES.conversations counts. */
+export const COUNTED = "requests to list, delete and erase";
+
 /** GET /api/conversations/: lists the sessions of the caller's workspace, the most recently active first. */
 export function listSessionsRoute(app: FastifyInstance, deps: SessionDeps): void {
-  endpoint(app, {
+  operatorEndpoint(app, deps, {
     method: "GET",
     url: "/api/conversations/",
-    config: { errorKey: "detail" },
-    onRequest: deps.malformedRequests.refuseOverLimit,
-    handler: async (request, reply) => {
-      const caller = await authenticateOrCountFailure(deps, request, reply, POLICIES.conversations);
-      requireViewer(caller);
-      const query = parseListQuery(request.query);
-      await enforceRateLimit(deps.limiter, POLICIES.conversations, userBucket(caller), reply);
+    policy: POLICIES.conversations,
+    counted: COUNTED,
+    role: "viewer",
+    schema: { querystring: ListQuery },
+    operation: {
+      operationId: "listConversations",
+      summary: "List and search conversations",
+      description:
+        "Lists the sessions of the caller's workspace, last active first. Needs the role `viewer` or `owner`. A page may hold fewer conversations than `limit`, even none, and still have a next page.",
+      responses: { 200: json("A page of conversations.", Page), 400: INVALID_PARAMETER },
+    },
+    handler: async ({ query }, reply, { workspaceId }): Promise<Static<typeof Page>> => {
       const { sessions, nextPageToken } = await deps.conversation
-        .searchSessions({ workspaceId: caller.workspaceId, ...query }, { timeoutMs: SEARCH_TIMEOUT_MS })
+        .searchSessions({ workspaceId, ...toSearch(query) }, { timeoutMs: SEARCH_TIMEOUT_MS })
         .catch((error: unknown) => {
           throw translateSessionQueryError(error);
         });
@@ -39,20 +75,20 @@ export function translateSessionQueryError(error: unknown) {
   return isInvalid ? invalidParameter("cursor", { cause: error }) : unavailableError(error);
 }
 
-function toJson(session: FoundSession) {
+function toJson(session: FoundSession): Static<typeof Conversation> {
   return {
     id: session.id,
     bot_slug: session.botSlug,
-    source: session.source,
+    source: session.source as Static<typeof Conversation>["source"],
     visitor_id: session.visitorId,
-    visitor_metadata: JSON.parse(session.visitorMetadata) as unknown,
+    visitor_metadata: JSON.parse(session.visitorMetadata) as object,
     referrer: session.referrer,
     user_agent: session.userAgent,
     started_at: session.startedAt,
     last_activity_at: session.lastActivityAt,
     message_count: session.messageCount,
-    rating: session.rating,
-    review: session.review,
+    rating: session.rating as Static<typeof Conversation>["rating"],
+    review: session.review as Static<typeof Conversation>["review"],
     excerpt: session.excerpt,
   };
 }

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
-import { parseCsvExportQuery, parseExportQuery, parseListQuery, parseTime } from "./session-query.ts";
+import { queryParser } from "../testing/parse-input.ts";
+import { CsvExportQuery, ExportQuery, ListQuery, toExport, toSearch } from "./session-query.ts";
 
-test("parseListQuery reads every parameter, and sets the defaults of absent ones", () => {
-  expect(parseListQuery({})).toEqual({
+const parseList = queryParser(ListQuery);
+const parseExport = queryParser(ExportQuery);
+const parseCsvExport = queryParser(CsvExportQuery);
+
+test("a list reads every parameter, and sets the defaults of absent ones", async () => {
+  expect(toSearch(await parseList({}))).toEqual({
     limit: 20,
     pageToken: "",
     botSlug: "",
@@ -24,7 +29,7 @@ test("parseListQuery reads every parameter, and sets the defaults of absent ones
     review: "bad",
     q: "refund",
   };
-  expect(parseListQuery(query)).toEqual({
+  expect(toSearch(await parseList(query))).toEqual({
     limit: 100,
     pageToken: "c",
     botSlug: "b",
@@ -54,47 +59,21 @@ test.each([
   { visitor_id: ["a", "b"] },
   { limit: ["1", "2"] },
   { offset: "" },
-])("parseListQuery refuses %j", (query) => {
-  expect(() => parseListQuery(query)).toThrow("invalid_parameter");
+])("a list refuses %j", async (query) => {
+  await expect(parseList(query as Record<string, string | string[]>)).rejects.toThrow("invalid_parameter");
 });
 
 test.each([{ limit: "1" }, { q: "x" }, { until: "x" }, { cursor: ["a", "b"] }])(
-  "parseExportQuery refuses %j",
-  (query) => {
-    expect(() => parseExportQuery(query)).toThrow("invalid_parameter");
+  "an export refuses %j",
+  async (query) => {
+    await expect(parseExport(query as Record<string, string | string[]>)).rejects.toThrow("invalid_parameter");
   },
 );
 
-test("parseExportQuery treats an empty parameter as absent", () => {
+test("an export treats an empty parameter as absent", async () => {
   const noFilters = { botSlug: "", visitorId: "", source: "", rating: "", review: "" };
-  expect(parseExportQuery({ cursor: "", since: "", bot_slug: "" })).toEqual({ cursor: "", ...noFilters });
-});
-
-test.each([
-  ["1970-01-01", 0n],
-  // A time before 1970 is read as 0.
-  ["1969-12-31T23:59:59Z", 0n],
-  ["2026-11-21T02:32:49.562223+00:00", 1_795_228_369_562_223n],
-  // In a query, an unencoded + means a space.
-  ["2026-11-21T02:32:49.562223 00:00", 1_795_228_369_562_223n],
-  ["2026-11-21T04:32:49.5+02:00", 1_795_228_369_500_000n],
-  ["2026-11-20t21:32:49-05:00", 1_795_228_369_000_000n],
-  ["2028-02-29T00:00:00Z", 1_835_395_200_000_000n],
-])("parseTime reads %s as %s microseconds since 1970", (text, microseconds) => {
-  expect(parseTime("since", text)).toBe(microseconds);
-});
-
-test.each([
-  "2026-02-30",
-  "2026-13-01",
-  "2026-1-1",
-  "2026-11-21T02:32",
-  "2026-11-21T25:00:00Z",
-  "2026-11-21T02:32:49",
-  "1",
-  "",
-])("parseTime refuses %j", (text) => {
-  expect(() => parseTime("since", text)).toThrow("invalid_parameter");
+  const query = await parseExport({ cursor: "", since: "", bot_slug: "" });
+  expect(toExport(query)).toEqual({ cursor: "", hasMark: false, ...noFilters });
 });
 
 test.each([
@@ -103,17 +82,17 @@ test.each([
   [{ bom: "0" }, false],
   [{ bom: "1" }, true],
   [{ bom: "1", cursor: "c" }, false],
-])("parseCsvExportQuery of %j: the file begins with a byte order mark: %s", (query, hasMark) => {
-  expect(parseCsvExportQuery(query)).toMatchObject({ hasMark });
+])("a CSV of %j: the file begins with a byte order mark: %s", async (query, hasMark) => {
+  expect(toExport(await parseCsvExport(query as Record<string, string>))).toMatchObject({ hasMark });
 });
 
 test.each([{ bom: "yes" }, { bom: "true" }, { bom: ["1", "1"] }, { bom: "1", rating: "x" }])(
-  "parseCsvExportQuery refuses %j",
-  (query) => {
-    expect(() => parseCsvExportQuery(query)).toThrow("invalid_parameter");
+  "a CSV refuses %j",
+  async (query) => {
+    await expect(parseCsvExport(query as Record<string, string | string[]>)).rejects.toThrow("invalid_parameter");
   },
 );
 
-test("parseExportQuery refuses the parameter of the CSV", () => {
-  expect(() => parseExportQuery({ bom: "1" })).toThrow("invalid_parameter");
+test("an export as NDJSON refuses the parameter of the CSV", async () => {
+  await expect(parseExport({ bom: "1" })).rejects.toThrow("invalid_parameter");
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Registry } from "@parley/service-kit";
 import fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
+import { VALIDATION } from "../http/index.ts";
 import { createStreamMetrics } from "../streams/stream.metrics.ts";
 import { createStreamRegistry } from "../streams/stream-registry.ts";
 import { type ExportDeps, exportSessionRoute } from "./export-session.route.ts";
@@ -31,7 +32,7 @@ test.each([
     conversation: { exportSession: endless, exportSessions: endless },
     streams: createStreamRegistry({ maxOpen: 1, maxOpenPerClient: 1 }, metrics, () => performance.now()),
   } as unknown as ExportDeps;
-  const app = fastify({ http: { highWaterMark: 16 * 1024 } });
+  const app = fastify({ ...VALIDATION, http: { highWaterMark: 16 * 1024 } });
   exportSessionRoute(app, deps);
   exportSessionsRoutes(app, deps);
   await app.listen({ port: 0 });

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import fastify from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type PlaygroundDeps, playgroundRoute } from "../chat/playground.route.ts";
-import { overloadedError } from "../http/index.ts";
+import { overloadedError, VALIDATION } from "../http/index.ts";
 import { rawBody } from "../http/plugins/raw-body.plugin.ts";
 import { type ExportDeps, exportSessionRoute } from "../sessions/export-session.route.ts";
 import { exportSessionsRoutes } from "../sessions/export-sessions.route.ts";
 
 const buckets: string[] = [];
-const app = fastify();
+const app = fastify(VALIDATION);
 
 beforeAll(async () => {
   const deps = {

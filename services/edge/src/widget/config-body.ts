@@ -1,4 +1,44 @@
 import type { BotDisplay, BotTexts } from "@parley/rpc/conversation";
+import Type from "typebox";
+
+const text = (description: string) => Type.String({ description });
+const texts = (description: string) => Type.Array(Type.String(), { description });
+
+const BotTextsSchema = Type.Object({
+  welcome_message: Type.Optional(text("The first message shown.")),
+  quick_replies: Type.Optional(texts("Replies offered at the start.")),
+  words: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "Texts of the widget by name." })),
+});
+
+const Bot = Type.Object(
+  {
+    name: text("The bot's name."),
+    welcome_message: text("The first message shown."),
+    logo_url: text("URL of a logo; empty for none."),
+    primary_color: Type.String({ description: "Colour as `#RRGGBB`.", pattern: "^#[0-9A-Fa-f]{6}$" }),
+    position: Type.Enum(["bottom-right", "bottom-left"], { description: "Corner of the page." }),
+    theme_mode: Type.Enum(["light", "dark", "system"], { description: "Colour scheme." }),
+    font_family: text("CSS font family."),
+    border_radius: Type.Integer({ description: "Corner radius in CSS pixels.", minimum: 0 }),
+    quick_replies: texts("Replies offered at the start."),
+    custom_css_vars: Type.Record(Type.String(), Type.String(), {
+      propertyNames: { pattern: "^--" },
+      description: "CSS variables by name.",
+    }),
+    texts: Type.Optional(
+      Type.Record(Type.String(), BotTextsSchema, {
+        description:
+          "Texts that replace the bot's own and the widget's, by the language in which the visitor sees the widget. Absent if the bot has none.",
+      }),
+    ),
+  },
+  { title: "Bot", description: "Display configuration of a bot." },
+);
+
+export const WidgetConfig = Type.Object(
+  { bot: Bot },
+  { title: "WidgetConfig", description: "The response of the config endpoint." },
+);
 
 /**
  * Serializes the response of the config endpoint. If you add a field with a default other than its zero value, use `||`: a bot that was stored

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import plugin from "fastify-plugin";
-import { ERROR_FIELD_HEADER, HttpError } from "../http-error.ts";
-import { REQUEST_ID_HEADER } from "../request.ts";
+import Type from "typebox";
+import { HttpError } from "../http-error.ts";
+import { EXPOSED_HEADERS } from "../response-headers.ts";
+import type { RouteResponses } from "../responses.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -10,7 +12,6 @@ declare module "fastify" {
   }
 }
 
-const EXPOSED_HEADERS = `Retry-After, RateLimit, RateLimit-Policy, ${ERROR_FIELD_HEADER}, ${REQUEST_ID_HEADER}`;
 const ALLOWED_HEADERS = "Content-Type, Idempotency-Key, Last-Event-ID";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
@@ -29,6 +30,34 @@ function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
   const { origin } = request.headers;
   if (origin === undefined || origin === "null") return;
   reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", EXPOSED_HEADERS);
+}
+
+/** What a browser sends. The OpenAPI document describes it; a preflight is answered without validation. */
+export const PREFLIGHT_HEADERS = Type.Object({
+  Origin: Type.Optional(
+    Type.String({
+      description: "The page's origin, set by the browser. If it is missing or `null`, the response allows no origin.",
+      examples: ["https://shop.example"],
+    }),
+  ),
+  "Access-Control-Request-Method": Type.String(),
+});
+
+/** Describes the preflight of an endpoint. */
+export function preflightOf({ operationId }: { operationId: string }, allow: string) {
+  const constant = (value: string) => ({ required: true, schema: { const: value } });
+  const responses: RouteResponses = {
+    204: {
+      description: "The method and the named headers are allowed; credentials are not.",
+      headers: {
+        "Access-Control-Allow-Methods": constant(allow),
+        "Access-Control-Allow-Headers": constant(ALLOWED_HEADERS),
+        "Access-Control-Max-Age": constant(PREFLIGHT_MAX_AGE_SECONDS),
+      },
+    },
+  };
+  const description = "A browser sends this CORS preflight before the request.";
+  return { operationId: `${operationId}Preflight`, summary: "Preflight", description, responses };
 }
 
 /** Returns a handler that answers a CORS preflight. Any other OPTIONS request gets 405. */

@@ -1,13 +1,12 @@
 import { Counter, DURATION_BUCKETS, Histogram, type Registry, startAtZero } from "@parley/service-kit";
 import plugin from "fastify-plugin";
-import { listDocumentedErrors } from "../openapi.ts";
 import { routeOf } from "../request.ts";
 
 export type HttpMetrics = ReturnType<typeof createHttpMetrics>;
 
 export function createHttpMetrics(registry: Registry) {
   const registers = [registry];
-  const metrics = {
+  return {
     durations: new Histogram({
       name: "parley_http_request_duration_seconds",
       help: "Time from a request to the end of its response or stream, by route, method and status; 499 means the client left before a response.",
@@ -27,16 +26,17 @@ export function createHttpMetrics(registry: Registry) {
       registers,
     }),
   };
-  for (const { route, codes } of listDocumentedErrors()) startAtZero(metrics.refusals, { route: [route], code: codes });
-  return metrics;
 }
 
 const CLIENT_GONE = 499;
 /** All other methods share one label value, so that clients cannot create series. */
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "POST"]);
 
-export const httpMetrics = plugin<Pick<HttpMetrics, "durations">>(
-  async (app, { durations }) => {
+export const httpMetrics = plugin<Pick<HttpMetrics, "durations" | "refusals">>(
+  async (app, { durations, refusals }) => {
+    app.addHook("onRoute", ({ url, config }) => {
+      startAtZero(refusals, { route: [url], code: config?.refusalCodes ?? [] });
+    });
     app.addHook("onRequest", (request, reply, done) => {
       const startedAt = performance.now();
       const { raw } = reply;

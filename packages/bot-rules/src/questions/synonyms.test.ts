@@ -13,6 +13,7 @@ test("lists words for the phrases in a text, and finds words without an article"
   expect(listSynonyms("Where can I leave my car?")).toContain("parking");
   expect(listSynonyms("are life jackets included")).toContain("buoyancy");
   expect(listSynonyms("Quanto è l'anticipo?")).toContain("acconto");
+  expect(listSynonyms("vous livrez ?")).toContain("livraison");
 });
 
 test("a text of 10,000 characters takes less than half a second", () => {

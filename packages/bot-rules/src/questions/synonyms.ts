@@ -75,9 +75,12 @@ function toKeys(text: string): string[] {
   return words.map((word) => removeEnding(word.replace(ELISION, "")));
 }
 
-/** Removes a plural's ending, which is similar in all these languages. */
+/** Removes the ending of a plural or of a verb. The result only has to be the same for the forms of a word. */
 function removeEnding(word: string): string {
-  return word.length < 4 ? word : word.replace(/(?:[aeio]s|en|er|[aeiosn])$/u, "");
+  return word.replace(
+    /(?<=...)(?:iamo|áis|éis|ate|ete|ite|are|ere|ire|ons|ing|[aeio]s|ez|er|ar|ir|ed|en|[aeiosn])$/u,
+    "",
+  );
 }
 
 /** Returns the words of names that mean about the same as a name in a text, or a kind of it, in any language. */

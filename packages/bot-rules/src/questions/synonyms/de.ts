@@ -24,7 +24,7 @@ phonenumber, kontakt, erreichen, erreichbar, anrufen, telefon, telefonisch, tele
 mail, e mail, schreiben, nachricht, mailadresse
 bescheid, benachrichtigen, benachrichtigt, informieren
 trinkgeld
-kind, kinder, kleinkind, kleinkinder, sohn, tochter, kleine, minderjährige, nachwuchs
+kind, kinder, unter # jahren, bis # jahre, kleinkind, kleinkinder, sohn, tochter, kleine, minderjährige, nachwuchs
 baby, säugling, babys
 jugendliche, teenager, jugend
 senioren, rentner, ältere, rente
@@ -232,6 +232,14 @@ ehepartner, frau, mann, paar, paare, partner
 pausieren, aussetzen, ruhen lassen, einfrieren
 azubi, azubis, ausbildung, lehrling, bilden
 spende, spenden, altgeräte
+beginnen, beginnt, beginn, starten, startet, losgehen, los, anfang
+geschirr, teller, besteck, gläser
+untersuchung, beratung, sprechstunde, untersuchen
+sofort, gleich, direkt, unmittelbar
+operation, eingriff
+partner, tanzpartner, mitspieler
+gäste, personenzahl, gästezahl
+bedienung, kellner, servicekräfte
 `;
 
 export const KINDS = `

@@ -14,7 +14,7 @@ discount, deal, deals, reduced, reduction, reduced price, reduced rate, concessi
 free, complimentary, gratis, no charge, free of charge, without charge, at no cost, no cost, for nothing, costs nothing, pay nothing, without extra cost
 included, include, includes, comes with, come with, part of the price, inclusive, in the price, cover, covered
 extra, surcharge, supplement, additional, extra charge, on top
-parking, park, car park, multi storey, parking lot, parking space, leave car, garage
+parking, park, car park, free spaces, spaces behind, parking spaces, multi storey, parking lot, parking space, leave car, garage
 car, vehicle, automobile
 pick up, collect, collection, pickup, fetch
 drop off, hand in, bring in
@@ -26,7 +26,7 @@ phonenumber, contact, reach, hold of, get in touch, in touch, call, phone, telep
 email, mail, write to, message, text message, text
 notify, notified, let know, inform, tell me, know when, hear from, hear back, get back to
 tip, tipping, gratuity, gratuities
-kid, child, children, toddler, little one, son, daughter, year old, youngster, minor, kids, infant
+kid, child, children, under #, aged under #, toddler, little one, son, daughter, year old, youngster, minor, kids, infant
 baby, infant, newborn
 teenager, teen, youth, adolescent, young people
 senior, pensioner, retired, retiree, elderly, oap, older people, over 65
@@ -119,7 +119,7 @@ owner, own, owns, founder, founded, run by, boss, manager, runs
 staff, employees, team, people work
 job, jobs, vacancies, hiring, career, careers, recruit, position
 qualified, certified, trained, qualification
-insurance, insured
+insurance, insured, insurer, insurers, insurance company
 documents, paperwork, papers, id, passport, identification, identity card, proof of identity, photo id
 prescription, referral
 licence, license, permit
@@ -272,6 +272,16 @@ furniture, sofa, wardrobe
 packing materials, packing material, boxes, cardboard
 lost property, left something, found items
 water, drinking water, tap water
+begin, begins, start, starts, starting, kick off, commence
+crockery, plates, cutlery, dishes, glasses, tableware
+consultation, consult, see the doctor, see the vet, see a doctor, see a dentist, check up, checkup, examination, exam fee
+straight away, immediately, right away, at once, on the spot
+operation, surgery, procedure, surgical
+board, boarding, look after, kennel, cattery, pet sitting
+guests, number of people, head count, attendees
+change, modify, amend, edit
+waiter, waiters, waitress, serving staff
+dog food, cat food, pet food
 `;
 
 export const KINDS = `

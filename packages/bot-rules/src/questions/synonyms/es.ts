@@ -24,7 +24,7 @@ phonenumber, contactar, contacto, llamar, teléfono, número, localizar, llame, 
 correo, e mail, email, escribir, mensaje, correo electrónico
 avisar, avisarme, informar, antelación, aviso, avisa
 propina
-niño, niños, niña, hijo, hija, infantil, pequeño, pequeños, menor, menores, críos, peques
+niño, niños, menores de # años, niña, hijo, hija, infantil, pequeño, pequeños, menor, menores, críos, peques
 bebé, bebés, recién nacido
 adolescente, joven, jóvenes
 jubilado, mayores, pensionista, tercera edad, jubilados, senior
@@ -225,6 +225,14 @@ permanencia, compromiso, contrato mínimo
 olvidado, olvida, olvidar, me olvido
 pareja, parejas, marido, esposa, novio
 ludoteca, guardería, cuidado de niños
+empezar, empieza, comenzar, comienza, inicio, inicia
+vajilla, platos, cubiertos, vasos
+consulta, revisión, visita médica
+enseguida, inmediatamente, al momento
+operación, cirugía, intervención
+invitados, número de personas, asistentes
+modificar, cambiar, modificación
+camarero, camareros, servicio de mesa
 `;
 
 export const KINDS = `

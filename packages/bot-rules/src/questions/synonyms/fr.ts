@@ -25,7 +25,7 @@ phonenumber, contacter, joindre, joignable, appeler, téléphone, téléphoner, 
 mail, e mail, courriel, écrire, message, adresse électronique
 prévenir, avertir, informer, préavis, prévenant
 pourboire
-enfant, gamin, petit, petits, tout petit, fils, fille, mineur, gosse, bambin, bout de chou
+enfant, moins de # ans, gamin, petit, petits, tout petit, fils, fille, mineur, gosse, bambin, bout de chou
 bébé, nourrisson, bébés
 adolescent, ado, jeune, jeunes
 senior, retraité, personnes âgées, aîné
@@ -236,6 +236,16 @@ laver son linge, lave linge, machine à laver, laverie
 couple, conjoint, à deux, mari, femme
 suspendre, geler, mettre en pause
 arriver tard, arrivez plus tard, arriverons tard, arrivée tardive, arrivera vers, arrive vers
+commencer, commence, débuter, début, démarrer, démarre
+vaisselle, assiettes, couverts, verres
+consultation, examen, consulter, visite médicale
+immédiatement, tout de suite, aussitôt
+opération, chirurgie, intervention
+invités, convives, nombre de personnes
+modifier, changer, modification
+serveur, serveurs, serveuse, service à table
+veille, jour avant, dernières heures, dernier moment, dernière minute
+sur place, sur les lieux
 `;
 
 export const KINDS = `

@@ -24,7 +24,7 @@ phonenumber, contattare, contatto, chiamare, telefono, telefonare, numero, telef
 mail, e mail, email, scrivere, messaggio, posta elettronica
 avvisare, informare, preavviso, avviso, comunicare
 mancia
-bambino, bambini, bambina, figlio, figlia, piccoli, minore, minori, ragazzini, bimbo, bimbi
+bambino, bambini, sotto i # anni, fino a # anni, bambina, figlio, figlia, piccoli, minore, minori, ragazzini, bimbo, bimbi
 neonato, bebè, neonati
 ragazzo, ragazzi, adolescente, giovani
 anziano, pensionato, anziani, pensionati, terza età, over 65
@@ -228,6 +228,13 @@ cenare, cena, a tavola
 coppia, marito, moglie
 sospendere, congelare
 lampadina, lampadine
+cominciare, comincia, iniziare, inizia, inizio, partire
+consulto, visita medica, visita di controllo
+subito, immediatamente
+operazione, intervento chirurgico
+invitati, numero di persone, ospiti
+modificare, cambiare, modifica
+cameriere, camerieri
 `;
 
 export const KINDS = `

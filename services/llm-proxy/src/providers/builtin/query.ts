@@ -10,9 +10,9 @@ import {
   findHeadWord,
   findOwnedWord,
   isAskingWord,
-  isAttribute,
   isGenericAction,
   isInterrogative,
+  isOwnQuestion,
 } from "./question.ts";
 import { extractTerms, removeElision, splitWords } from "./terms.ts";
 import type { ValueKind } from "./value-kinds.ts";
@@ -64,13 +64,13 @@ export function buildQuery(
   const known = new Set(terms.map(({ stem }) => stem));
   if (isWithoutSubject)
     terms.push(...continuedTerms.filter(({ stem, isAsking }) => !known.has(stem) && !(isAsking && kind !== undefined)));
-  const earlier = isWithoutSubject ? [] : continuedTerms;
+  // In "And the vase?" after "How much is the mug?", the new subject replaces the only one.
+  const isReplaced = !isOwnQuestion(message) && continuedTerms.filter(({ isAsking }) => !isAsking).length === 1;
+  const earlier = isWithoutSubject || isReplaced ? [] : continuedTerms;
   const subjects = findLikelySubjects(isWithoutSubject ? continued : message, terms, language);
   const owned = extractTerms(findOwnedWord(message) ?? "", language);
-  const attributes = extractTerms(splitWords(message).filter(isAttribute).join(" "), language);
   const unknownFactor = ({ stem, concepts, isGeneric }: Term) => {
     if (isGeneric) return 1;
-    if (attributes.has(stem)) return GENERIC_FACTOR;
     return subjects.has(stem) || (concepts.length > 0 && !owned.has(stem)) ? UNKNOWN_SUBJECT_FACTOR : UNKNOWN_FACTOR;
   };
   const query = terms.map((term) => (term.isKnown ? term : { ...term, weight: term.weight * unknownFactor(term) }));

@@ -156,13 +156,9 @@ const ATTRIBUTES = new Set(
   ),
 );
 
-export function isAttribute(word: string): boolean {
-  return ATTRIBUTES.has(word);
-}
-
 /** Whether a word of a question says little about its subject. */
 export function isGenericAction(word: string): boolean {
-  return GENERIC_ACTIONS.has(word) || PART_OF_DAY.exec(word)?.[0] === word;
+  return GENERIC_ACTIONS.has(word) || ATTRIBUTES.has(word) || PART_OF_DAY.exec(word)?.[0] === word;
 }
 
 /** Returns the verbs that may say what a question asks about: "rent" in "Do you rent boats?". */

@@ -140,4 +140,12 @@ describe("findQuotes", () => {
   test("a Spanish question whose only word is often a side word is answered", () => {
     expect(quote({ Normas: "Traiga un candado para la taquilla." }, "¿Qué tengo que llevar?")).toMatch(/^Traiga/);
   });
+
+  test("a new subject replaces the only one of the question before", () => {
+    const shop = {
+      Goods: "The shop sells a mug (14.00), a towel (12.50) and a vase (22.00).",
+      Vase: "The clear vase costs 22.00.",
+    };
+    expect(quote(shop, "and the vase?", "How much is the mug?")).toBe("The clear vase costs 22.00.");
+  });
 });

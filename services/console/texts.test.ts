@@ -98,9 +98,9 @@ describe("addTexts", () => {
       const hint = <T text="Paste {code}." code={<code>{t("Save")}</code>} />;
     `);
     expect(texts).toEqual([
-      ["Save", { isPlural: false, files: ["a.tsx"] }],
-      ["{count} keys", { isPlural: true, files: ["a.tsx"] }],
-      ["Paste {code}.", { isPlural: false, files: ["a.tsx"] }],
+      ["Save", { isPlural: false }],
+      ["{count} keys", { isPlural: true }],
+      ["Paste {code}.", { isPlural: false }],
     ]);
     expect(problems).toEqual([]);
     expect(untranslated).toEqual([]);

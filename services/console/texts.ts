@@ -7,7 +7,7 @@ const PAGE = join(import.meta.dirname, "page");
 const CATALOGUES = join(PAGE, "i18n/catalogues");
 
 /** A text of the page. A plural has a translation for each plural category of a language. */
-export type SourceText = { isPlural: boolean; files: string[] };
+export type SourceText = { isPlural: boolean };
 export type SourceTexts = {
   /** By English text. Of a plural, the text for other numbers than one. */
   texts: Map<string, SourceText>;
@@ -62,58 +62,67 @@ export function missingTexts(language: string, { texts }: SourceTexts, catalogue
 export function addTexts(path: string, source: string, { texts, problems, untranslated }: SourceTexts): void {
   const { program, errors } = parseSync(path, source);
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
+  const { uses, literals, hidden } = findLiterals(program);
   const placeOf = ({ start }: Span) => `${path}:${source.slice(0, start).split("\n").length}`;
+  for (const use of uses) {
+    const { text, isPlural } = use;
+    if (text === undefined) problems.push(`${placeOf(use)}: the text is not a string literal`);
+    else if (texts.has(text) && texts.get(text)?.isPlural !== isPlural)
+      problems.push(`${placeOf(use)}: "${text}" is a plural in one place only`);
+    else texts.set(text, { isPlural });
+  }
+  for (const { text, ...span } of literals) {
+    if (hidden.some(({ start, end }) => start <= span.start && span.end <= end)) continue;
+    untranslated.push({ place: placeOf(span), text: text.trim().replaceAll(/\s+/g, " ") });
+  }
+}
+
+type Literals = {
+  /** Uses of `t`, `plural` and `T`. `text` is undefined if it is not a string literal. */
+  uses: (Span & { text: string | undefined; isPlural: boolean })[];
+  /** What looks like a text. */
+  literals: (Span & { text: string })[];
   /** Parts of the file that are translated or that no user reads. */
-  const skipped: Span[] = [];
-  const candidates: (Span & { text: string })[] = [];
-  const add = (use: Span, argument: Node | null | undefined, isPlural: boolean) => {
-    const text = argument ? stringOf(argument) : undefined;
-    if (!argument || text === undefined) return void problems.push(`${placeOf(use)}: the text is not a string literal`);
-    skipped.push(argument);
-    const known = texts.get(text) ?? { isPlural, files: [] };
-    if (known.isPlural !== isPlural) problems.push(`${placeOf(use)}: "${text}" is a plural in one place only`);
-    if (!known.files.includes(path)) known.files.push(path);
-    texts.set(text, known);
+  hidden: Span[];
+};
+
+function findLiterals(program: ESTree.Program): Literals {
+  const found: Literals = { uses: [], literals: [], hidden: [] };
+  const addUse = (use: Span, argument: Node | null | undefined, isPlural: boolean) => {
+    if (argument) found.hidden.push(argument);
+    found.uses.push({ ...spanOf(use), text: argument ? stringOf(argument) : undefined, isPlural });
+  };
+  const addLiteral = (node: Span, text: string, pattern = LOOKS_LIKE_TEXT) => {
+    if (pattern.test(text)) found.literals.push({ ...spanOf(node), text });
   };
   new Visitor({
-    ImportDeclaration: (node) => void skipped.push(node),
+    ImportDeclaration: (node) => void found.hidden.push(node),
+    Property: ({ key }) => void found.hidden.push(key),
     NewExpression: (node) => {
-      if (HIDDEN_CALLS.test(nameOf(node.callee))) skipped.push(...node.arguments);
+      if (HIDDEN_CALLS.test(nameOf(node.callee))) found.hidden.push(...node.arguments);
     },
-    Property: ({ key }) => void skipped.push(key),
     CallExpression: (node) => {
       const name = nameOf(node.callee);
-      if (HIDDEN_CALLS.test(name)) skipped.push(...node.arguments);
-      if (name === "t") add(node, node.arguments[0], false);
+      const [first, one, other] = node.arguments;
+      if (HIDDEN_CALLS.test(name)) found.hidden.push(...node.arguments);
+      if (name === "t") addUse(node, first, false);
       if (name !== "plural") return;
-      const [, one, other] = node.arguments;
-      if (one) skipped.push(one);
-      add(node, one && stringOf(one) !== undefined ? other : undefined, true);
+      if (one) found.hidden.push(one);
+      addUse(node, one && stringOf(one) !== undefined ? other : undefined, true);
     },
     JSXOpeningElement: (node) => {
       if (node.name.type !== "JSXIdentifier" || node.name.name !== "T") return;
       const text = node.attributes.find((each) => each.type === "JSXAttribute" && each.name.name === "text");
-      add(node, text?.type === "JSXAttribute" ? text.value : undefined, false);
+      addUse(node, text?.type === "JSXAttribute" ? text.value : undefined, false);
     },
-    JSXAttribute: ({ name, ...span }) => {
-      if (name.type === "JSXIdentifier" && HIDDEN_ATTRIBUTES.test(name.name)) skipped.push(span);
+    JSXAttribute: (node) => {
+      if (node.name.type === "JSXIdentifier" && HIDDEN_ATTRIBUTES.test(node.name.name)) found.hidden.push(node);
     },
-    JSXText: (node) => {
-      if (/\p{L}/u.test(node.value)) candidates.push({ ...spanOf(node), text: node.value });
-    },
-    Literal: (node) => {
-      const text = stringOf(node);
-      if (text !== undefined && LOOKS_LIKE_TEXT.test(text)) candidates.push({ ...spanOf(node), text });
-    },
-    TemplateLiteral: (node) => {
-      const text = node.quasis.map(({ value }) => value.raw).join("…");
-      if (LOOKS_LIKE_TEXT.test(text)) candidates.push({ ...spanOf(node), text });
-    },
+    JSXText: (node) => addLiteral(node, node.value, /\p{L}/u),
+    Literal: (node) => addLiteral(node, stringOf(node) ?? ""),
+    TemplateLiteral: (node) => addLiteral(node, node.quasis.map(({ value }) => value.raw).join("…")),
   }).visit(program);
-  for (const { text, ...span } of candidates) {
-    if (skipped.some(({ start, end }) => start <= span.start && span.end <= end)) continue;
-    untranslated.push({ place: placeOf(span), text: text.trim().replaceAll(/\s+/g, " ") });
-  }
+  return found;
 }
 
 function spanOf({ start, end }: Span): Span {

@@ -35,6 +35,7 @@ export function QuickReplies({ values, onChange }: QuickRepliesProps) {
           <input
             ref={index === values.length - 1 ? lastInput : undefined}
             className="input"
+            dir="auto"
             aria-label={t("Suggested question {number}", { number: index + 1 })}
             maxLength={200}
             value={value}

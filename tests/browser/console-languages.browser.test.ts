@@ -1,0 +1,49 @@
+import type { Locator } from "playwright-core";
+import { expect, it } from "vitest";
+import { type ConsolePage, openConsole } from "./console-page.ts";
+import { describeInBrowser, eventually } from "./fixture.ts";
+
+describeInBrowser("the console's languages", (fixture) => {
+  const openGerman = () => openConsole(fixture, { locale: "de-AT" });
+
+  it("uses the browser's language, and after a choice in the user's menu that language, from right to left for Arabic", async () => {
+    const { page } = await openGerman();
+    await page.signIn("/conversations", "Unterhaltungen");
+    await linkTo(page, "Wissen").waitFor();
+    expect(await languageOf(page)).toEqual({ lang: "de", dir: "ltr" });
+    expect(await isAtLeft(linkTo(page, "Wissen"))).toBe(true);
+
+    await page.tab.getByRole("button", { name: /Demo owner/ }).click();
+    expect(await page.tab.getByRole("menuitemradio", { name: "Deutsch" }).getAttribute("aria-checked")).toBe("true");
+    await page.tab.getByRole("menuitemradio", { name: "العربية" }).click();
+    await eventually(() => languageOf(page)).toEqual({ lang: "ar", dir: "rtl" });
+    await page.heading("المحادثات").waitFor();
+    expect(await isAtLeft(linkTo(page, "المعرفة"))).toBe(false);
+    expect(await page.scrollsSideways()).toBe(false);
+    expect(await page.findAxeViolations()).toEqual([]);
+
+    await page.tab.reload();
+    await page.heading("المحادثات").waitFor();
+    expect(await languageOf(page)).toEqual({ lang: "ar", dir: "rtl" });
+    expect(page.problems).toEqual([]);
+  });
+
+  it("is English if the catalogue of the language cannot be loaded", async () => {
+    const { page } = await openGerman();
+    await page.tab.route("**/assets/de-*.js", (route) => route.abort());
+    await page.signIn("/conversations", "Conversations");
+    expect(await languageOf(page)).toEqual({ lang: "en", dir: "ltr" });
+  });
+});
+
+function linkTo(page: ConsolePage, name: string): Locator {
+  return page.tab.getByRole("navigation").getByRole("link", { name, exact: true });
+}
+
+function languageOf(page: ConsolePage): Promise<{ lang: string; dir: string }> {
+  return page.tab.evaluate(() => ({ lang: document.documentElement.lang, dir: document.documentElement.dir }));
+}
+
+function isAtLeft(locator: Locator): Promise<boolean> {
+  return locator.evaluate((element) => element.getBoundingClientRect().right < innerWidth / 2);
+}

@@ -78,8 +78,8 @@ test("an export whose client stops reading is reset after 30 s, so that it does 
   await queryFirstRow(
     system.database,
     `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
-     SELECT $1, $2, nextval('conversation.message_ids'), gen_random_uuid(), 'user', repeat('x', $4::integer), 'done', now(), now()
-     FROM generate_series(1, $3::integer)`,
+     SELECT $1, $2, n, gen_random_uuid(), 'user', repeat('x', $4::integer), 'done', now(), now()
+     FROM generate_series(1, $3::integer) n`,
     [tenant.workspaceId, sessionId, LARGE_MESSAGES, MESSAGE_CHARACTERS],
   );
   const [edge] = system.edges;

@@ -123,8 +123,8 @@ async function addUnsettledTurns(workspaceId: string, turns: number, ageSeconds:
     system.database,
     `WITH copies AS (
        INSERT INTO conversation.turns
-       SELECT (jsonb_populate_record(t, jsonb_build_object('turn_id', gen_random_uuid(), 'message_id', nextval('conversation.message_ids')))).*
-       FROM conversation.turns t, generate_series(1, $2::integer) WHERE t.workspace_id = $1
+       SELECT (jsonb_populate_record(t, jsonb_build_object('turn_id', gen_random_uuid(), 'message_id', t.message_id + 2 * n))).*
+       FROM conversation.turns t, generate_series(1, $2::integer) n WHERE t.workspace_id = $1
        RETURNING workspace_id, turn_id, month
      )
      INSERT INTO conversation.outbox (workspace_id, turn_id, outcome, month, created_at)

@@ -16,7 +16,7 @@ export type StoreTurnsOptions = {
 
 const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC')::date`;
 
-// Inserts the rows of finished turns, spread over the last 30 days. "n" is a turn's number among all turns, "turn" its number in its workspace.
+// Inserts the rows of finished turns, spread over the last 30 days. As in the service, a session's message ids start at a random number. "n" is a turn's number among all turns, "turn" its number in its workspace.
 //
 // Parameters:
 // - $1: the first workspace; $4: the number of workspaces
@@ -25,14 +25,17 @@ const monthOf = (time: string) => `date_trunc('month', ${time} AT TIME ZONE 'UTC
 // - $8: the bot's id, also used as the turns' edge id
 const INSERT_BATCH = `
   WITH numbered AS MATERIALIZED (
-    SELECT n, turn, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id,
-           CASE WHEN $6::uuid IS NOT NULL THEN $6::uuid ELSE md5($1 || 'session' || (n % $4) || '-' || (turn / $5))::uuid END AS session_id,
-           gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS question_id,
+    SELECT n, turn, CASE WHEN n % $4 = 0 THEN $1 ELSE $1 || '-' || (n % $4) END AS workspace_id, session_id, gen_random_uuid() AS turn_id,
+           ${2 ** 50} + 2 * (hashtextextended(session_id::text, 0) & ${2 ** 48 - 1}) + 2 * turn - 1 AS question_id,
            now() - interval '30 days' * (1 - n / $7::float8) AS at,
            CASE turn % 20 WHEN 1 THEN 'up' WHEN 2 THEN 'up' WHEN 3 THEN 'up' WHEN 4 THEN 'down' ELSE '' END AS rating,
            CASE turn % 40 WHEN 5 THEN 'good' WHEN 6 THEN 'bad' ELSE '' END AS review,
            'visitor-' || turn / ($5 * 20) AS visitor_id
-    FROM (SELECT n, n / $4 AS turn FROM generate_series($2::integer, $3::integer) n) numbers
+    FROM generate_series($2::integer, $3::integer) n
+    CROSS JOIN LATERAL (SELECT n / $4 AS turn) numbers
+    CROSS JOIN LATERAL (
+      SELECT coalesce($6::uuid, md5($1 || 'session' || (n % $4) || '-' || (turn / $5))::uuid) AS session_id
+    ) session
   ), workspaces AS (
     INSERT INTO quota.workspaces (workspace_id, name, plan)
     SELECT DISTINCT n.workspace_id, n.workspace_id, w.plan FROM numbered n JOIN quota.workspaces w ON w.workspace_id = $1

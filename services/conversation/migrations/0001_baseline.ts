@@ -23,7 +23,5 @@ export async function down(knex: Knex): Promise<void> {
       conversation.evaluation_runs, conversation.evaluation_cases, conversation.knowledge_embeddings, conversation.knowledge_words,
       conversation.knowledge_chunks, conversation.source_texts, conversation.knowledge_sources,
       conversation.tools, conversation.moderation_patterns, conversation.bot_logos, conversation.api_keys, conversation.bots;
-    DROP SEQUENCE conversation.message_ids;
-    DROP FUNCTION conversation.use_message_sequence();
   `);
 }

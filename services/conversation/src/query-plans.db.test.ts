@@ -425,10 +425,10 @@ test("a bot's unanswered questions are read from the indexes of ungrounded repli
 
 test("an unanswered question of a long session costs about as many blocks as one of a short session", async () => {
   const asked = newTurn(bot);
-  await openTurn(db.database, asked);
+  const opened = await openTurn(db.database, asked);
   await db.admin.query(
     `WITH asked AS (
-       SELECT gen_random_uuid() AS turn_id, nextval('conversation.message_ids') AS message_id, now() - n * interval '1 second' AS at
+       SELECT gen_random_uuid() AS turn_id, $4::bigint - 1 + 2 * n AS message_id, now() - n * interval '1 second' AS at
        FROM generate_series(1, 2000) n
      ), turns AS (
        INSERT INTO conversation.turns (
@@ -439,7 +439,7 @@ test("an unanswered question of a long session costs about as many blocks as one
      INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
      SELECT $1, $2, message_id + part, turn_id, CASE part WHEN 0 THEN 'user' ELSE 'assistant' END, 'Where is the shop?', 'done', at, at
      FROM asked, generate_series(0, 1) part`,
-    [bot.workspaceId, asked.sessionId, bot.id],
+    [bot.workspaceId, asked.sessionId, bot.id, opened?.messageId],
   );
   const { questions, repliesRead } = await readUnanswered(db.database, unansweredFiltersOf(bot));
   expect(repliesRead).toBe(MAX_REPLIES);
@@ -581,10 +581,14 @@ test("opening a turn in a long session reads about as many blocks as in a short 
   };
   const before = await countBlocksRead();
   await db.admin.query(
-    `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
-     SELECT $1, $2, nextval('conversation.message_ids') + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END,
+    `WITH session AS (
+       UPDATE conversation.sessions SET last_message_id = last_message_id + 6000 WHERE workspace_id = $1 AND session_id = $2
+       RETURNING last_message_id
+     )
+     INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
+     SELECT $1, $2, last_message_id + 1 - 2 * n + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END,
             repeat('x', 500), 'done', now(), now()
-     FROM generate_series(1, 3000), generate_series(0, 1) part`,
+     FROM session, generate_series(1, 3000) n, generate_series(0, 1) part`,
     [bot.workspaceId, sessionId],
   );
   expect(await countBlocksRead()).toBeLessThan(before + 100);

@@ -256,14 +256,14 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       await queryFirstRow(
         system.database,
         `WITH session AS (
-           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at)
-           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', '', '', now() - interval '1 hour' + n / 2 * interval '1 second', now()
+           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at, last_message_id)
+           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', '', '', now() - interval '1 hour' + n / 2 * interval '1 second', now(), 4
            FROM conversation.bots, generate_series(1, 300) n WHERE workspace_id = $1
            RETURNING *
          )
          INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)
-         SELECT workspace_id, session_id, nextval('conversation.message_ids'), gen_random_uuid(), 'user', md5(session_id::text), 'done', now()
-         FROM session, generate_series(1, 4)`,
+         SELECT workspace_id, session_id, n, gen_random_uuid(), 'user', md5(session_id::text), 'done', now()
+         FROM session, generate_series(1, 4) n`,
         [own.workspaceId],
       );
       const whole = linesOf((await get(NDJSON, own)).text);
@@ -361,13 +361,13 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       await queryFirstRow(
         system.database,
         `WITH session AS (
-           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at)
-           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', now() - interval '1 hour', now()
+           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at, last_message_id)
+           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', now() - interval '1 hour', now(), 1
            FROM conversation.bots, generate_series(1, 40) WHERE workspace_id = $1
            RETURNING *
          )
          INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at)
-         SELECT workspace_id, session_id, nextval('conversation.message_ids'), gen_random_uuid(), 'user', repeat('x', 1000000), 'done', now()
+         SELECT workspace_id, session_id, 1, gen_random_uuid(), 'user', repeat('x', 1000000), 'done', now()
          FROM session`,
         [own.workspaceId],
       );

@@ -59,8 +59,8 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 }
 
 /**
- * SQL that generates the sessions and turns in the schema `history`. Turn n has the messages 2n - 1 and 2n. The seed makes all runs equal
- * except for the timestamps. Because 7919 and 1000 have no common factor, `n * 7919 % 1000` spreads the statuses evenly over the turns.
+ * SQL that generates the sessions and turns in the schema `history`. As in the service, a session's message
+ * ids start at a random number. The seed makes all runs equal except for the timestamps. Because 7919 and 1000 have no common factor, `n * 7919 % 1000` spreads the statuses evenly over the turns.
  */
 const generateTurnsSql = (turns: number, workspaces: number) => `
   CREATE SCHEMA history;
@@ -72,7 +72,8 @@ const generateTurnsSql = (turns: number, workspaces: number) => `
            CASE number WHEN 1 THEN ${LONG_SESSION_TURNS} ELSE 1 + floor(-4 * ln(1 - random()))::integer END AS turns
     FROM generate_series(1, ${Math.ceil(turns / TURNS_PER_SESSION)}) AS number;
   CREATE UNLOGGED TABLE history.turns AS
-    SELECT n, workspace_id, session_id, at, 2 * n AS message_id,
+    SELECT n, workspace_id, session_id, at,
+           ${2 ** 50} + 2 * (hashtextextended(session_id::text, 0) & ${2 ** 48 - 1}) + 2 * n AS message_id,
            (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
              || 'a' || substr(md5(n::text), 4, 15))::uuid AS turn_id,
            md5('bot' || workspace_id)::uuid AS bot_id,
@@ -102,10 +103,11 @@ const FILLS = [
         SELECT DISTINCT workspace_id, md5('bot' || workspace_id)::uuid, 'assistant', '', '', '', '{}'::jsonb FROM history.sessions;
       INSERT INTO conversation.sessions (
           workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-          message_count, ratings_up, ratings_down, counted_at
+          last_message_id, message_count, ratings_up, ratings_down, counted_at
         )
         SELECT workspace_id, session_id, min(bot_id::text)::uuid, CASE WHEN min(n) % 50 = 0 THEN 'playground' ELSE 'widget' END,
-               left(session_id::text, 8), '{"plan": "trial"}', '', 'Mozilla/5.0', min(at), max(at), 2 * count(*),
+               left(session_id::text, 8), '{"plan": "trial"}', '', 'Mozilla/5.0', min(at), max(at), max(message_id),
+               2 * count(*),
                (min(n) % 20 = 0)::integer, (min(n) % 40 = 0)::integer, max(at)
         FROM history.turns GROUP BY workspace_id, session_id;
       INSERT INTO conversation.turns (

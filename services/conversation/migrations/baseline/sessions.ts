@@ -24,7 +24,7 @@ export const SESSIONS = `
     referrer         text,
     user_agent       text,
     -- The id of the session's last message. OpenTurn derives the next message ids from it.
-    last_message_id  bigint DEFAULT 6755399441055744,
+    last_message_id  bigint NOT NULL,
     -- The messages, including those of streaming turns, and the replies that are rated up and down.
     message_count    integer,
     ratings_up       integer,
@@ -81,18 +81,6 @@ export const SESSIONS = `
   );
   ALTER TABLE conversation.session_visitors ALTER COLUMN visitor_hash SET STATISTICS 0;
   CREATE INDEX session_visitors_hash ON conversation.session_visitors (workspace_id, visitor_hash, replaced_at, session_id);
-
-  CREATE SEQUENCE conversation.message_ids AS bigint INCREMENT BY 2 MINVALUE 1 MAXVALUE 9007199254740989 CACHE 1;
-  SELECT setval('conversation.message_ids', 6755399441055743);
-  CREATE FUNCTION conversation.use_message_sequence() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      NEW.last_message_id := 6755399441055744;
-      RETURN NEW;
-    END
-    $$;
-  CREATE TRIGGER use_message_sequence BEFORE UPDATE OF last_activity_at ON conversation.sessions
-    FOR EACH ROW WHEN (NEW.last_message_id IS NOT DISTINCT FROM OLD.last_message_id)
-    EXECUTE FUNCTION conversation.use_message_sequence();
 
   -- Two rows per turn, the visitor's message and the reply, with consecutive ids. Their order by id is the order of the turns.
   CREATE TABLE conversation.messages (

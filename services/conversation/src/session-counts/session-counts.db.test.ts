@@ -52,13 +52,13 @@ const rate = (sessionId: string, messageId: number, rating: string) =>
 async function storeUncounted(sessionId: string) {
   const turn = newTurn(bot, { sessionId });
   await db.admin.query(
-    `INSERT INTO conversation.sessions AS s (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at)
-     VALUES ($1, $2, $3, 'widget', '', '{}', now(), clock_timestamp())
-     ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_activity_at = clock_timestamp()`,
+    `INSERT INTO conversation.sessions AS s (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, last_message_id, started_at, last_activity_at)
+     VALUES ($1, $2, $3, 'widget', '', '{}', 2, now(), clock_timestamp())
+     ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_activity_at = clock_timestamp(), last_message_id = s.last_message_id + 2`,
     [bot.workspaceId, sessionId, bot.id],
   );
   await db.admin.query(
-    `WITH id AS (SELECT nextval('conversation.message_ids') AS id)
+    `WITH id AS (SELECT last_message_id - 1 AS id FROM conversation.sessions WHERE session_id = $2::uuid)
      INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, rating, created_at)
      SELECT $1, $2::uuid, id, $3::uuid, 'user', 'q', 'done', '', now() FROM id
      UNION ALL SELECT $1, $2::uuid, id + 1, $3::uuid, 'assistant', 'a', 'done', 'down', now() FROM id`,

@@ -15,19 +15,17 @@ export async function insertSessions(
   await admin.query(
     `INSERT INTO conversation.sessions (
        workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-       message_count, ratings_up, ratings_down, counted_at
+       last_message_id, message_count, ratings_up, ratings_down, counted_at
      )
-     SELECT $1, id, $2, 'widget', '', '{}', '', '', at, at, $4 * 2, 0, 0, at
+     SELECT $1, id, $2, 'widget', '', '{}', '', '', at, at, $4 * 2, $4 * 2, 0, 0, at
      FROM unnest($3::uuid[]) WITH ORDINALITY AS s (id, number)
      CROSS JOIN LATERAL (SELECT now() - number * interval '1 minute' AS at) t`,
     [bot.workspaceId, bot.id, ids, turns],
   );
   await admin.query(
     `INSERT INTO conversation.messages (workspace_id, session_id, message_id, turn_id, role, content, status, created_at, closed_at)
-     SELECT $1, session_id, first_id + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END, $4, 'done', now(), now()
-     FROM (
-       SELECT session_id, nextval('conversation.message_ids') AS first_id FROM unnest($2::uuid[]) session_id, generate_series(1, $3::integer)
-     ) turn, generate_series(0, 1) part`,
+     SELECT $1, session_id, 2 * turn - 1 + part, gen_random_uuid(), CASE part WHEN 0 THEN 'user' ELSE 'assistant' END, $4, 'done', now(), now()
+     FROM unnest($2::uuid[]) session_id, generate_series(1, $3::integer) turn, generate_series(0, 1) part`,
     [bot.workspaceId, ids, turns, content],
   );
   return ids;

@@ -38,36 +38,6 @@ function expectRisingIdPairs(ids: readonly number[], turnCount: number): void {
   expect(ids.filter((_, index) => index % 2 === 0)).toEqual(replies.map((id) => id - 1));
 }
 
-/** The part of the previous release's OpenTurn that assigns ids: it takes them from the sequence and does not set last_message_id. */
-const PREVIOUS_OPEN_TURN = `
-  WITH session AS (
-    INSERT INTO conversation.sessions AS s (
-      workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at
-    )
-    SELECT $1, $3::uuid, $4::uuid, 'widget', '', '{}'::jsonb, '', '', clock_timestamp(), clock_timestamp()
-    WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
-    ON CONFLICT (workspace_id, session_id) DO UPDATE
-      SET visitor_id = coalesce(nullif(excluded.visitor_id, ''), s.visitor_id),
-          last_activity_at = greatest(s.last_activity_at, clock_timestamp())
-      WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
-    RETURNING s.xmax = 0 AS is_new
-  ), opened AS (
-    SELECT nextval('conversation.message_ids') AS user_message_id, clock_timestamp() AS at, is_new FROM session
-  ), turn AS (
-    INSERT INTO conversation.turns (workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, asked_model, model, opened_at)
-    SELECT $1, $2, $3, user_message_id + 1, $4, $4, 'streaming', '', '', at FROM opened
-  )
-  INSERT INTO conversation.messages (
-    workspace_id, session_id, message_id, turn_id, role, content, model, status, rag_chunks_used, created_at
-  )
-  SELECT $1, $3, user_message_id, $2, 'user', 'm', '', 'done', '{}'::bigint[], at FROM opened
-  UNION ALL
-  SELECT $1, $3, user_message_id + 1, $2, 'assistant', '', '', 'streaming', '{}'::bigint[], at FROM opened`;
-
-async function openInPreviousRelease(sessionId: string): Promise<void> {
-  await db.database.query(PREVIOUS_OPEN_TURN, [bot.workspaceId, randomUUID(), sessionId, bot.id]);
-}
-
 describe("message ids", () => {
   test("reveal nothing about other sessions to a visitor", async () => {
     const firstIds: number[] = [];
@@ -76,9 +46,6 @@ describe("message ids", () => {
     const distances = firstIds.slice(1).map((id, index) => Math.abs(id - (firstIds[index] ?? 0)));
     expect(Math.min(...distances)).toBeGreaterThan(2 ** 24);
     expect(firstIds).not.toEqual(firstIds.toSorted((a, b) => a - b));
-    const { rows } = await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids");
-    await open();
-    expect((await db.admin.query("SELECT is_called, last_value FROM conversation.message_ids")).rows).toEqual(rows);
   });
 
   test("rise within a session by random even steps", async () => {
@@ -126,31 +93,5 @@ describe("message ids", () => {
     }
     for (const { workspaceId, turnId } of turns)
       expect(await findTurnRecord(db.database, workspaceId, 2 ** 51 + 63)).toMatchObject({ turnId });
-  });
-});
-
-describe("with turns of the previous release, message ids", () => {
-  test("rise within a session in which both releases open turns in any order", async () => {
-    // Each bit of the pattern selects the release that opens one of five turns.
-    for (let pattern = 0; pattern < 2 ** 5; pattern++) {
-      const sessionId = randomUUID();
-      for (let turn = 0; turn < 5; turn++) {
-        if ((pattern >> turn) % 2 === 1) await openInPreviousRelease(sessionId);
-        else await open(newTurn(bot, { sessionId }));
-      }
-      expectRisingIdPairs(await idsOf(sessionId), 5);
-    }
-  });
-
-  test("rise when both releases open turns of a session concurrently", async () => {
-    for (let round = 0; round < 5; round++) {
-      const sessionId = randomUUID();
-      await Promise.all(
-        Array.from({ length: 40 }, (_, index) =>
-          index % 2 === 0 ? openInPreviousRelease(sessionId) : open(newTurn(bot, { sessionId })),
-        ),
-      );
-      expectRisingIdPairs(await idsOf(sessionId), 40);
-    }
   });
 });

@@ -3,19 +3,14 @@ import { randomBytes, randomInt } from "node:crypto";
 // A session's message ids start at a random number and rise by random steps, so that they reveal nothing about other sessions. Reply ids are
 // even; the id of a visitor's message is one less than the id of its reply. All ids are below 2^53.
 //
-//   1 to 2^50                 ids of the sequence conversation.message_ids, before migration 0022_message_ids
-//   2^50 to 2^52              the id of a session's first reply, chosen at random
-//   2^50 to 2^52 + 2^51       a session's later reply ids, computed from sessions.last_message_id; enough for 2^31 turns per session
-//   2^52 + 2^51 to 2^53       ids of the sequence since the migration, for sessions in which a replica of an older version opened a turn
+//   2^50 to 2^52   the id of a session's first reply, chosen at random
+//   2^50 to 2^53   a session's later reply ids, computed from sessions.last_message_id; enough for 2^32 turns per session
 
-/** Ids from before the migration are lower. */
-export const MIN_COMPUTED_ID = 2 ** 50;
-/** The migration moves the sequence here. */
-export const MIN_SEQUENCE_ID = 2 ** 52 + 2 ** 51;
+const MIN_START = 2 ** 50;
 /** The largest value of `step`. */
-export const MAX_STEP = 2 ** 20;
+const MAX_STEP = 2 ** 20;
 /** The number of possible values of `start`. */
-const START_COUNT = BigInt(2 ** 52 - MIN_COMPUTED_ID) / 2n;
+const START_COUNT = BigInt(2 ** 52 - MIN_START) / 2n;
 
 export type MessageIdChoice = {
   /** In a new session: the id of the first reply. */
@@ -27,7 +22,7 @@ export type MessageIdChoice = {
 /** Chooses even numbers that nobody can predict. */
 export function chooseMessageId(): MessageIdChoice {
   return {
-    start: BigInt(MIN_COMPUTED_ID) + 2n * (randomBytes(8).readBigUInt64BE() % START_COUNT),
+    start: BigInt(MIN_START) + 2n * (randomBytes(8).readBigUInt64BE() % START_COUNT),
     step: 2 * randomInt(1, MAX_STEP / 2 + 1),
   };
 }

@@ -4,7 +4,7 @@ import { type Database, invalidArgument, sqlState } from "@parley/service-kit";
 import { visitorHashSql } from "../sessions/index.ts";
 import { HISTORY_CHARACTERS } from "./budget.ts";
 import { historySql } from "./history.store.ts";
-import { chooseMessageId, MAX_STEP, MIN_COMPUTED_ID, MIN_SEQUENCE_ID } from "./message-ids.ts";
+import { chooseMessageId } from "./message-ids.ts";
 import type { Exchange } from "./prompt.ts";
 import { countRefusalSql, maxStoredRefusals, roomSql } from "./refusal-counts.store.ts";
 
@@ -52,12 +52,11 @@ const REPLACES_VISITOR = "(excluded.visitor_id <> '' AND s.visitor_id <> '' AND 
 type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] | null };
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
-// - A session that is older than the column last_message_id has NULL in it. Its next reply gets the random start ($18) as its id, or an
-//   id of the sequence if one of the session's messages already has an id of at least MIN_COMPUTED_ID.
+// - The first reply of a session has the id $18. Each later one has the last reply's id plus $19.
 // - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
 //   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
-// - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id
-//   (migration 0041). In the playground, the id is a member's, and the members share the session's history.
+// - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id.
+//   In the playground, the id is a member's, and the members share the session's history.
 // - grounded is NULL if the message asks nothing ($22), because a reply to a greeting needs no knowledge.
 // - `keep` returns the SQL of a text that the visitor sent, given its parameter.
 const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => parameter } = {}) => `
@@ -89,15 +88,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             SELECT reply.id,
                    CASE WHEN ${REPLACES_VISITOR} THEN reply.id - 1 ELSE s.visitor_since END,
                    CASE WHEN ${REPLACES_VISITOR} THEN ${visitorHashSql("s.visitor_id")} ELSE s.replaced_visitor END
-            FROM (
-              SELECT CASE
-                WHEN s.last_message_id < ${MIN_SEQUENCE_ID - MAX_STEP} THEN s.last_message_id + $19::integer
-                WHEN s.last_message_id IS NULL AND NOT EXISTS (
-                  SELECT FROM conversation.messages m WHERE m.workspace_id = $1 AND m.session_id = $3 AND m.message_id >= ${MIN_COMPUTED_ID}
-                ) THEN excluded.last_message_id
-                ELSE nextval('conversation.message_ids') + 1
-              END AS id
-            ) reply
+            FROM (SELECT s.last_message_id + $19::integer AS id) reply
           )
       WHERE s.bot_id = excluded.bot_id AND s.source = excluded.source AND s.deleted_at IS NULL AND s.erased_at IS NULL
     RETURNING s.last_message_id, s.visitor_since, s.replaced_visitor

@@ -61,11 +61,11 @@ const INSERT_BATCH = `
   ), sessions AS (
     INSERT INTO conversation.sessions (
       workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at, last_message_id,
-      message_count, ratings_up, ratings_down, reviews_good, reviews_bad, counted_at
+      message_count, ratings_up, ratings_down, reviews_good, reviews_bad
     )
     SELECT workspace_id, session_id, $8, 'widget', min(visitor_id), '{}', min(at), max(at), max(question_id) + 1, count(*) * 2,
            count(*) FILTER (WHERE rating = 'up'), count(*) FILTER (WHERE rating = 'down'), count(*) FILTER (WHERE review = 'good'),
-           count(*) FILTER (WHERE review = 'bad'), max(at)
+           count(*) FILTER (WHERE review = 'bad')
     FROM numbered GROUP BY 1, 2
     ON CONFLICT DO NOTHING
   ), turns AS (

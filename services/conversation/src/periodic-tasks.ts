@@ -15,7 +15,6 @@ import {
   type ReconcileDeps,
 } from "./reconciliation/index.ts";
 import { eraseExpiredSessions, type RetentionDeps } from "./retention/retention.worker.ts";
-import { recountAllSessions } from "./session-counts/recount.worker.ts";
 import { createBotReplyCountTask, createReplyCountTask } from "./statistics/statistics.worker.ts";
 import type { Sweeper } from "./sweeping/sweeper.worker.ts";
 import { type DeletedWorkspaces, READ_DELETED_INTERVAL_MS } from "./workspace-deletions/deleted-workspaces.service.ts";
@@ -30,7 +29,6 @@ const ERASE_WORKSPACES_INTERVAL_MS = 60 * 60_000;
 const ERASE_DOCUMENTS_INTERVAL_MS = 15_000;
 const EMBED_INTERVAL_MS = 5_000;
 const ERASE_VISITORS_INTERVAL_MS = 15_000;
-const RECOUNT_INTERVAL_MS = 60_000;
 const COUNT_REPLIES_INTERVAL_MS = 15_000;
 const STORE_KEY_USES_INTERVAL_MS = 15_000;
 
@@ -117,11 +115,6 @@ export function createPeriodicTasks(
       name: "erase documents of deleted bots",
       intervalMs: ERASE_DOCUMENTS_INTERVAL_MS,
       run: (signal) => eraseDocumentsOfDeletedBots(database, signal),
-    },
-    {
-      name: "recount sessions",
-      intervalMs: RECOUNT_INTERVAL_MS,
-      run: (signal) => recountAllSessions({ database, log }, signal),
     },
     { name: "count replies by workspace", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createReplyCountTask(database) },
     { name: "count replies by bot", intervalMs: COUNT_REPLIES_INTERVAL_MS, run: createBotReplyCountTask(database) },

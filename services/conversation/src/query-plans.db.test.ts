@@ -24,7 +24,6 @@ import {
 } from "./reconciliation/turns.store.ts";
 import { countUnpaidTurns } from "./reconciliation/unpaid.store.ts";
 import { listExpiredSessions, listWorkspaceIds } from "./retention/retention.store.ts";
-import { recountSessions } from "./session-counts/recount.store.ts";
 import { readSessions } from "./session-exports/export-sessions.store.ts";
 import { findText, type SearchFilters, searchSessions } from "./session-search/search-sessions.store.ts";
 import { eraseSession } from "./sessions/erase-session.store.ts";
@@ -290,10 +289,6 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
       const { sessionId } = await findDoneTurn();
       await findText(database, bot.workspaceId, [{ sessionId, afterMessageId: 0, maxMessages: 100 }], "order");
     },
-  ],
-  [
-    "recounting the messages and ratings of sessions",
-    (database) => recountSessions(database, { inactiveSeconds: 0, since: "-infinity", limit: 100 }),
   ],
   ["counting done turns for the audit", (database) => countDoneTurns(database, bot.workspaceId, lastMonth())],
   [

@@ -256,8 +256,8 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       await queryFirstRow(
         system.database,
         `WITH session AS (
-           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at, last_message_id)
-           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', '', '', now() - interval '1 hour' + n / 2 * interval '1 second', now(), 4
+           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at, last_message_id, message_count)
+           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', '', '', now() - interval '1 hour' + n / 2 * interval '1 second', now(), 4, 4
            FROM conversation.bots, generate_series(1, 300) n WHERE workspace_id = $1
            RETURNING *
          )
@@ -361,8 +361,8 @@ export function conversationsSuite(shared: () => ContractSystem): void {
       await queryFirstRow(
         system.database,
         `WITH session AS (
-           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at, last_message_id)
-           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', now() - interval '1 hour', now(), 1
+           INSERT INTO conversation.sessions (workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, started_at, last_activity_at, last_message_id, message_count)
+           SELECT workspace_id, gen_random_uuid(), bot_id, 'widget', '', '{}', now() - interval '1 hour', now(), 1, 1
            FROM conversation.bots, generate_series(1, 40) WHERE workspace_id = $1
            RETURNING *
          )

@@ -103,12 +103,12 @@ const FILLS = [
         SELECT DISTINCT workspace_id, md5('bot' || workspace_id)::uuid, 'assistant', '', '', '', '{}'::jsonb FROM history.sessions;
       INSERT INTO conversation.sessions (
           workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-          last_message_id, message_count, ratings_up, ratings_down, counted_at
+          last_message_id, message_count, ratings_up, ratings_down
         )
         SELECT workspace_id, session_id, min(bot_id::text)::uuid, CASE WHEN min(n) % 50 = 0 THEN 'playground' ELSE 'widget' END,
                left(session_id::text, 8), '{"plan": "trial"}', '', 'Mozilla/5.0', min(at), max(at), max(message_id),
                2 * count(*),
-               (min(n) % 20 = 0)::integer, (min(n) % 40 = 0)::integer, max(at)
+               (min(n) % 20 = 0)::integer, (min(n) % 40 = 0)::integer
         FROM history.turns GROUP BY workspace_id, session_id;
       INSERT INTO conversation.turns (
           workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, month, asked_model, model, tokens_in, tokens_out,

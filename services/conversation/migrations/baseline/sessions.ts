@@ -26,10 +26,9 @@ export const SESSIONS = `
     -- The id of the session's last message. OpenTurn derives the next message ids from it.
     last_message_id  bigint NOT NULL,
     -- The messages, including those of streaming turns, and the replies that are rated up and down.
-    message_count    integer,
-    ratings_up       integer,
-    ratings_down     integer,
-    counted_at       timestamptz,
+    message_count    integer NOT NULL,
+    ratings_up       integer NOT NULL DEFAULT 0,
+    ratings_down     integer NOT NULL DEFAULT 0,
     -- The replies that are reviewed as good and as bad.
     reviews_good     integer NOT NULL DEFAULT 0,
     reviews_bad      integer NOT NULL DEFAULT 0,
@@ -67,8 +66,6 @@ export const SESSIONS = `
   -- Exports.
   CREATE INDEX sessions_started ON conversation.sessions (workspace_id, started_at, session_id)
     WHERE deleted_at IS NULL AND erased_at IS NULL;
-  CREATE INDEX sessions_uncounted ON conversation.sessions (last_activity_at)
-    WHERE counted_at IS DISTINCT FROM last_activity_at AND erased_at IS NULL;
 
   -- One row for each visitor id that a session had before its current one, so that erasing and filtering by this id find the session. Has the
   -- id's SHA-256 hash, because an id can be too long for an index entry.

@@ -21,7 +21,7 @@ export type ExportedSession = {
   startedAt: number;
   /** Whether the session matches the filters. */
   matches: boolean;
-  /** The session as JSON; null if it does not match, if it has many messages, or if `message_count` is not up to date. */
+  /** The session as JSON; null if it does not match or has many messages. */
   session: string | null;
   /** The messages in order, as the elements of a JSON array. Empty if there are none, or if `session` is null. */
   messages: string;
@@ -50,7 +50,7 @@ const pageSql = (comparison: ">" | ">=") => `
     SELECT s.*, coalesce(sum(s.message_count) FILTER (WHERE s.is_included) OVER (ORDER BY s.started_at, s.session_id), 0) AS messages_so_far
     FROM (
       SELECT s.*, b.slug, ${MATCHES} AS matches,
-             ${MATCHES} AND s.counted_at = s.last_activity_at AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_included
+             ${MATCHES} AND s.message_count <= ${MAX_SMALL_SESSION_MESSAGES} AS is_included
       FROM (
         SELECT * FROM conversation.sessions s
         WHERE s.workspace_id = $1 AND ${IS_LISTED}

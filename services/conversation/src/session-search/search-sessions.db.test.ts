@@ -87,26 +87,11 @@ test("a session's excerpt is the beginning of its first message, or the surround
   expect(await excerptOf("letter")).toEqual([]);
 });
 
-test("sessions without stored counts are listed with their message count and rating", async () => {
-  const ownBot = await createBot(system.database);
-  const [sessionId = ""] = await insertSessions(system.admin, ownBot, { sessions: 1, turns: 3 });
-  await system.admin.query(
-    "UPDATE conversation.messages SET rating = 'up' WHERE session_id = $1 AND role = 'assistant'",
-    [sessionId],
-  );
-  await system.admin.query(
-    "UPDATE conversation.sessions SET message_count = NULL, ratings_up = NULL, ratings_down = NULL, counted_at = NULL WHERE session_id = $1",
-    [sessionId],
-  );
-  const { sessions } = await search({ workspaceId: ownBot.workspaceId });
-  expect(sessions).toMatchObject([{ id: sessionId, messageCount: 6, rating: "up" }]);
-});
-
 test("SearchSessions pages through all sessions, newest activity first, even if many have the same time", async () => {
   const ownBot = await createBot(system.database);
   const ids = await insertSessions(system.admin, ownBot, { sessions: 60 });
   await system.admin.query(
-    "UPDATE conversation.sessions SET last_activity_at = '2026-11-01Z', counted_at = '2026-11-01Z' WHERE session_id = ANY ($1)",
+    "UPDATE conversation.sessions SET last_activity_at = '2026-11-01Z' WHERE session_id = ANY ($1)",
     [ids.slice(30)],
   );
   const { ids: listed, pages } = await searchAll({ workspaceId: ownBot.workspaceId, limit: 7 });
@@ -179,10 +164,9 @@ test("a text search reads at most 2,000 messages per page, and the next page con
   const { workspaceId } = ownBot;
   const longSessionIds = await insertSessions(system.admin, ownBot, { sessions: 1, turns: 2_600 });
   const shortSessionIds = await insertSessions(system.admin, ownBot, { sessions: 700, turns: 2 });
-  await system.admin.query(
-    "UPDATE conversation.sessions SET last_activity_at = now(), counted_at = now() WHERE session_id = $1",
-    [longSessionIds[0]],
-  );
+  await system.admin.query("UPDATE conversation.sessions SET last_activity_at = now() WHERE session_id = $1", [
+    longSessionIds[0],
+  ]);
   const setContent = (sessionId: string | undefined, offset: number) =>
     system.admin.query(
       `UPDATE conversation.messages SET content = 'Where is my REFÜND_50%?' WHERE workspace_id = $1 AND session_id = $2 AND message_id = (

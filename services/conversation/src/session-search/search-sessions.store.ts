@@ -60,11 +60,6 @@ export type SessionPage = {
   next: SessionPosition | undefined;
 };
 
-// False if a release without migration 0015 has stored a turn since the session's messages and ratings were counted.
-const HAS_CURRENT_COUNTS = "s.counted_at = s.last_activity_at";
-const FROM_MESSAGES =
-  "FROM conversation.messages m WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id";
-
 /**
  * Lists a workspace's sessions, most recently active first, after a position. A visitor's sessions are ordered by the visitor's last activity
  * (see visitorSessionsSql). Reads at most 2,000 sessions: it may return fewer than `limit`
@@ -141,14 +136,14 @@ function searchSql(workspaceId: string, filters: SearchFilters, after: SessionPo
            coalesce(s.visitor_metadata, '{}')::text AS "visitorMetadata", coalesce(s.referrer, '') AS referrer,
            coalesce(s.user_agent, '') AS "userAgent",
            ${formatTimeSql("s.started_at")} AS "startedAt", ${formatTimeSql("s.last_activity_at")} AS "lastActivityAt",
-           CASE WHEN ${HAS_CURRENT_COUNTS} THEN s.message_count ELSE (SELECT count(*) ${FROM_MESSAGES}) END AS "storedMessages",
+           s.message_count AS "storedMessages",
            (SELECT count(*) FROM conversation.turns t
             WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id AND t.status = 'streaming') AS "streamingTurns",
-           CASE WHEN ${HAS_CURRENT_COUNTS} THEN ${RATING}
-                ELSE (SELECT CASE WHEN bool_or(m.rating = 'down') THEN 'down' WHEN bool_or(m.rating = 'up') THEN 'up' ELSE '' END ${FROM_MESSAGES})
-           END AS rating,
-           ${REVIEW} AS review,
-           coalesce((SELECT left(m.content, ${EXCERPT_CHARACTERS}) ${FROM_MESSAGES} ORDER BY m.message_id LIMIT 1), '') AS excerpt,
+           ${RATING} AS rating, ${REVIEW} AS review,
+           coalesce((
+             SELECT left(m.content, ${EXCERPT_CHARACTERS}) FROM conversation.messages m
+             WHERE m.workspace_id = s.workspace_id AND m.session_id = s.session_id ORDER BY m.message_id LIMIT 1
+           ), '') AS excerpt,
            ${microsecondsSql("s.at")} AS microseconds, s.number, ${matches} AS matches
     FROM (
       SELECT s.*, row_number() OVER (ORDER BY s.at DESC, s.session_id DESC) AS number

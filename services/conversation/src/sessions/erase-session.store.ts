@@ -14,7 +14,7 @@ const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 const ERASE_SESSION = `
   UPDATE conversation.sessions
   SET erased_at = now(), visitor_id = NULL, replaced_visitor = NULL, visitor_metadata = NULL, referrer = NULL, user_agent = NULL,
-      message_count = NULL, ratings_up = NULL, ratings_down = NULL, reviews_good = 0, reviews_bad = 0
+      message_count = 0, ratings_up = 0, ratings_down = 0, reviews_good = 0, reviews_bad = 0
   WHERE workspace_id = $1 AND session_id = $2 AND erased_at IS NULL
     AND ($3::int IS NULL OR last_activity_at < now() - make_interval(days => $3))`;
 

@@ -141,7 +141,7 @@ test("GetStatistics counts at most 10,000 sessions of each rating", async () => 
   await insertSessions(system.admin, bot, { sessions: 20_002, turns: 0 });
   await system.admin.query(
     `UPDATE conversation.sessions
-     SET ratings_up = 1, ratings_down = (number % 2)::integer, last_activity_at = now(), counted_at = now()
+     SET ratings_up = 1, ratings_down = (number % 2)::integer, last_activity_at = now()
      FROM (SELECT session_id AS id, row_number() OVER () AS number FROM conversation.sessions WHERE workspace_id = $1) numbered
      WHERE session_id = id`,
     [bot.workspaceId],

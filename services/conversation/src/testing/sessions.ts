@@ -15,9 +15,9 @@ export async function insertSessions(
   await admin.query(
     `INSERT INTO conversation.sessions (
        workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-       last_message_id, message_count, ratings_up, ratings_down, counted_at
+       last_message_id, message_count
      )
-     SELECT $1, id, $2, 'widget', '', '{}', '', '', at, at, $4 * 2, $4 * 2, 0, 0, at
+     SELECT $1, id, $2, 'widget', '', '{}', '', '', at, at, $4 * 2, $4 * 2
      FROM unnest($3::uuid[]) WITH ORDINALITY AS s (id, number)
      CROSS JOIN LATERAL (SELECT now() - number * interval '1 minute' AS at) t`,
     [bot.workspaceId, bot.id, ids, turns],

@@ -53,8 +53,6 @@ type OpenedRow = Omit<OpenedTurn, "history"> & { exchanges: [string, string][] |
 
 // - The upsert locks the session's row. The clock is read after that, so that within a session a higher message id has a later time.
 // - The first reply of a session has the id $18. Each later one has the last reply's id plus $19.
-// - message_count and the ratings are up to date if and only if counted_at equals last_activity_at. If the two times were equal before, the
-//   statement sets both to the new time. Otherwise it sets counted_at to NULL, and the service counts the session again (migration 0015).
 // - If the visitor's id changes from one to another, the new visitor's prompts begin here, and session_visitors gets the replaced id.
 //   In the playground, the id is a member's, and the members share the session's history.
 // - grounded is NULL if the message asks nothing ($22), because a reply to a greeting needs no knowledge.
@@ -63,9 +61,9 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
   WITH ${before} session AS (
     INSERT INTO conversation.sessions AS s (
       workspace_id, session_id, bot_id, source, visitor_id, visitor_metadata, referrer, user_agent, started_at, last_activity_at,
-      last_message_id, message_count, ratings_up, ratings_down, counted_at
+      last_message_id, message_count
     )
-    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif(${keep("$8")}, ''), '{}')::jsonb, ${keep("$9")}, ${keep("$10")}, started.at, started.at, $18::bigint, 2, 0, 0, started.at
+    SELECT $1, $3::uuid, $4::uuid, $6, $7, coalesce(nullif(${keep("$8")}, ''), '{}')::jsonb, ${keep("$9")}, ${keep("$10")}, started.at, started.at, $18::bigint, 2
     FROM (SELECT clock_timestamp() AS at) started
     WHERE NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.turn_id = $2)
       AND NOT EXISTS (SELECT FROM conversation.turns t WHERE t.workspace_id = $1 AND t.session_id = $3 AND t.key_hash = $20::bytea)
@@ -80,10 +78,7 @@ const openTurnSql = ({ before = "", after = "", keep = (parameter: string) => pa
             ELSE s.visitor_metadata
           END,
           message_count = s.message_count + 2,
-          (last_activity_at, counted_at) = (
-            SELECT activity.at, CASE WHEN s.counted_at = s.last_activity_at THEN activity.at END
-            FROM (SELECT greatest(s.last_activity_at, clock_timestamp()) AS at) activity
-          ),
+          last_activity_at = greatest(s.last_activity_at, clock_timestamp()),
           (last_message_id, visitor_since, replaced_visitor) = (
             SELECT reply.id,
                    CASE WHEN ${REPLACES_VISITOR} THEN reply.id - 1 ELSE s.visitor_since END,

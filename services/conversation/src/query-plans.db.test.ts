@@ -83,9 +83,10 @@ beforeAll(async () => {
     INSERT INTO conversation.knowledge_sources (workspace_id, bot_id, name, format, characters, chunks, updated_at)
     SELECT b.workspace_id, b.bot_id, 'source', 'md', 0, 0, now() FROM conversation.bots b;
 
-    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content)
-    SELECT s.workspace_id, s.bot_id, s.source_id, n, '', 'refunds are paid within ' || n || ' days of every order'
-    FROM conversation.knowledge_sources s, generate_series(1, 5) n;
+    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, terms)
+    SELECT s.workspace_id, s.bot_id, s.source_id, n, '', text, array_to_tsvector(ARRAY['bot:' || s.bot_id]) || to_tsvector('english', text)
+    FROM conversation.knowledge_sources s, generate_series(1, 5) n,
+         LATERAL (SELECT 'refunds are paid within ' || n || ' days of every order' AS text) content;
 
     UPDATE conversation.knowledge_sources SET chunks = 5;
 

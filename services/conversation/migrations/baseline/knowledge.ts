@@ -10,7 +10,7 @@ export const KNOWLEDGE = `
     bot_id          uuid NOT NULL,
     name            text NOT NULL,
     format          text NOT NULL CHECK (format IN ('txt', 'md', 'html', 'pdf')),
-    -- The text search configuration that stems the words.
+    -- The text search configuration that stems the words. Of type text, because pg_upgrade refuses columns of type regconfig.
     language        text NOT NULL DEFAULT 'english',
     -- The URL that the document was fetched from; empty if its content was sent.
     url             text NOT NULL DEFAULT '',
@@ -51,27 +51,16 @@ export const KNOWLEDGE = `
     position     integer NOT NULL,
     heading      text NOT NULL,
     content      text NOT NULL,
-    -- Of type text, because pg_upgrade refuses columns of type regconfig.
-    language     text NOT NULL DEFAULT 'english' CHECK (language IN ('english', 'simple')),
-    search       tsvector NOT NULL GENERATED ALWAYS AS (
-      array_to_tsvector(ARRAY['bot:' || bot_id::text])
-      || CASE language
-           WHEN 'english' THEN setweight(to_tsvector('pg_catalog.english', heading), 'A') || to_tsvector('pg_catalog.english', content)
-           ELSE setweight(to_tsvector('pg_catalog.simple', heading), 'A') || to_tsvector('pg_catalog.simple', content)
-         END
-    ) STORED,
     -- The search vector: the words, stemmed in the language of the source, and a lexeme that names the bot, so that an index scan reads only
     -- the bot's own chunks. The weight label of a word is A in the nearest heading, B in an outer heading, C in code and D in the text.
-    terms        tsvector,
+    terms        tsvector NOT NULL,
     PRIMARY KEY (workspace_id, chunk_id),
     FOREIGN KEY (workspace_id, source_id) REFERENCES conversation.knowledge_sources ON DELETE CASCADE
   );
   CREATE INDEX knowledge_chunks_source ON conversation.knowledge_chunks (workspace_id, source_id);
   -- A GIN index has a list of new entries that are not sorted yet. Every search of every bot reads the whole list, and the statement that fills
   -- it sorts all its entries. A limit of 256 kB instead of 4 MB keeps the reading and the sorting short.
-  CREATE INDEX knowledge_chunks_search ON conversation.knowledge_chunks USING gin (search) WITH (gin_pending_list_limit = 256);
-  CREATE INDEX knowledge_chunks_terms ON conversation.knowledge_chunks USING gin ((coalesce(terms, search)))
-    WITH (gin_pending_list_limit = 256);
+  CREATE INDEX knowledge_chunks_terms ON conversation.knowledge_chunks USING gin (terms) WITH (gin_pending_list_limit = 256);
 
   -- The distinct words of each source, each with its lexeme and the number of the source's chunks that contain the lexeme. A search uses them
   -- to weight rare words more and to correct misspelt words.

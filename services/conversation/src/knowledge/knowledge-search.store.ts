@@ -104,10 +104,10 @@ const SEARCH = `
            own.rank, power(own.covered / query.total, 0.7) / (1 + ln(1 + length(c.content) / 1000.0)) AS factor
     FROM query
     JOIN conversation.knowledge_chunks c
-      ON coalesce(c.terms, c.search) @@ (('''bot:' || $2::uuid || '''')::tsquery && query.searched)
+      ON c.terms @@ (('''bot:' || $2::uuid || '''')::tsquery && query.searched)
       AND c.workspace_id || '' = $1 AND c.bot_id = $2
     -- Concatenating and OFFSET 0 detoast the vector once, not again for each lexeme.
-    CROSS JOIN LATERAL (SELECT coalesce(c.terms, c.search) || ''::tsvector AS lexemes OFFSET 0) detoasted
+    CROSS JOIN LATERAL (SELECT c.terms || ''::tsvector AS lexemes OFFSET 0) detoasted
     CROSS JOIN LATERAL (
       SELECT sum(weight * rank) AS rank, sum(weight) FILTER (WHERE rank > 0) AS covered
       FROM (

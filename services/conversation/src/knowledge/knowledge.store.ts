@@ -69,12 +69,11 @@ const PUT_SOURCE = `
         characters = excluded.characters, chunks = excluded.chunks, updated_at = now()
   RETURNING ${SOURCE}`;
 
-// Stores chunks. Returns, for each lexeme, how many of them contain it. The column `language` is for Parley versions before migration 0008,
-// which search in the generated column `search` with two languages.
+// Stores chunks. Returns, for each lexeme, how many of them contain it.
 const INSERT_CHUNKS = `
   WITH stored AS (
-    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, language, terms)
-    SELECT $1, $2::uuid, $3, $11 + position, heading, content, CASE $4::text WHEN 'english' THEN 'english' ELSE 'simple' END,
+    INSERT INTO conversation.knowledge_chunks (workspace_id, bot_id, source_id, position, heading, content, terms)
+    SELECT $1, $2::uuid, $3, $11 + position, heading, content,
            array_to_tsvector(ARRAY['bot:' || $2::uuid])
            || setweight(to_tsvector(dictionary, innermost_heading), 'A')
            || setweight(to_tsvector(dictionary, outer_headings), 'B')

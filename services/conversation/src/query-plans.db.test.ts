@@ -90,8 +90,8 @@ beforeAll(async () => {
 
     UPDATE conversation.knowledge_sources SET chunks = 5;
 
-    INSERT INTO conversation.source_texts (workspace_id, source_id, text_of, content)
-    SELECT workspace_id, source_id, updated_at, 'text' FROM conversation.knowledge_sources;
+    INSERT INTO conversation.source_texts (workspace_id, source_id, content)
+    SELECT workspace_id, source_id, 'text' FROM conversation.knowledge_sources;
 
     INSERT INTO conversation.knowledge_words (workspace_id, bot_id, source_id, word, lexeme, chunks)
     SELECT s.workspace_id, s.bot_id, s.source_id, word, lexeme, 5

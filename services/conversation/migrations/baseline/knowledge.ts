@@ -34,9 +34,6 @@ export const KNOWLEDGE = `
   CREATE TABLE conversation.source_texts (
     workspace_id text NOT NULL,
     source_id    bigint NOT NULL,
-    -- The updated_at of the source when the text was stored. If it differs from updated_at, the service's previous version has replaced
-    -- the source.
-    text_of      timestamptz NOT NULL,
     content      text NOT NULL,
     PRIMARY KEY (workspace_id, source_id),
     FOREIGN KEY (workspace_id, source_id) REFERENCES conversation.knowledge_sources ON DELETE CASCADE

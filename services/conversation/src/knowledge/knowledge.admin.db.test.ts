@@ -100,7 +100,7 @@ describe("the documents of a bot", () => {
       expect(await adminFailure(read(invalid))).toMatchObject({ parleyCode: "invalid_argument" });
   });
 
-  test("keep the text as it was added, unless its format or another version of the service prevents it", async () => {
+  test("keep the text as it was added, unless their format prevents it", async () => {
     const bot = await createBot(system.database);
     const { knowledge, add } = addTo(bot);
     const readText = async (name: string) => (await knowledge.getSourceText({ ...botFields(bot), name })).text;
@@ -111,15 +111,10 @@ describe("the documents of a bot", () => {
     expect(await add("b.html", "<p>Hours", { format: "html" })).toMatchObject({ hasText: false });
     expect(await adminFailure(readText("b.html"))).toMatchObject({ parleyCode: "text_not_stored" });
     expect(await adminFailure(readText("absent"))).toMatchObject({ parleyCode: "source_not_found" });
-    // The previous version replaces the source without replacing the text.
-    await system.database.query("UPDATE conversation.knowledge_sources SET updated_at = now() WHERE bot_id = $1", [
-      bot.id,
-    ]);
-    expect(await adminFailure(readText("a.md"))).toMatchObject({ parleyCode: "text_not_stored" });
-    expect((await knowledge.listSources(botFields(bot))).sources.map(({ hasText }) => hasText)).toEqual([false, false]);
+    expect((await knowledge.listSources(botFields(bot))).sources.map(({ hasText }) => hasText)).toEqual([true, false]);
   });
 
-  test("are not replaced by an edit of an older version", async () => {
+  test("are not replaced by an edit of an older text", async () => {
     const bot = await createBot(system.database);
     const { knowledge, add } = addTo(bot);
     const first = await add("a.md", "First.");

@@ -54,10 +54,9 @@ export type SourceRef = Pick<NewSource, "workspaceId" | "botId" | "name">;
 // result is 0.
 const SOURCE = `source_id AS id, name, format, language, url, characters, chunks, updated_at AS "updatedAt",
   embedding_model AS "embeddingModel", CASE WHEN embedding_of = updated_at THEN embedded ELSE 0 END AS embedded`;
-// A text with another time belongs to a replaced version of the source.
 const selectText = (expression: string) => `
   SELECT ${expression} FROM conversation.source_texts t
-  WHERE t.workspace_id = s.workspace_id AND t.source_id = s.source_id AND t.text_of = s.updated_at`;
+  WHERE t.workspace_id = s.workspace_id AND t.source_id = s.source_id`;
 // For EXISTS, PostgreSQL may read the whole table instead of one row for each source.
 const SOURCE_WITH_TEXT = `${SOURCE}, (${selectText("true")}) IS NOT NULL AS "hasText"`;
 
@@ -140,7 +139,7 @@ async function replaceText(connection: Connection, { workspaceId, text }: NewSou
   ]);
   if (text === undefined) return;
   await connection.query(
-    "INSERT INTO conversation.source_texts (workspace_id, source_id, text_of, content) VALUES ($1, $2, now(), $3)",
+    "INSERT INTO conversation.source_texts (workspace_id, source_id, content) VALUES ($1, $2, $3)",
     [workspaceId, sourceId, text],
   );
 }

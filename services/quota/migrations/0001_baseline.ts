@@ -92,6 +92,7 @@ const USAGE = `
     month        date NOT NULL,
     state        text NOT NULL CHECK (state IN ('held', 'done', 'void')),
     reserved_at  timestamptz NOT NULL DEFAULT now(),
+    -- NULL while the turn is held.
     settled_at   timestamptz,
     -- A keyed hash of the client, NULL once the turn is settled.
     client       bytea,
@@ -103,7 +104,7 @@ const USAGE = `
   -- For the reconciliation, which reads counted turns by settlement time.
   CREATE INDEX reservations_settled ON quota.reservations (settled_at, workspace_id, turn_id) WHERE state = 'done';
   -- Finds old void reservations, which are pruned.
-  CREATE INDEX reservations_void ON quota.reservations (coalesce(settled_at, reserved_at)) WHERE state = 'void';
+  CREATE INDEX reservations_void ON quota.reservations (settled_at) WHERE state = 'void';
   -- Counts a client's holds.
   CREATE INDEX reservations_client ON quota.reservations (workspace_id, client) WHERE state = 'held' AND client IS NOT NULL;
 
@@ -214,10 +215,10 @@ const PRUNING = `
     DELETE FROM quota.reservations r
     USING (
       SELECT v.workspace_id, v.turn_id FROM quota.reservations v
-      WHERE v.state = 'void' AND coalesce(v.settled_at, v.reserved_at) < now() - greatest(min_age, interval '1 day')
+      WHERE v.state = 'void' AND v.settled_at < now() - greatest(min_age, interval '1 day')
         AND NOT EXISTS (
           SELECT FROM quota.adjustments a WHERE a.workspace_id = v.workspace_id AND a.month = v.month AND a.turn_id = v.turn_id)
-      ORDER BY coalesce(v.settled_at, v.reserved_at) LIMIT max_rows
+      ORDER BY v.settled_at LIMIT max_rows
       FOR UPDATE SKIP LOCKED
     ) v
     WHERE r.workspace_id = v.workspace_id AND r.turn_id = v.turn_id;

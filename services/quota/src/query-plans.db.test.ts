@@ -129,8 +129,6 @@ test.each<[string, (database: Database) => Promise<unknown>]>([
 });
 
 test("listing a page of counted turns reads only the page's rows, by index", async () => {
-  // fillHistory leaves settled_at empty, and the query lists only turns that have it.
-  await quota.admin.query("UPDATE quota.reservations SET settled_at = reserved_at WHERE settled_at IS NULL");
   await quota.admin.query("VACUUM (ANALYZE) quota.reservations");
   const statements = await recordStatements(quota.database, (database) =>
     listReservations(database, { ...reservationWindow("done"), since: "" }, { position: undefined, limit: 100 }),

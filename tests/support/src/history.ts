@@ -153,8 +153,9 @@ const FILLS = [
       INSERT INTO quota.usage (workspace_id, month, used, held)
         SELECT workspace_id, month, count(*) FILTER (WHERE status = 'done'), count(*) FILTER (WHERE status = 'streaming')
         FROM history.turns GROUP BY workspace_id, month;
-      INSERT INTO quota.reservations (workspace_id, turn_id, month, state, reserved_at)
-        SELECT workspace_id, turn_id, month, CASE status WHEN 'streaming' THEN 'held' WHEN 'done' THEN 'done' ELSE 'void' END, at
+      INSERT INTO quota.reservations (workspace_id, turn_id, month, state, reserved_at, settled_at)
+        SELECT workspace_id, turn_id, month, CASE status WHEN 'streaming' THEN 'held' WHEN 'done' THEN 'done' ELSE 'void' END, at,
+               CASE WHEN status <> 'streaming' THEN at + interval '2 seconds' END
         FROM history.turns WHERE status <> 'blocked';
       INSERT INTO quota.ledger (workspace_id, month, turn_id, counted_at)
         SELECT workspace_id, month, turn_id, at + interval '2 seconds' FROM history.turns WHERE status = 'done';`,

@@ -24,10 +24,9 @@ test("closeMs is openMicroseconds minus the phases that follow the phase open", 
   expect(times.phases.map(({ ms }) => ms)).toEqual([1, 9, 10, 80]);
 });
 
-test("the settle time ends at settled_at, or at counted_at if settled_at is empty, and is undefined if both are empty", () => {
+test("the settle time ends at settled_at, and is undefined if it is empty", () => {
   const at = "2026-11-21T10:00:00.112Z";
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "void", settledAt: at })).settleMs).toBe(12);
-  expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "done", countedAt: at })).settleMs).toBe(12);
   expect(computeTurnTimes(done, create(TurnEntrySchema, { state: "held" })).settleMs).toBeUndefined();
 });
 

@@ -43,8 +43,7 @@ function closeMsOf(turn: TurnRecord, phases: readonly Phase[], openedToClosedMs:
 }
 
 function settleMsOf({ closedAt }: TurnRecord, entry: TurnEntry | undefined): number | undefined {
-  // Older versions of the quota service did not record settled_at. For a counted turn, the time of its usage ledger entry replaces it.
-  const settledAt = entry?.settledAt || entry?.countedAt;
+  const settledAt = entry?.settledAt;
   if (!closedAt || !settledAt) return undefined;
   return Math.max(0, Date.parse(settledAt) - Date.parse(closedAt));
 }

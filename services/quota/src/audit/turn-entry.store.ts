@@ -8,7 +8,7 @@ export type TurnEntry = {
   month: string;
   /** Null if the turn never had a hold. */
   heldAt: Date | null;
-  /** Null while the turn is held, and for turns that were settled before the column settled_at existed. */
+  /** Null while the turn is held. */
   settledAt: Date | null;
   /** Null unless the turn is counted. */
   countedAt: Date | null;

@@ -5,14 +5,14 @@ export type ReservationKey = { workspaceId: string; turnId: string };
 
 /**
  * A turn in the usage accounting. `changedAt` is when the turn was held or, if it is settled, when its outcome last changed: RFC 3339 in UTC
- * with microseconds, or empty if the time was not recorded.
+ * with microseconds.
  */
 export type Reservation = ReservationKey & {
   state: ReservationStateName;
   /** The UTC month that the turn belongs to, "YYYY-MM". */
   month: string;
   changedAt: string;
-  /** Seconds since `changedAt`; 0 if it is empty. */
+  /** Seconds since `changedAt`. */
   ageSeconds: number;
 };
 
@@ -65,7 +65,7 @@ export async function listReservations(
 
 const GET_RESERVATIONS = `
   SELECT r.workspace_id AS "workspaceId", r.turn_id AS "turnId", r.state, to_char(r.month, 'YYYY-MM') AS month,
-         coalesce(${rfc3339Sql("changed.at")}, '') AS "changedAt", coalesce(extract(epoch FROM now() - changed.at), 0)::float8 AS "ageSeconds"
+         ${rfc3339Sql("changed.at")} AS "changedAt", extract(epoch FROM now() - changed.at)::float8 AS "ageSeconds"
   FROM unnest($1::text[], $2::uuid[]) AS i (workspace_id, turn_id)
   JOIN quota.reservations r ON r.workspace_id = i.workspace_id AND r.turn_id = i.turn_id
   CROSS JOIN LATERAL (SELECT CASE r.state WHEN 'held' THEN r.reserved_at ELSE r.settled_at END AS at) changed`;

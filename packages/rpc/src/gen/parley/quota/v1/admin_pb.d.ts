@@ -1005,8 +1005,7 @@ export declare type TurnEntry = Message<"parley.quota.v1.TurnEntry"> & {
   heldAt: string;
 
   /**
-   * When Settle stored the outcome, or QuotaService/AdjustTurns last changed it; empty while the turn is held, or if an
-   * older version of the service settled the turn without recording the time.
+   * When Settle stored the outcome, or QuotaService/AdjustTurns last changed it; empty while the turn is held.
    *
    * @generated from field: string settled_at = 4;
    */

@@ -739,14 +739,14 @@ export declare type Reservation = Message<"parley.quota.v1.Reservation"> & {
 
   /**
    * The time of the hold if the turn is held, otherwise of the last change of its outcome; RFC 3339 in UTC, with
-   * microseconds. Empty if an older version of the service settled the turn without recording the time.
+   * microseconds.
    *
    * @generated from field: string changed_at = 4;
    */
   changedAt: string;
 
   /**
-   * Seconds since changed_at by the database's clock; 0 if changed_at is empty.
+   * Seconds since changed_at by the database's clock.
    *
    * @generated from field: double age_seconds = 5;
    */

@@ -3,8 +3,8 @@ import { ServiceError } from "@parley/service-kit";
 /** The documents of all bots of a workspace, and the characters of their text. */
 export type KnowledgeUsage = { documents: number; characters: number };
 
-/** The limits of the workspace's plan. A limit of an older quota service is undefined: there is none. */
-export type KnowledgeLimits = { maxDocuments?: number | undefined; maxCharacters?: number | undefined };
+/** The limits of the workspace's plan. */
+export type KnowledgeLimits = { maxDocuments: number; maxCharacters: number };
 
 export type UsageWithout = {
   /** The workspace's usage without the document that is replaced. */
@@ -21,7 +21,7 @@ export type UsageWithout = {
 export function requireRoom(
   { others, replaced }: UsageWithout,
   characters: number,
-  { maxDocuments = Number.POSITIVE_INFINITY, maxCharacters = Number.POSITIVE_INFINITY }: KnowledgeLimits,
+  { maxDocuments, maxCharacters }: KnowledgeLimits,
 ): void {
   if (replaced === undefined && others.documents >= maxDocuments)
     throw limitReached(`${maxDocuments} documents, and it has ${others.documents}`);

@@ -72,7 +72,10 @@ export function createKnowledgeAdmin({
   const queue = new DocumentQueue();
   const readLimits = async (workspaceId: string) => {
     const { workspace } = await quota.getWorkspace({ workspaceId }, { timeoutMs: GET_WORKSPACE_TIMEOUT_MS });
-    return { maxDocuments: workspace?.maxKnowledgeDocuments, maxCharacters: workspace?.maxKnowledgeCharacters };
+    return {
+      maxDocuments: workspace?.maxKnowledgeDocuments ?? 0,
+      maxCharacters: workspace?.maxKnowledgeCharacters ?? 0,
+    };
   };
   const fetcher = new DocumentFetcher({ egress, maxBytes: MAX_PDF_BYTES, log });
   const requireSourceRef = async (request: BotFields & { name: string }): Promise<SourceRef> => {

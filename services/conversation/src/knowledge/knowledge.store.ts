@@ -99,7 +99,7 @@ const INSERT_WORDS = `
  * Stores a document in one transaction, unless it exceeds a limit (requireRoom), and replaces the bot's document of the same name. Uses separate statements for each piece (some of
  * the document's chunks or words), because a single statement for a large document would exceed the statement timeout.
  */
-export async function putSource(database: Database, source: NewSource, limits: KnowledgeLimits = {}): Promise<Source> {
+export async function putSource(database: Database, source: NewSource, limits: KnowledgeLimits): Promise<Source> {
   return transaction(database, async (connection) => {
     await requireExpected(connection, source);
     const current = await readUsageWithout(connection, source);

@@ -1,4 +1,4 @@
-import { type RpcClient, RpcError, status } from "@parley/rpc";
+import type { RpcClient } from "@parley/rpc";
 import type { QuotaService } from "@parley/rpc/quota";
 import type { Database } from "@parley/service-kit";
 import { countUnpaidTurns, type UnpaidTurns } from "./unpaid.store.ts";
@@ -31,7 +31,6 @@ export async function compareUnpaid(
   workspaceId: string,
 ): Promise<UnpaidDifference[]> {
   const { day } = await listUnpaid(quota, workspaceId, 1);
-  if (day === "") return [];
   const before = byWorkspace(await countUnpaidTurns(database, day, workspaceId));
   const numbers = await listUnpaid(quota, workspaceId);
   // At midnight, the numbers belong to the next day.
@@ -51,7 +50,7 @@ function byWorkspace(turns: readonly UnpaidTurns[]): Map<string, UnpaidTurns> {
   return new Map(turns.map((each) => [each.workspaceId, each]));
 }
 
-/** Returns quota's numbers by workspace, from at most `maxPages` pages. Returns an empty day if an older quota service has no numbers. */
+/** Returns quota's numbers by workspace, from at most `maxPages` pages. Returns an empty day if the day ends between two pages. */
 async function listUnpaid(
   quota: UnpaidQuota,
   workspaceId: string,
@@ -62,10 +61,7 @@ async function listUnpaid(
   let firstDay: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const request = { workspaceId, pageSize: PAGE_SIZE, afterWorkspaceId };
-    const response = await quota.listUnpaid(request, QUOTA_CALL_OPTIONS).catch((error: unknown) => {
-      if (error instanceof RpcError && error.status === status.UNIMPLEMENTED) return { day: "", workspaces: [] };
-      throw error;
-    });
+    const response = await quota.listUnpaid(request, QUOTA_CALL_OPTIONS);
     firstDay ??= response.day;
     for (const each of response.workspaces) unpaid.set(each.workspaceId, each.unpaid);
     if (response.day !== firstDay) return { day: "", unpaid };

@@ -18,12 +18,11 @@ import { deleteSession } from "./sessions.store.ts";
 
 const METHOD = ConversationService.method.softDeleteSession;
 
-/** Handles the edge's SoftDeleteSession. If the request names a member, adds a line to the audit log in the same transaction. */
+/** Handles the edge's SoftDeleteSession. Adds a line to the audit log in the same transaction. */
 export async function handleSoftDeleteSession(
   database: Database,
   request: SoftDeleteSessionRequest,
 ): Promise<Record<string, never>> {
-  if (request.member === "") return softDeleteSession(database, request);
   const response = create(SoftDeleteSessionResponseSchema);
   await transaction(database, async (connection) => {
     await softDeleteSession(connection, request);

@@ -19,7 +19,8 @@ export function addDocument(
   const chunks = toChunks(splitDocument("md", text));
   const characters = chunks.reduce((sum, chunk) => sum + chunk.text.length, 0);
   const document = { chunkCount: chunks.length, characters, pieces: indexChunks(chunks) };
-  return putSource(database, { workspaceId, botId, name, format: "md", language, url: "", document, text });
+  const source = { workspaceId, botId, name, format: "md" as const, language, url: "", document, text };
+  return putSource(database, source, { maxDocuments: 1_000, maxCharacters: 100_000_000 });
 }
 
 export async function readKnowledge(database: Database, bot: Bot): Promise<BotKnowledge> {

@@ -22,7 +22,7 @@ export type TestQuota = {
   workspaces: Set<string>;
   /** Without an entry, a workspace's sessions are kept without limit. */
   retentionDays: Map<string, number>;
-  knowledgeLimits: Map<string, { maxKnowledgeDocuments?: number; maxKnowledgeCharacters?: number }>;
+  knowledgeLimits: Map<string, { maxKnowledgeDocuments: number; maxKnowledgeCharacters: number }>;
   /** What ListUnpaid returns for a workspace, instead of the settled replies of the day. CorrectUnpaid sets it. */
   unpaid: Map<string, number>;
   close(): void;
@@ -66,6 +66,8 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     cap: 5_000,
     createdAt: "2026-01-01T00:00:00Z",
     retentionDays: quota.retentionDays.get(id) ?? 0,
+    maxKnowledgeDocuments: 2_000,
+    maxKnowledgeCharacters: 50_000_000,
     ...quota.knowledgeLimits.get(id),
   });
   const reservationsOf = (turns: readonly { workspaceId: string; turnId: string }[]) =>

@@ -70,7 +70,7 @@ test.each<[string, boolean, readonly Event[], Parameters<typeof generateFrom>[1]
   ["a reply cancelled after text", true, [TEXT], { isCancelled: true }],
   ["a reply cancelled before text", false, [], { isCancelled: true }],
   ["a reply cancelled while the first tools run", true, [ROUND], { isCancelled: true }],
-  ["a reply cancelled after a tool call of an older llm-proxy", true, [TOOL], { isCancelled: true }],
+  ["a reply cancelled after the first tools ran", true, [ROUND, TOOL], { isCancelled: true }],
   ["a reply cancelled when its text was complete", false, [TEXT, { case: "finish", value: {} }], { isCancelled: true }],
   [
     "a blocked reply",

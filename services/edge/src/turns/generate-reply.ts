@@ -80,7 +80,6 @@ export async function generateReply(
         if (content === "") stopwatch.enter("provider");
       } else if (event.case === "toolCall") {
         const { name, arguments: args, status, latencyMs, roundLatencyMs } = event.value;
-        hasToolRound = true;
         toolsCalled.push({ name, arguments: args, status, latencyMs });
         // Moves the time of the round's tool calls from the phase `provider` (after the first text, from `tokens`) to the phase `tools`.
         if (content === "") stopwatch.enter("provider");

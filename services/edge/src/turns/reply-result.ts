@@ -15,7 +15,7 @@ export type ReplyResult = Readonly<{
   /** The UTC month of the quota's hold, "YYYY-MM"; empty if nothing is held. */
   month: string;
   finishDetail: FinishDetail;
-  /** The UTC day of the quota's hold, "YYYY-MM-DD"; empty if nothing is held, or if an older quota service holds it. */
+  /** The UTC day of the quota's hold, "YYYY-MM-DD"; empty if nothing is held. */
   day: string;
   /** Whether the provider has sent text or called tools. */
   hasOutput: boolean;

@@ -185,17 +185,14 @@ export async function completeTurn(
 
 const NOTHING_USED = { errorCode: "", model: "", tokensIn: 0, tokensOut: 0 };
 
-/**
- * Returns the ending that is stored. It differs from `result` if another process closed the turn first. An older conversation service
- * returns no error code.
- */
+/** Returns the ending that is stored. It differs from `result` if another process closed the turn first. */
 function mergeStored(result: ReplyResult, stored: CloseTurnResponse): TurnEnding {
   const { model, tokensIn, tokensOut, latencyMs, errorCode } = stored;
   const outcome = outcomeFromProto(stored.outcome) ?? "error";
   const isSameOutcome = outcome === result.outcome;
   return {
     outcome,
-    errorCode: errorCode === "" && isSameOutcome ? result.errorCode : errorCode,
+    errorCode,
     ...(isSameOutcome && { blocked: result.blocked, quota: result.quota }),
     model,
     tokensIn,

@@ -41,7 +41,7 @@ export type TurnCloser = {
    * Stores an outcome and returns the outcome that is stored, which may differ. Returns undefined if no outcome can be stored, e.g. for an
    * unknown turn, or if no call succeeds within 10 s. If `databaseTimeMicroseconds` is set, a `done` gets a deadline of 4 s, and the limit is
    * 14 s: the deadline plus the statement timeout of 10 s. If the message has an idempotency key (`isKeyed`), there is no limit.
-   * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined if the conversation service did not send it.
+   * @param databaseTimeMicroseconds the database's clock now, in microseconds since 1970; undefined for a blocked turn.
    */
   close(
     request: CloseTurnInit,

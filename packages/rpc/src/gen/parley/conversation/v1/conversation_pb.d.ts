@@ -1587,8 +1587,7 @@ export declare type SoftDeleteSessionRequest = Message<"parley.conversation.v1.S
   sessionId: string;
 
   /**
-   * The sub claim of the member who deletes the session, for the audit log. An older edge, which does not know
-   * this field, leaves it empty; its deletions are not in the audit log.
+   * The sub claim of the member who deletes the session, for the audit log.
    *
    * @generated from field: string member = 3;
    */

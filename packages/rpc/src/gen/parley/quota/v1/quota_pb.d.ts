@@ -395,18 +395,18 @@ export declare type Workspace = Message<"parley.quota.v1.Workspace"> & {
   deletedAt: string;
 
   /**
-   * The most documents that all bots of the workspace together may have. Not set by older versions: then there is no limit.
+   * The most documents that all bots of the workspace together may have.
    *
-   * @generated from field: optional int32 max_knowledge_documents = 8;
+   * @generated from field: int32 max_knowledge_documents = 8;
    */
-  maxKnowledgeDocuments?: number | undefined;
+  maxKnowledgeDocuments: number;
 
   /**
-   * The most characters of these documents' text, in UTF-16 code units. Not set by older versions.
+   * The most characters of these documents' text, in UTF-16 code units.
    *
-   * @generated from field: optional int32 max_knowledge_characters = 9;
+   * @generated from field: int32 max_knowledge_characters = 9;
    */
-  maxKnowledgeCharacters?: number | undefined;
+  maxKnowledgeCharacters: number;
 };
 
 /**

@@ -133,7 +133,7 @@ export async function startParley(
     },
     adminToken: secrets.adminToken,
     internalToken: secrets.internalToken,
-    tokens: tokenIssuer.issuerSettings,
+    issuerSettings: tokenIssuer.issuerSettings,
   };
   await writeInstance(dataDir, instance);
   cleanups.add(() => removeInstance(dataDir));

@@ -28,9 +28,11 @@ async function run(args: readonly string[], env: Record<string, string> = {}) {
 const INSTANCE: Instance = {
   pid: process.pid,
   edgeUrl: "http://localhost:1",
+  edgeOpsUrl: "http://127.0.0.1:1",
   adminUrls: { conversation: "http://127.0.0.1:1", quota: "http://127.0.0.1:1", llm: "http://127.0.0.1:1" },
   adminToken: "token",
-  tokens: { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" },
+  internalToken: "token",
+  issuerSettings: { issuer: "parley-development", audience: "parley", workspaceClaim: "workspace_id" },
 };
 
 describe("a usage error", () => {
@@ -167,7 +169,7 @@ describe("parley token", () => {
 
   it.each([
     ["the installation is remote", { PARLEY_QUOTA_URL: "http://127.0.0.1:1", ADMIN_TOKEN: "t" }, INSTANCE],
-    ["the installation accepts no development tokens", {}, { ...INSTANCE, tokens: null }],
+    ["the installation accepts no development tokens", {}, { ...INSTANCE, issuerSettings: null }],
   ])("fails when %s", async (_, env, instance) => {
     await writeInstance(dataDir, instance);
     const { code, stderr } = await run(["token", "--workspace", "acme"], env);

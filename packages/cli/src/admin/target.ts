@@ -62,14 +62,10 @@ export async function requireInstance(dataDir: string): Promise<Instance> {
 export function localTarget(instance: Instance, dataDir: string): AdminTarget {
   const urls = { ...instance.adminUrls, edge: instance.edgeOpsUrl };
   return {
-    readToken: async (service) => (service === "edge" ? (instance.internalToken ?? "") : instance.adminToken),
+    readToken: async (service) => (service === "edge" ? instance.internalToken : instance.adminToken),
     describeRefusedToken: () =>
       `the token in ${dataDir}: another Parley may use this port, so restart the Parley of ${dataDir} with ${START_COMMAND}`,
-    findUrl(service) {
-      const url = urls[service];
-      if (url === undefined) throw new CliError(`restart the Parley of ${dataDir}: an older version started it`);
-      return url;
-    },
+    findUrl: (service) => urls[service],
     replicas: toReplicaTargets(urls),
     suggestNextStep: (service) =>
       isRunning(instance)

@@ -25,7 +25,7 @@ export function addTokenCommand(program: CommandUnknownOpts, context: Context): 
 
 async function createToken({ config }: Context, request: Omit<TokenRequest, "nowSeconds">): Promise<Result> {
   if (Object.values(config.adminUrls).some((url) => url !== undefined)) throw new CliError(NO_DEVELOPMENT_TOKENS);
-  const { tokens: issuerSettings } = await requireInstance(config.dataDir);
+  const { issuerSettings } = await requireInstance(config.dataDir);
   if (!issuerSettings) throw new CliError(NO_DEVELOPMENT_TOKENS);
   const nowSeconds = Math.floor(Date.now() / 1_000);
   const token = await signToken(config.dataDir, issuerSettings, { ...request, nowSeconds });

@@ -9,15 +9,14 @@ export type Instance = {
   /** The supervisor's process ID. */
   pid: number;
   edgeUrl: string;
-  /** The URL of the edge's ops port; missing in files of older versions. */
-  edgeOpsUrl?: string;
+  /** The URL of the edge's ops port. */
+  edgeOpsUrl: string;
   /** For each other service with admin RPCs, the URL of its ops port. */
   adminUrls: Record<SelectingService, string>;
   adminToken: string;
-  /** Missing in files of older versions. */
-  internalToken?: string;
-  /** The settings of the development issuer; null if an identity provider issues the tokens. The field keeps its old name. */
-  tokens: IssuerSettings | null;
+  internalToken: string;
+  /** The settings of the development issuer; null if an identity provider issues the tokens. */
+  issuerSettings: IssuerSettings | null;
 };
 
 /** The `iss` and `aud` of the development issuer's tokens, and the name of the claim with the workspace ID. */

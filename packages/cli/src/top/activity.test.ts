@@ -107,17 +107,6 @@ parley_turns_total{finish="quota_exceeded",code="quota_exceeded"} ${exceeded}`;
     ]);
   });
 
-  test("counts each refusal once, including those of an older edge without parley_requests_refused_total", () => {
-    const old = 'parley_streams_refused_total{reason="client"} 4';
-    const current =
-      'parley_requests_refused_total{code="overloaded"} 3\nparley_streams_refused_total{reason="client"} 3';
-    const samples = [sample(0, replica("edge", "old", old), replica("edge", "new", current))];
-    expect(computeActivity(samples, null).refusals).toEqual([
-      { reason: "client", per_minute: 0, total: 4 },
-      { reason: "overloaded", per_minute: 0, total: 3 },
-    ]);
-  });
-
   test("keeps the samples within the window and the last sample before the window", () => {
     const samples = Array.from({ length: 100 }, (_, second) => sample(second * 1_000));
     const kept = dropOldSamples(samples);

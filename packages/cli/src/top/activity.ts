@@ -171,13 +171,8 @@ function sumBuckets(series: readonly Point[]): Buckets {
 
 /** Counts, by reason, the requests refused before their stream began, and the streams that the quota service or a moderation pattern ended. */
 function computeRefusals(since: Sample | undefined, latest: Sample): Activity["refusals"] {
-  const replicasWithRequestCounter = new Set(
-    findPoints(latest, "parley_requests_refused_total").map(({ replica }) => replica),
-  );
   const counters: [name: string, label: string, keep: (point: Point) => boolean][] = [
     ["parley_requests_refused_total", "code", () => true],
-    // Older edges have only the counter of refused streams.
-    ["parley_streams_refused_total", "reason", ({ replica }) => !replicasWithRequestCounter.has(replica)],
     ["parley_turns_total", "finish", ({ labels }) => labels.finish === "quota_exceeded" || labels.finish === "blocked"],
     ["parley_turns_total", "code", ({ labels }) => labels.code === "busy"],
   ];

@@ -16,11 +16,11 @@ export type AttemptRow = {
   reason: string;
   /** The step after a failed attempt: `retry`, `failover` or `end`; empty if it did not fail. */
   next: string;
-  /** What the provider reported about a failure; 0 and empty if nothing, and missing in rows of older versions. */
-  providerStatus?: number;
-  providerCode?: string;
+  /** What the provider reported about a failure; 0 and empty if nothing. */
+  providerStatus: number;
+  providerCode: string;
   /** Without secrets and texts of the request. */
-  providerMessage?: string;
+  providerMessage: string;
 };
 
 /** One generation: a row of the call log. `asked`, `tries` and `attempts` have the odd names of their columns. */

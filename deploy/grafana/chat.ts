@@ -10,7 +10,7 @@ const FAILED_OUTSIDE_TURNS_TOTAL = [
   rate("parley_http_request_duration_seconds_count", 'route=~"/api/chat/(playground/)?"', 'status=~"5.."'),
   rate("parley_turns_closed_total", 'outcome="interrupted"'),
   `-${rate("parley_streams_refused_total", 'reason=~"client|workspace"')}`,
-  `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'kind!="check"', 'result!="ok"')}`,
+  `-${rate("parley_moderation_duration_seconds_count", 'service="conversation"', 'kind="match"', 'result!="ok"')}`,
 ];
 // FAILED and ALL select the failed turns and all turns of the 99.9 % objective, as in charts/parley/files/alerts.yaml. `+` returns nothing if
 // one term has no series; the sum of an `or` includes the terms that have series.

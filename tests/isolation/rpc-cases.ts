@@ -220,7 +220,6 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
     ],
     creates: true,
   },
-  "parley.quota.v1.QuotaService/GetUsage": workspaceOnly(),
   "parley.quota.v1.QuotaService/GetWorkspace": workspaceOnly(),
   "parley.quota.v1.QuotaService/SetWorkspaceDeleted": workspaceOnly({ deleted: false }),
   "parley.quota.v1.QuotaService/GetMonth": workspaceOnly({ month }),

@@ -15,7 +15,7 @@ import {
   CarryRequestSchema,
   type CarryResponse,
 } from "@parley/rpc/calls";
-import { GetUsageRequestSchema, QuotaService } from "@parley/rpc/quota";
+import { QuotaService, ReserveRequestSchema } from "@parley/rpc/quota";
 
 import { afterEach, expect, test } from "vitest";
 import { serveMultiplexed } from "./multiplex-server.ts";
@@ -24,13 +24,13 @@ import { serveMultiplexed } from "./multiplex-server.ts";
 
 type Frame = MessageInitShape<typeof CallFrameSchema>;
 
-const METHOD = "parley.quota.v1.QuotaService/GetUsage";
+const METHOD = "parley.quota.v1.QuotaService/Reserve";
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** Starts a server whose GetUsage returns `plan`, or never returns for the workspace "stuck". `calls` are the calls that it received. */
+/** Starts a server whose Reserve returns `plan`, or never returns for the workspace "stuck". `calls` are the calls that it received. */
 async function startServer({ plan = "" } = {}) {
   const calls: CallContext[] = [];
   const record: Interceptor = (context, next) => {
@@ -38,9 +38,9 @@ async function startServer({ plan = "" } = {}) {
     return next();
   };
   const server = new Server();
-  const getUsage = async ({ workspaceId }: { workspaceId: string }) =>
+  const reserve = async ({ workspaceId }: { workspaceId: string }) =>
     workspaceId === "stuck" ? new Promise(() => undefined) : { plan };
-  const implementation = { getUsage } as unknown as ServiceImplementation<typeof QuotaService>;
+  const implementation = { reserve } as unknown as ServiceImplementation<typeof QuotaService>;
   const methods = implementService(server, QuotaService, implementation, record);
   serveMultiplexed(server, methods, (metadata) => metadata.get("authorization")[0] === "good");
   const port = await new Promise<number>((resolve, reject) =>
@@ -143,7 +143,7 @@ test.each([
 ])("%s ends the stream and aborts its calls, and the server keeps serving", async (_, hex) => {
   const server = await startServer();
   const stream = server.open();
-  const request = toBinary(GetUsageRequestSchema, create(GetUsageRequestSchema, { workspaceId: "stuck" }));
+  const request = toBinary(ReserveRequestSchema, create(ReserveRequestSchema, { workspaceId: "stuck" }));
   stream.send(begin(1, { request }));
   await expect.poll(() => server.calls.length).toBe(1);
   stream.sendBytes(Buffer.from(hex, "hex"));

@@ -37,7 +37,6 @@ import { handleListReservations } from "./reconciliation/list-reservations.rpc.t
 import { ROLE_TIMEOUTS } from "./role.ts";
 import { handleCorrectUnpaid } from "./unpaid/correct-unpaid.rpc.ts";
 import { handleListUnpaid } from "./unpaid/list-unpaid.rpc.ts";
-import { handleGetUsage } from "./usage/get-usage.rpc.ts";
 import { handleReserve } from "./usage/reserve.rpc.ts";
 import { handleSettle } from "./usage/settle.rpc.ts";
 import { createReservationCounter, registerUsageGauges } from "./usage/usage.metrics.ts";
@@ -141,7 +140,6 @@ export async function start(
       // Settle, SetWorkspaceDeleted, AdjustTurns and CorrectUnpaid use `database` instead of `calls`, so their statements complete even if the caller
       // has left.
       settle: (request, { signal }) => handleSettle({ database, log }, request, signal),
-      getUsage: (request, { signal }) => handleGetUsage(calls.databaseFor(signal), request),
       getWorkspace: (request, { signal }) => handleGetWorkspace(calls.databaseFor(signal), request),
       setWorkspaceDeleted: (request) => handleSetWorkspaceDeleted(database, request),
       getMonth: (request, { signal }) => handleGetMonth(calls.databaseFor(signal), request),

@@ -37,7 +37,7 @@ const guard: CallGuard = { intercept: (_, next) => next(), isAuthorized: () => t
 async function startServer(tlsDir: string | undefined): Promise<(clientDir: string | undefined) => Promise<unknown>> {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500, tlsDir }, lifecycle);
-  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  const implementation = { reserve: () => Promise.resolve({ used: 7 }) };
   grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
   await grpc.listen();
   return (clientDir) =>
@@ -45,7 +45,7 @@ async function startServer(tlsDir: string | undefined): Promise<(clientDir: stri
       QuotaService,
       { target: `localhost:${port}`, internalTokens: fixedTokens("token"), tlsDir: clientDir },
       lifecycle,
-    ).getUsage({ workspaceId: "ws_1" }, { timeoutMs: 10_000 });
+    ).reserve({ workspaceId: "ws_1" }, { timeoutMs: 10_000 });
 }
 
 describe("gRPC with mutual TLS", () => {

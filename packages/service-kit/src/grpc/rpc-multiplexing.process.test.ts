@@ -6,10 +6,10 @@ import { Metadata, Server, type ServerDuplexStream } from "@grpc/grpc-js";
 import { type CallContext, RpcError, status, toServiceDefinition } from "@parley/rpc";
 import { CallsService } from "@parley/rpc/calls";
 import {
-  type GetUsageRequest,
-  GetUsageResponseSchema,
   ListMonthTurnsRequestSchema,
   QuotaService,
+  type ReserveRequest,
+  ReserveResponseSchema,
 } from "@parley/rpc/quota";
 import { describe, expect, test } from "vitest";
 import { listen } from "../testing/listen.ts";
@@ -27,34 +27,34 @@ describe("multiplexing", () => {
     async function* produceUntilAborted(_: unknown, { signal }: CallContext) {
       for (; !signal.aborted; produced++) yield { counted: ["x".repeat(128 * 1024)] };
     }
-    const port = await peers().startServer({ getUsage: echo, listMonthTurns: produceUntilAborted });
+    const port = await peers().startServer({ reserve: echo, listMonthTurns: produceUntilAborted });
     const client = await peers().connect(port, { multiplexesStreams: false });
     const readers = numbers(5).map(() => iterate(client.listMonthTurns({}, { timeoutMs: 30_000 })));
     for (const reader of readers) await reader.next();
     // Waits until the handlers produce no more, because every window and buffer is full.
     for (let before = -1; before < produced; await sleep(200)) before = produced;
     for (const n of numbers(50))
-      await expect(client.getUsage({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
+      await expect(client.reserve({ workspaceId: String(n) }, { timeoutMs: 2_000 })).resolves.toMatchObject({
         used: n,
       });
     for (const reader of readers) await reader.return?.();
   });
 
   test("a large request is sent as a plain gRPC call", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, async ({ workspaceId }) => ({
+    const { reserve } = await peers().startClient(isMultiplexed, async ({ workspaceId }) => ({
       used: workspaceId.length,
     }));
-    const responses = await Promise.all([getUsage("1"), getUsage("x".repeat(100_000)), getUsage("2")]);
+    const responses = await Promise.all([reserve("1"), reserve("x".repeat(100_000)), reserve("2")]);
     expect(responses.map(({ used }) => used)).toEqual([1, 100_000, 1]);
     expect(peers().countStreams()).toBe(2);
   });
 
   test("a client that closes during the renewal of its streams opens no more streams", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, echo);
+    const { reserve } = await peers().startClient(isMultiplexed, echo);
     // A client renews a stream at the first call after 500 ms.
     await sleep(600);
     peers().proxy.latency(100);
-    const last = getUsage("1");
+    const last = reserve("1");
     await sleep(50);
     await peers().clientLifecycle.close();
     await expect(last).resolves.toMatchObject({ used: 1 });
@@ -66,11 +66,11 @@ describe("multiplexing", () => {
   test("unary calls on a lost stream are retried as plain calls", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;
-    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+    const { reserve } = await peers().startClient(isMultiplexed, async (request, context) => {
       if (request.workspaceId !== "0" && isHolding) await new Promise<void>((resolve) => held.push(resolve));
       return echo(request, context);
     });
-    const responses = Promise.all(numbers(20).map((n) => getUsage(String(n + 1))));
+    const responses = Promise.all(numbers(20).map((n) => reserve(String(n + 1))));
     await expect.poll(() => held.length).toBe(20);
     isHolding = false;
     peers().proxy.resetAll();
@@ -86,7 +86,7 @@ describe("multiplexing", () => {
   ])("Settle is retried although other calls have spent the retry budget, if calls are %s", async (_, options) => {
     const unavailable = () => new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
     let refusals = 1;
-    const { getUsage, settle } = await peers().startClient(
+    const { reserve, settle } = await peers().startClient(
       isMultiplexed,
       async (request, context) => {
         if (request.workspaceId === "1") throw unavailable();
@@ -99,9 +99,9 @@ describe("multiplexing", () => {
       },
     );
     for (let n = 0; n < 100; n += 20)
-      await Promise.all(numbers(20).map(() => getUsage("1", options).catch(() => undefined)));
+      await Promise.all(numbers(20).map(() => reserve("1", options).catch(() => undefined)));
     const callsBefore = peers().receivedCalls.length;
-    await expect(getUsage("1", options)).rejects.toMatchObject({ status: status.UNAVAILABLE });
+    await expect(reserve("1", options)).rejects.toMatchObject({ status: status.UNAVAILABLE });
     expect(peers().receivedCalls.length).toBe(callsBefore + 1);
     await expect(settle(options)).resolves.toMatchObject({ settled: [] });
   });
@@ -150,8 +150,8 @@ describe("multiplexing", () => {
     const server = new Server();
     peers().serverLifecycle.onClose("server", () => server.forceShutdown());
     server.addService(toServiceDefinition(QuotaService), {
-      GetUsage: (call: { request: GetUsageRequest }, answer: (error: null, response: object) => void) =>
-        answer(null, create(GetUsageResponseSchema, { used: Number(call.request.workspaceId) })),
+      Reserve: (call: { request: ReserveRequest }, answer: (error: null, response: object) => void) =>
+        answer(null, create(ReserveResponseSchema, { used: Number(call.request.workspaceId) })),
     });
     return server;
   }
@@ -159,7 +159,7 @@ describe("multiplexing", () => {
   test("a peer of a version without multiplexing gets plain calls", async () => {
     const client = await peers().connect(await listen(startPlainServer()));
     for (const n of numbers(20))
-      await expect(client.getUsage({ workspaceId: String(n) }, OPTIONS)).resolves.toMatchObject({ used: n });
+      await expect(client.reserve({ workspaceId: String(n) }, OPTIONS)).resolves.toMatchObject({ used: n });
   });
 
   test("a peer that sends malformed frames gets plain calls", async () => {
@@ -185,7 +185,7 @@ describe("multiplexing", () => {
     const client = await peers().connect(await listen(server));
     await expect
       .poll(async () => {
-        await expect(client.getUsage({ workspaceId: "7" }, OPTIONS)).resolves.toMatchObject({ used: 7 });
+        await expect(client.reserve({ workspaceId: "7" }, OPTIONS)).resolves.toMatchObject({ used: 7 });
         return malformed;
       })
       .toBeGreaterThan(0);

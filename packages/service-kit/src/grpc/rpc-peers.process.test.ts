@@ -12,7 +12,7 @@ test("calls between services do not use the HTTP proxy of the environment", asyn
   for (const name of ["grpc_proxy", "https_proxy", "no_proxy", "no_grpc_proxy"]) vi.stubEnv(name, "");
   onTestFinished(() => void vi.unstubAllEnvs());
   const client = await peers().startClient(false, echo);
-  expect(await client.getUsage("3")).toMatchObject({ used: 3 });
+  expect(await client.reserve("3")).toMatchObject({ used: 3 });
 });
 
 describe.each([
@@ -20,41 +20,41 @@ describe.each([
   ["plain gRPC", false],
 ])("%s calls", (_, isMultiplexed) => {
   test("each concurrent call gets its own response", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, echo);
-    const responses = await Promise.all(numbers(100).map((n) => getUsage(String(n))));
+    const { reserve } = await peers().startClient(isMultiplexed, echo);
+    const responses = await Promise.all(numbers(100).map((n) => reserve(String(n))));
     expect(responses.map(({ used }) => used)).toEqual(numbers(100));
     expect(peers().receivedCalls).toHaveLength(100);
     expect(peers().countStreams()).toBe(isMultiplexed ? 1 : 100);
-    expect(peers().receivedCalls.every(({ method }) => method === "parley.quota.v1.QuotaService/GetUsage")).toBe(true);
+    expect(peers().receivedCalls.every(({ method }) => method === "parley.quota.v1.QuotaService/Reserve")).toBe(true);
   });
 
   test("a slow or failed call does not affect the others", async () => {
     const slow = Promise.withResolvers<{ used: number }>();
-    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+    const { reserve } = await peers().startClient(isMultiplexed, async (request, context) => {
       if (request.workspaceId === "1") return slow.promise;
       if (request.workspaceId === "2") throw new RpcError(status.NOT_FOUND, "workspace_not_found", "no such workspace");
       return echo(request, context);
     });
-    const first = getUsage("1");
-    await expect(getUsage("2")).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
-    await expect(getUsage("3")).resolves.toMatchObject({ used: 3 });
+    const first = reserve("1");
+    await expect(reserve("2")).rejects.toMatchObject({ status: status.NOT_FOUND, code: "workspace_not_found" });
+    await expect(reserve("3")).resolves.toMatchObject({ used: 3 });
     slow.resolve({ used: 1 });
     await expect(first).resolves.toMatchObject({ used: 1 });
   });
 
   test("a deadline ends the call at the client and the server", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
+    const { reserve } = await peers().startClient(isMultiplexed, neverAnswer);
     // Long enough for the call to reach the server on a busy machine.
-    await expect(getUsage("1", { timeoutMs: 500 })).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
+    await expect(reserve("1", { timeoutMs: 500 })).rejects.toMatchObject({ status: status.DEADLINE_EXCEEDED });
     await expect.poll(() => peers().receivedCalls.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
   test("cancelling a call ends it at the client and the server, and ends no other call", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
+    const { reserve } = await peers().startClient(isMultiplexed, neverAnswer);
     const controllers = [new AbortController(), new AbortController()] as const;
     const calls: Promise<unknown>[] = [];
     for (const [n, { signal }] of controllers.entries()) {
-      calls.push(getUsage(`${n + 1}`, { ...OPTIONS, signal }));
+      calls.push(reserve(`${n + 1}`, { ...OPTIONS, signal }));
       await expect.poll(() => peers().receivedCalls.length).toBe(n + 1);
     }
     for (const [n, controller] of controllers.entries()) {
@@ -65,8 +65,8 @@ describe.each([
   });
 
   test("a caller that disconnects ends its calls at the server", async () => {
-    const { getUsage } = await peers().startClient(isMultiplexed, neverAnswer);
-    const calls = numbers(10).map((n) => getUsage(`${n + 1}`).catch(() => undefined));
+    const { reserve } = await peers().startClient(isMultiplexed, neverAnswer);
+    const calls = numbers(10).map((n) => reserve(`${n + 1}`).catch(() => undefined));
     await expect.poll(() => peers().receivedCalls.length).toBe(10);
     const received = [...peers().receivedCalls];
     await peers().clientLifecycle.close();
@@ -77,12 +77,12 @@ describe.each([
 
   test("a unary call is retried when the peer is unavailable", async () => {
     let refusals = 1;
-    const { getUsage } = await peers().startClient(isMultiplexed, (request, context) => {
+    const { reserve } = await peers().startClient(isMultiplexed, (request, context) => {
       if (request.workspaceId === "1" && refusals-- > 0)
         throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
       return echo(request, context);
     });
-    await expect(getUsage("1")).resolves.toMatchObject({ used: 1 });
+    await expect(reserve("1")).resolves.toMatchObject({ used: 1 });
   });
 
   test("a call fails as unavailable if its first attempt may have succeeded, even if the retry is refused as overloaded", async () => {
@@ -90,27 +90,27 @@ describe.each([
       new RpcError(status.UNAVAILABLE, "unavailable", "the database connection was lost"),
       new RpcError(status.RESOURCE_EXHAUSTED, "overloaded", "too many calls wait for the database"),
     ];
-    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+    const { reserve } = await peers().startClient(isMultiplexed, async (request, context) => {
       const failure = request.workspaceId === "1" ? failures.shift() : undefined;
       if (failure !== undefined) throw failure;
       return echo(request, context);
     });
-    await expect(getUsage("1")).rejects.toMatchObject({ status: status.UNAVAILABLE, code: "unavailable" });
+    await expect(reserve("1")).rejects.toMatchObject({ status: status.UNAVAILABLE, code: "unavailable" });
     expect(failures).toEqual([]);
   });
 
   test("a stopping server answers its pending calls and stops although callers keep calling", async () => {
     const release = Promise.withResolvers<void>();
-    const { getUsage } = await peers().startClient(isMultiplexed, async (request, context) => {
+    const { reserve } = await peers().startClient(isMultiplexed, async (request, context) => {
       if (request.workspaceId === "100") await release.promise;
       return echo(request, context);
     });
-    const pending = getUsage("100");
+    const pending = reserve("100");
     const stopCallers = new AbortController();
     const failures: unknown[] = [];
     const callers = numbers(8).map(async (n) => {
       while (!stopCallers.signal.aborted && failures.length === 0)
-        await getUsage(String(n)).catch((error: unknown) => failures.push(error));
+        await reserve(String(n)).catch((error: unknown) => failures.push(error));
     });
     await expect.poll(() => peers().receivedCalls.length).toBeGreaterThan(50);
     const startedAt = performance.now();

@@ -17,14 +17,14 @@ const { write, open, openInternal } = files;
 async function startServer(tokens: Tokens, serverLog = log) {
   const port = await freePort();
   const grpc = createGrpcServer({ host: "127.0.0.1", port, drainMs: 500 }, files.lifecycle);
-  const implementation = { getUsage: () => Promise.resolve({ used: 7 }) };
+  const implementation = { reserve: () => Promise.resolve({ used: 7 }) };
   const guard = createCallGuard(tokens, createRpcServerHistogram(createRegistry("test")), serverLog);
   grpc.serve(QuotaService, implementation as unknown as ServiceImplementation<typeof QuotaService>, guard);
   await grpc.listen();
   return (internalTokens: Tokens, isMultiplexed: boolean) => {
     const options = { target: `127.0.0.1:${port}`, internalTokens, isMultiplexed };
     const client = connectPeer(QuotaService, options, files.lifecycle);
-    return () => client.getUsage({ workspaceId: "ws_1" }, { timeoutMs: 5_000 });
+    return () => client.reserve({ workspaceId: "ws_1" }, { timeoutMs: 5_000 });
   };
 }
 

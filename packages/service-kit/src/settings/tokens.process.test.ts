@@ -15,13 +15,13 @@ const { write, open, openInternal } = files;
 it("the admin services accept every token in the token file", async () => {
   const file = await write("admin", "old", "new");
   const port = await freePort();
-  const register = (router: ConnectRouter) => void router.service(QuotaService, { getUsage: () => ({ used: 7 }) });
+  const register = (router: ConnectRouter) => void router.service(QuotaService, { reserve: () => ({ used: 7 }) });
   const admin = { tokens: open(file), jwt: undefined, register };
   const options = { host: "127.0.0.1", port, registry: createRegistry("test"), isReady: () => true, admin };
   await startOpsServer(options, log, files.lifecycle);
   const statusWith = async (token: string) => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const url = `http://127.0.0.1:${port}/${QuotaService.typeName}/GetUsage`;
+    const url = `http://127.0.0.1:${port}/${QuotaService.typeName}/Reserve`;
     return (await fetch(url, { method: "POST", headers, body: "{}" })).status;
   };
   expect([await statusWith("old"), await statusWith("new"), await statusWith("other")]).toEqual([200, 200, 401]);

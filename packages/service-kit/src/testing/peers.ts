@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Interceptor, ServiceImplementation } from "@parley/rpc";
-import { type GetUsageRequest, type ListMonthTurnsRequest, QuotaService } from "@parley/rpc/quota";
+import { type ListMonthTurnsRequest, QuotaService, type ReserveRequest } from "@parley/rpc/quota";
 import { freePort, startTcpProxy, type TcpProxy } from "@parley/test-support";
 import { afterEach, beforeEach, expect } from "vitest";
 import { createGrpcServer } from "../grpc/grpc-server.ts";
@@ -9,14 +9,14 @@ import { Lifecycle } from "../process/lifecycle.ts";
 import { createLogger } from "../process/logger.ts";
 import { fixedTokens } from "../settings/tokens.ts";
 
-export type UnaryHandler = (request: GetUsageRequest, context: CallContext) => Promise<{ used: number }>;
+export type UnaryHandler = (request: ReserveRequest, context: CallContext) => Promise<{ used: number }>;
 export type StreamHandler = (
   request: ListMonthTurnsRequest,
   context: CallContext,
 ) => AsyncIterable<{ counted: string[] }>;
 type CallOptions = { timeoutMs: number; signal?: AbortSignal };
 type Handlers = {
-  getUsage: UnaryHandler;
+  reserve: UnaryHandler;
   listMonthTurns?: StreamHandler | undefined;
   settle?: (() => Promise<object>) | undefined;
 };
@@ -58,23 +58,23 @@ export class TestPeers {
   /** Starts a server and returns its client. The stream of a multiplexed client is already open. */
   async startClient(
     isMultiplexed: boolean,
-    getUsage: UnaryHandler,
+    reserve: UnaryHandler,
     listMonthTurns?: StreamHandler,
     settle?: () => Promise<object>,
   ) {
-    const port = await this.startServer({ getUsage, listMonthTurns, settle });
+    const port = await this.startServer({ reserve, listMonthTurns, settle });
     const client = await this.connect(port, { isMultiplexed });
     // A multiplexed client sends plain calls until its stream is open.
     await expect
       .poll(async () => {
         this.receivedCalls = [];
-        for (const _ of [1, 2]) await client.getUsage({ workspaceId: "0" }, OPTIONS);
+        for (const _ of [1, 2]) await client.reserve({ workspaceId: "0" }, OPTIONS);
         return this.countStreams();
       })
       .toBe(isMultiplexed ? 1 : 2);
     this.receivedCalls = [];
     return {
-      getUsage: (workspaceId: string, options = OPTIONS) => client.getUsage({ workspaceId }, options),
+      reserve: (workspaceId: string, options = OPTIONS) => client.reserve({ workspaceId }, options),
       list: (request: string | ListMonthTurnsRequest, options = OPTIONS) =>
         client.listMonthTurns(typeof request === "string" ? { workspaceId: request } : request, options),
       settle: (options = OPTIONS) => client.settle({ settlements: [] }, options),

@@ -1,4 +1,4 @@
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { formatNumber } from "../i18n/numbers.ts";
 import { t } from "../i18n/t.tsx";
 
@@ -6,7 +6,7 @@ import { t } from "../i18n/t.tsx";
 const WARNING_SHARE = 0.8;
 
 /** The used, held and remaining messages of a workspace in this month. */
-export function QuotaFigures({ usage: { used, held, cap } }: { usage: GetUsageResponse }) {
+export function QuotaFigures({ usage: { used, held, cap } }: { usage: MonthlyUsage }) {
   const figures = [
     [t("Used"), t("{part} of {total}", { part: used, total: cap })],
     [t("Being answered"), formatNumber(held)],

@@ -1,8 +1,8 @@
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { plural, t } from "../i18n/t.tsx";
 
 /** Explains today's replies that cost provider output but did not count. Empty on a day without such replies. */
-export function UnpaidNote({ usage: { unpaid, unpaidLimit } }: { usage: GetUsageResponse }) {
+export function UnpaidNote({ usage: { unpaid, unpaidLimit } }: { usage: MonthlyUsage }) {
   if (unpaid === 0) return null;
   const isAtLimit = unpaid >= unpaidLimit;
   return (

@@ -1,5 +1,5 @@
 import "../overview/overview.css";
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { useQuery } from "@tanstack/react-query";
 import { turns, workspaces } from "../api/clients.ts";
 import { useSession } from "../api/session.ts";
@@ -52,7 +52,7 @@ export function Overview() {
 }
 
 type QuotaProps = {
-  usage: GetUsageResponse;
+  usage: MonthlyUsage;
   /** Undefined until the statistics are loaded. */
   repliesByDay: ReadonlyMap<string, number> | undefined;
 };
@@ -71,7 +71,7 @@ function Quota({ usage, repliesByDay }: QuotaProps) {
   );
 }
 
-function describeForecast(usage: GetUsageResponse, repliesByDay: ReadonlyMap<string, number>): string {
+function describeForecast(usage: MonthlyUsage, repliesByDay: ReadonlyMap<string, number>): string {
   const expected = forecast(usage, repliesByDay, Date.now());
   if (expected === undefined) return t("A forecast appears after the first full day with messages.");
   if (expected.exhaustedAt !== undefined)

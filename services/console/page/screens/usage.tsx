@@ -1,4 +1,4 @@
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { useQuery } from "@tanstack/react-query";
 import { turns, workspaces } from "../api/clients.ts";
 import { useBots } from "../api/queries.ts";
@@ -59,7 +59,7 @@ function Download({ rows }: { rows: ReturnType<typeof usageRows> }) {
   );
 }
 
-function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
+function CurrentMonth({ usage }: { usage: MonthlyUsage }) {
   const { plan, resetsAt } = usage;
   return (
     <section className="panel" aria-labelledby="this-month">
@@ -75,7 +75,7 @@ function CurrentMonth({ usage }: { usage: GetUsageResponse }) {
   );
 }
 
-function Months({ months }: { months: readonly GetUsageResponse[] }) {
+function Months({ months }: { months: readonly MonthlyUsage[] }) {
   return (
     <section className="panel" aria-labelledby="months">
       <h2 id="months">{t("By month")}</h2>

@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { BotSchema, BotUsageSchema } from "@parley/rpc/conversation";
-import { GetUsageResponseSchema } from "@parley/rpc/quota";
+import { MonthlyUsageSchema } from "@parley/rpc/quota";
 import { expect, test } from "vitest";
 import { splitByBot, thresholdsOf, usageRows } from "./by-bot.ts";
 import { formatCsv } from "./csv.ts";
 
-const month = (name: string, used: number) => create(GetUsageResponseSchema, { month: name, used, cap: 1_000 });
+const month = (name: string, used: number) => create(MonthlyUsageSchema, { month: name, used, cap: 1_000 });
 const usage = (name: string, botSlug: string, messages: number) =>
   create(BotUsageSchema, { month: name, botSlug, messages });
 const BOTS = [create(BotSchema, { slug: "a", display: { name: "=HYPERLINK(1)" } }), create(BotSchema, { slug: "b" })];

@@ -1,5 +1,5 @@
 import type { Bot, BotUsage } from "@parley/rpc/conversation";
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { t } from "../i18n/t.tsx";
 
 export type BotEntry = {
@@ -15,7 +15,7 @@ const REST_NAME = t("Corrections, and the last minute's answers");
 /**
  * Returns a month's messages by bot, in the order of `usage`. If their sum differs from `month.used`, a last entry holds the difference.
  */
-export function splitByBot(month: GetUsageResponse, usage: readonly BotUsage[], bots: readonly Bot[]): BotEntry[] {
+export function splitByBot(month: MonthlyUsage, usage: readonly BotUsage[], bots: readonly Bot[]): BotEntry[] {
   const entries = usage
     .filter((each) => each.month === month.month)
     .map(({ botSlug: slug, messages }) => ({
@@ -28,7 +28,7 @@ export function splitByBot(month: GetUsageResponse, usage: readonly BotUsage[], 
 }
 
 /** Returns the rows of the CSV, header first. */
-export function usageRows(months: readonly GetUsageResponse[], usage: readonly BotUsage[], bots: readonly Bot[]) {
+export function usageRows(months: readonly MonthlyUsage[], usage: readonly BotUsage[], bots: readonly Bot[]) {
   return [
     ["month", "bot", "bot_name", "messages"],
     ...months.flatMap((month) =>
@@ -45,7 +45,7 @@ export type Threshold = {
 };
 
 /** Returns the warning thresholds, or none if the quota is 0. 80 % is also the threshold of the metric parley_quota_workspaces_near_cap. */
-export function thresholdsOf({ used, cap }: Pick<GetUsageResponse, "used" | "cap">): Threshold[] {
+export function thresholdsOf({ used, cap }: Pick<MonthlyUsage, "used" | "cap">): Threshold[] {
   if (cap === 0) return [];
   return [80, 100].map((percent) => {
     const messages = Math.ceil((cap * percent) / 100);

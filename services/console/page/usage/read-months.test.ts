@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { GetUsageResponseSchema } from "@parley/rpc/quota";
+import { MonthlyUsageSchema } from "@parley/rpc/quota";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readMonths } from "./read-months.ts";
 
@@ -8,7 +8,7 @@ test.each(["2027-01-31T23:59:59Z", "2027-03-01T00:00:01Z"])(
   async (time) => {
     vi.useFakeTimers({ now: new Date(time) });
     onTestFinished(() => void vi.useRealTimers());
-    const usage = await readMonths(async (month) => create(GetUsageResponseSchema, { month: month || "2027-02" }));
+    const usage = await readMonths(async (month) => create(MonthlyUsageSchema, { month: month || "2027-02" }));
     expect(usage.map(({ month }) => month)).toEqual(["2027-02", "2027-01", "2026-12", "2026-11", "2026-10", "2026-09"]);
   },
 );

@@ -1,12 +1,12 @@
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 
 export const SHOWN_MONTHS = 6;
 
 /** Reads the usage of a month ("YYYY-MM"), or of the current month if `month` is empty. */
-type ReadUsage = (month: string) => Promise<GetUsageResponse | undefined>;
+type ReadUsage = (month: string) => Promise<MonthlyUsage | undefined>;
 
 /** Reads the usage of the current month and of the months before it. The service, not the browser's clock, determines the current month. */
-export async function readMonths(readUsage: ReadUsage): Promise<GetUsageResponse[]> {
+export async function readMonths(readUsage: ReadUsage): Promise<MonthlyUsage[]> {
   const current = await readUsage("");
   if (current === undefined) return [];
   const earlier = await Promise.all(monthsBefore(current.month).map(readUsage));

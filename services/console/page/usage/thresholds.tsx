@@ -1,8 +1,8 @@
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { plural, T, t } from "../i18n/t.tsx";
 import { thresholdsOf } from "./by-bot.ts";
 
-export function Thresholds({ usage }: { usage: GetUsageResponse }) {
+export function Thresholds({ usage }: { usage: MonthlyUsage }) {
   const thresholds = thresholdsOf(usage);
   if (thresholds.length === 0) return null;
   return (

@@ -1,5 +1,5 @@
 import type { Bot, BotUsage } from "@parley/rpc/conversation";
-import type { GetUsageResponse } from "@parley/rpc/quota";
+import type { MonthlyUsage } from "@parley/rpc/quota";
 import { useState } from "react";
 import { SelectField } from "../components/field.tsx";
 import { formatNumber } from "../i18n/numbers.ts";
@@ -7,7 +7,7 @@ import { t } from "../i18n/t.tsx";
 import { splitByBot } from "./by-bot.ts";
 import { formatMonth } from "./format-month.ts";
 
-type ByBotProps = { months: readonly GetUsageResponse[]; usage: readonly BotUsage[]; bots: readonly Bot[] };
+type ByBotProps = { months: readonly MonthlyUsage[]; usage: readonly BotUsage[]; bots: readonly Bot[] };
 
 export function UsageByBot({ months, usage, bots }: ByBotProps) {
   const [chosen, setChosen] = useState(months[0]?.month ?? "");

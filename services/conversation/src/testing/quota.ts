@@ -84,7 +84,6 @@ export async function startTestQuota(port = 0): Promise<TestQuota> {
     QuotaService,
     {
       reserve: unimplemented,
-      getUsage: unimplemented,
       async settle({ settlements }) {
         if (quota.isSettleUnavailable) throw new RpcError(status.UNAVAILABLE, "unavailable", "unavailable");
         quota.settleCalls.push(settlements);

@@ -1,19 +1,35 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { WorkspaceAdminService } from "@parley/rpc/quota";
-import { type Database, invalidArgument, isWorkspaceId, parseMonth } from "@parley/service-kit";
+import type { MonthlyUsageSchema, WorkspaceAdminService } from "@parley/rpc/quota";
+import { type Database, invalidArgument, isWorkspaceId, notFound, parseMonth } from "@parley/service-kit";
 import { listNearestCap, listUsage } from "./list-usage.store.ts";
-import { currentMonth } from "./usage.store.ts";
+import { computeResetTime } from "./month.ts";
+import { currentMonth, readUsage } from "./usage.store.ts";
 
 const DEFAULT_PAGE_SIZE = 500;
 const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_NEAREST_CAP_LIMIT = 10;
 const MAX_NEAREST_CAP_LIMIT = 100;
 
-/** Implements the calls of WorkspaceAdminService that list the usage of many workspaces. */
+/** Reads a workspace's usage of a month ("YYYY-MM"), or of the current month if `month` is empty. Throws workspace_not_found. */
+export async function readMonthlyUsage(
+  database: Database,
+  { workspaceId, month }: { workspaceId: string; month: string },
+): Promise<MessageInitShape<typeof MonthlyUsageSchema>> {
+  const parsedMonth = parseMonth(month);
+  const usage = isWorkspaceId(workspaceId) ? await readUsage(database, workspaceId, parsedMonth) : undefined;
+  if (usage === undefined) throw notFound("workspace_not_found", "no such workspace");
+  return { ...usage, resetsAt: computeResetTime(usage.month) };
+}
+
+/** Implements the calls of WorkspaceAdminService that only read usage. */
 export function createUsageAdmin(
   database: Database,
-): Pick<ServiceImpl<typeof WorkspaceAdminService>, "listUsage" | "listNearestCap"> {
+): Pick<ServiceImpl<typeof WorkspaceAdminService>, "showUsage" | "listUsage" | "listNearestCap"> {
   return {
+    async showUsage(request) {
+      return { usage: await readMonthlyUsage(database, request) };
+    },
     async listUsage(request) {
       const { pageSize, pageToken: after } = request;
       if (pageSize < 0 || pageSize > MAX_PAGE_SIZE)

@@ -3,7 +3,7 @@ import type { WorkspaceAdminService } from "@parley/rpc/quota";
 import { type Database, invalidArgument, isLongerThan, isWorkspaceId, ServiceError } from "@parley/service-kit";
 import { handleListMonths } from "../months/index.ts";
 import { resetUnpaid } from "../unpaid/index.ts";
-import { createAdjustmentAdmin, createUsageAdmin, handleGetUsage } from "../usage/index.ts";
+import { createAdjustmentAdmin, createUsageAdmin, readMonthlyUsage } from "../usage/index.ts";
 import { requireWorkspace, toWorkspaceMessage } from "./get-workspace.rpc.ts";
 import { listPlans, updateKnowledgeLimits } from "./plans.store.ts";
 import { insertWorkspace, listWorkspaces, updatePlan, updateRetention } from "./workspaces.store.ts";
@@ -67,13 +67,10 @@ export function createWorkspaceAdmin(
       await updateRetention(database, workspaceId, retentionDays);
       return { workspace: await requireWorkspace(database, workspaceId) };
     },
-    async showUsage(request) {
-      return { usage: await handleGetUsage(database, request) };
-    },
     async resetUnpaid({ workspaceId }) {
       await requireWorkspace(database, workspaceId);
       await resetUnpaid(database, workspaceId);
-      return { usage: await handleGetUsage(database, { workspaceId, month: "" }) };
+      return { usage: await readMonthlyUsage(database, { workspaceId, month: "" }) };
     },
   };
 }

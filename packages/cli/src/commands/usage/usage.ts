@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { type GetUsageResponse, WorkspaceAdminService } from "@parley/rpc/quota";
+import { type MonthlyUsage, WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../../admin/call.ts";
 import { requireField } from "../../admin/require-field.ts";
 import { runBilling, SORT_KEYS } from "../../billing/billing.ts";
@@ -87,7 +87,7 @@ function resetUnpaid(callAdmin: CallAdmin, workspaceId: string): Promise<Result>
   });
 }
 
-function describeUsage(workspaceId: string, usage: GetUsageResponse): Result {
+function describeUsage(workspaceId: string, usage: MonthlyUsage): Result {
   const { plan, cap, used, held, adjusted, resetsAt, month, unpaid, unpaidLimit } = usage;
   return {
     json: { plan, cap, used, held, adjusted, unpaid, unpaid_limit: unpaidLimit, resets_at: resetsAt },

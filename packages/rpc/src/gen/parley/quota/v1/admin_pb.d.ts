@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Change } from "../../rpc/v1/change_pb.js";
-import type { GetUsageResponse, Month, Workspace } from "./quota_pb.js";
+import type { Month, Workspace } from "./quota_pb.js";
 
 /**
  * Describes the file parley/quota/v1/admin.proto.
@@ -474,6 +474,83 @@ export declare type ShowUsageRequest = Message<"parley.quota.v1.ShowUsageRequest
 export declare const ShowUsageRequestSchema: GenMessage<ShowUsageRequest>;
 
 /**
+ * MonthlyUsage is a workspace's usage of one month.
+ *
+ * @generated from message parley.quota.v1.MonthlyUsage
+ */
+export declare type MonthlyUsage = Message<"parley.quota.v1.MonthlyUsage"> & {
+  /**
+   * The workspace's plan at the end of the month, or now for the current month: free, pro or scale.
+   *
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+
+  /**
+   * The plan's messages per month.
+   *
+   * @generated from field: int32 cap = 2;
+   */
+  cap: number;
+
+  /**
+   * Messages counted in the month.
+   *
+   * @generated from field: int32 used = 3;
+   */
+  used: number;
+
+  /**
+   * Messages held by turns that are not yet settled.
+   *
+   * @generated from field: int32 held = 4;
+   */
+  held: number;
+
+  /**
+   * The UTC month, "YYYY-MM".
+   *
+   * @generated from field: string month = 5;
+   */
+  month: string;
+
+  /**
+   * The start of the next month, when the count restarts at 0; RFC 3339 in UTC.
+   *
+   * @generated from field: string resets_at = 6;
+   */
+  resetsAt: string;
+
+  /**
+   * The sum of the month's corrections by WorkspaceAdminService/AdjustUsage. used includes it.
+   *
+   * @generated from field: int32 adjusted = 7;
+   */
+  adjusted: number;
+
+  /**
+   * The unpaid replies of the current UTC day that count towards unpaid_limit: those since the last ResetUnpaid. 0 for a month
+   * that is over.
+   *
+   * @generated from field: int32 unpaid = 8;
+   */
+  unpaid: number;
+
+  /**
+   * The unpaid replies of a UTC day after which Reserve refuses turns until the day ends.
+   *
+   * @generated from field: int32 unpaid_limit = 9;
+   */
+  unpaidLimit: number;
+};
+
+/**
+ * Describes the message parley.quota.v1.MonthlyUsage.
+ * Use `create(MonthlyUsageSchema)` to create a new message.
+ */
+export declare const MonthlyUsageSchema: GenMessage<MonthlyUsage>;
+
+/**
  * ShowUsageResponse holds the usage of one month.
  *
  * @generated from message parley.quota.v1.ShowUsageResponse
@@ -482,9 +559,9 @@ export declare type ShowUsageResponse = Message<"parley.quota.v1.ShowUsageRespon
   /**
    * The usage.
    *
-   * @generated from field: parley.quota.v1.GetUsageResponse usage = 1;
+   * @generated from field: parley.quota.v1.MonthlyUsage usage = 1;
    */
-  usage?: GetUsageResponse | undefined;
+  usage?: MonthlyUsage | undefined;
 };
 
 /**
@@ -885,9 +962,9 @@ export declare type ResetUnpaidResponse = Message<"parley.quota.v1.ResetUnpaidRe
   /**
    * The usage of the current month.
    *
-   * @generated from field: parley.quota.v1.GetUsageResponse usage = 1;
+   * @generated from field: parley.quota.v1.MonthlyUsage usage = 1;
    */
-  usage?: GetUsageResponse | undefined;
+  usage?: MonthlyUsage | undefined;
 };
 
 /**

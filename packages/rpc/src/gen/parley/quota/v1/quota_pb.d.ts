@@ -236,110 +236,6 @@ export declare type SettleResponse = Message<"parley.quota.v1.SettleResponse"> &
 export declare const SettleResponseSchema: GenMessage<SettleResponse>;
 
 /**
- * GetUsageRequest names a workspace and a month.
- *
- * @generated from message parley.quota.v1.GetUsageRequest
- */
-export declare type GetUsageRequest = Message<"parley.quota.v1.GetUsageRequest"> & {
-  /**
-   * The workspace.
-   *
-   * @generated from field: string workspace_id = 1;
-   */
-  workspaceId: string;
-
-  /**
-   * The UTC month, "YYYY-MM"; empty for the current month by the database's clock.
-   *
-   * @generated from field: string month = 2;
-   */
-  month: string;
-};
-
-/**
- * Describes the message parley.quota.v1.GetUsageRequest.
- * Use `create(GetUsageRequestSchema)` to create a new message.
- */
-export declare const GetUsageRequestSchema: GenMessage<GetUsageRequest>;
-
-/**
- * GetUsageResponse is a workspace's usage of one month.
- *
- * @generated from message parley.quota.v1.GetUsageResponse
- */
-export declare type GetUsageResponse = Message<"parley.quota.v1.GetUsageResponse"> & {
-  /**
-   * The workspace's plan at the end of the month, or now for the current month: free, pro or scale.
-   *
-   * @generated from field: string plan = 1;
-   */
-  plan: string;
-
-  /**
-   * The plan's messages per month.
-   *
-   * @generated from field: int32 cap = 2;
-   */
-  cap: number;
-
-  /**
-   * Messages counted in the month.
-   *
-   * @generated from field: int32 used = 3;
-   */
-  used: number;
-
-  /**
-   * Messages held by turns that are not yet settled.
-   *
-   * @generated from field: int32 held = 4;
-   */
-  held: number;
-
-  /**
-   * The UTC month, "YYYY-MM".
-   *
-   * @generated from field: string month = 5;
-   */
-  month: string;
-
-  /**
-   * The start of the next month, when the count restarts at 0; RFC 3339 in UTC.
-   *
-   * @generated from field: string resets_at = 6;
-   */
-  resetsAt: string;
-
-  /**
-   * The sum of the month's corrections by WorkspaceAdminService/AdjustUsage. used includes it.
-   *
-   * @generated from field: int32 adjusted = 7;
-   */
-  adjusted: number;
-
-  /**
-   * The unpaid replies of the current UTC day that count towards unpaid_limit: those since the last ResetUnpaid. 0 for a month
-   * that is over.
-   *
-   * @generated from field: int32 unpaid = 8;
-   */
-  unpaid: number;
-
-  /**
-   * The unpaid replies of a UTC day after which Reserve refuses turns until the day ends.
-   *
-   * @generated from field: int32 unpaid_limit = 9;
-   */
-  unpaidLimit: number;
-};
-
-/**
- * Describes the message parley.quota.v1.GetUsageResponse.
- * Use `create(GetUsageResponseSchema)` to create a new message.
- */
-export declare const GetUsageResponseSchema: GenMessage<GetUsageResponse>;
-
-/**
  * Workspace is a tenant with a plan.
  *
  * @generated from message parley.quota.v1.Workspace
@@ -1360,8 +1256,7 @@ export declare const ReservationStateSchema: GenEnum<ReservationState>;
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
  * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListUnpaid,
- * CorrectUnpaid, ListMonths and CloseMonth. No service calls GetUsage, which is kept for clients of the last release; WorkspaceAdminService/ShowUsage
- * returns the same.
+ * CorrectUnpaid, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.
@@ -1410,18 +1305,6 @@ export declare const QuotaService: GenService<{
     methodKind: "unary";
     input: typeof SettleRequestSchema;
     output: typeof SettleResponseSchema;
-  },
-  /**
-   * GetUsage reads a workspace's plan and its usage of one month.
-   *
-   * Errors: NOT_FOUND (workspace_not_found).
-   *
-   * @generated from rpc parley.quota.v1.QuotaService.GetUsage
-   */
-  getUsage: {
-    methodKind: "unary";
-    input: typeof GetUsageRequestSchema;
-    output: typeof GetUsageResponseSchema;
   },
   /**
    * GetWorkspace reads one workspace.

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/
  * Describes the file parley/quota/v1/quota.proto.
  */
 export const file_parley_quota_v1_quota = /*@__PURE__*/
-  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvcXVvdGEucHJvdG8SD3BhcmxleS5xdW90YS52MSJHCg5SZXNlcnZlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCRIOCgZjbGllbnQYAyABKAwihgEKD1Jlc2VydmVSZXNwb25zZRIuCgZzdGF0dXMYASABKA4yHi5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVN0YXR1cxINCgVtb250aBgCIAEoCRIMCgRwbGFuGAMgASgJEgwKBHVzZWQYBCABKAUSCwoDY2FwGAUgASgFEgsKA2RheRgGIAEoCSKHAQoKU2V0dGxlbWVudBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCRIvCgdvdXRjb21lGAMgASgOMh4ucGFybGV5LnF1b3RhLnYxLlNldHRsZU91dGNvbWUSDQoFbW9udGgYBCABKAkSEgoKdW5wYWlkX2RheRgFIAEoCSJBCg1TZXR0bGVSZXF1ZXN0EjAKC3NldHRsZW1lbnRzGAEgAygLMhsucGFybGV5LnF1b3RhLnYxLlNldHRsZW1lbnQicwoLU2V0dGxlZFR1cm4SFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSLwoHb3V0Y29tZRgDIAEoDjIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVPdXRjb21lEgwKBGNvZGUYBCABKAkiPwoOU2V0dGxlUmVzcG9uc2USLQoHc2V0dGxlZBgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5TZXR0bGVkVHVybiI2Cg9HZXRVc2FnZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJIqMBChBHZXRVc2FnZVJlc3BvbnNlEgwKBHBsYW4YASABKAkSCwoDY2FwGAIgASgFEgwKBHVzZWQYAyABKAUSDAoEaGVsZBgEIAEoBRINCgVtb250aBgFIAEoCRIRCglyZXNldHNfYXQYBiABKAkSEAoIYWRqdXN0ZWQYByABKAUSDgoGdW5wYWlkGAggASgFEhQKDHVucGFpZF9saW1pdBgJIAEoBSLDAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRISCgpkZWxldGVkX2F0GAcgASgJEh8KF21heF9rbm93bGVkZ2VfZG9jdW1lbnRzGAggASgFEiAKGG1heF9rbm93bGVkZ2VfY2hhcmFjdGVycxgJIAEoBSIrChNHZXRXb3Jrc3BhY2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJFChRHZXRXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIkMKGlNldFdvcmtzcGFjZURlbGV0ZWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgdkZWxldGVkGAIgASgIIh0KG1NldFdvcmtzcGFjZURlbGV0ZWRSZXNwb25zZSJqCg9HZXRNb250aFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJEhYKDm1heF93b3Jrc3BhY2VzGAMgASgFEhoKEmFmdGVyX3dvcmtzcGFjZV9pZBgEIAEoCSKLAQoOV29ya3NwYWNlTW9udGgSFAoMd29ya3NwYWNlX2lkGAEgASgJEgwKBHVzZWQYAiABKAUSDAoEaGVsZBgDIAEoBRIOCgZsZWRnZXIYBCABKAUSFQoNbGVkZ2VyX2RpZ2VzdBgFIAEoEBIQCghhZGp1c3RlZBgGIAEoBRIOCgZwcnVuZWQYByABKAUiPAoVTGlzdE1vbnRoVHVybnNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCSI3ChZMaXN0TW9udGhUdXJuc1Jlc3BvbnNlEg8KB2NvdW50ZWQYASADKAkSDAoEaGVsZBgCIAMoCSJWChBHZXRNb250aFJlc3BvbnNlEjMKCndvcmtzcGFjZXMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlTW9udGgSDQoFbW9udGgYAiABKAkiNwoOUmVzZXJ2YXRpb25LZXkSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkingEKC1Jlc2VydmF0aW9uEhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJEjAKBXN0YXRlGAMgASgOMiEucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uU3RhdGUSEgoKY2hhbmdlZF9hdBgEIAEoCRITCgthZ2Vfc2Vjb25kcxgFIAEoARINCgVtb250aBgGIAEoCSKwAQoXTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QSMAoFc3RhdGUYASABKA4yIS5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb25TdGF0ZRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSDQoFc2luY2UYAyABKAkSFwoPbWluX2FnZV9zZWNvbmRzGAQgASgFEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIn0KGExpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRIyCgxyZXNlcnZhdGlvbnMYASADKAsyHC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhQKDGxpc3RlZF91bnRpbBgDIAEoCSJIChZHZXRSZXNlcnZhdGlvbnNSZXF1ZXN0Ei4KBXR1cm5zGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uS2V5Ik0KF0dldFJlc2VydmF0aW9uc1Jlc3BvbnNlEjIKDHJlc2VydmF0aW9ucxgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvbiKFAQoSQWRqdXN0VHVybnNSZXF1ZXN0Ei4KBXR1cm5zGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uS2V5Ei8KB291dGNvbWUYAiABKA4yHi5wYXJsZXkucXVvdGEudjEuU2V0dGxlT3V0Y29tZRIOCgZyZWFzb24YAyABKAkiSAoTQWRqdXN0VHVybnNSZXNwb25zZRIxCghhZGp1c3RlZBgBIAMoCzIfLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvbktleSJYChFMaXN0VW5wYWlkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhoKEmFmdGVyX3dvcmtzcGFjZV9pZBgDIAEoCSJXChJMaXN0VW5wYWlkUmVzcG9uc2USNAoKd29ya3NwYWNlcxgBIAMoCzIgLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2VVbnBhaWQSCwoDZGF5GAIgASgJIjcKD1dvcmtzcGFjZVVucGFpZBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDgoGdW5wYWlkGAIgASgFIlsKFENvcnJlY3RVbnBhaWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRILCgNkYXkYAiABKAkSEAoIZXhwZWN0ZWQYAyABKAUSDgoGdW5wYWlkGAQgASgFIioKFUNvcnJlY3RVbnBhaWRSZXNwb25zZRIRCgljb3JyZWN0ZWQYASABKAgiEwoRTGlzdE1vbnRoc1JlcXVlc3QiPAoSTGlzdE1vbnRoc1Jlc3BvbnNlEiYKBm1vbnRocxgBIAMoCzIWLnBhcmxleS5xdW90YS52MS5Nb250aCJ/CgVNb250aBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDEgwKBGhlbGQYAyABKAMSEQoJY2xvc2VkX2F0GAQgASgJEg4KBnBydW5lZBgFIAEoAxIRCglwcnVuZWRfYXQYBiABKAkSFQoNZW5kZWRfc2Vjb25kcxgHIAEoASIwChFDbG9zZU1vbnRoUmVxdWVzdBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDIhQKEkNsb3NlTW9udGhSZXNwb25zZSqaAQoNUmVzZXJ2ZVN0YXR1cxIeChpSRVNFUlZFX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE1JFU0VSVkVfU1RBVFVTX0hFTEQQARIbChdSRVNFUlZFX1NUQVRVU19FWENFRURFRBACEhoKFlJFU0VSVkVfU1RBVFVTX1NFVFRMRUQQAxIXChNSRVNFUlZFX1NUQVRVU19CVVNZEAQqYQoNU2V0dGxlT3V0Y29tZRIeChpTRVRUTEVfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhcKE1NFVFRMRV9PVVRDT01FX0RPTkUQARIXChNTRVRUTEVfT1VUQ09NRV9WT0lEEAIqiQEKEFJlc2VydmF0aW9uU3RhdGUSIQodUkVTRVJWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIaChZSRVNFUlZBVElPTl9TVEFURV9IRUxEEAESGgoWUkVTRVJWQVRJT05fU1RBVEVfRE9ORRACEhoKFlJFU0VSVkFUSU9OX1NUQVRFX1ZPSUQQAzKLCgoMUXVvdGFTZXJ2aWNlEkwKB1Jlc2VydmUSHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlcXVlc3QaIC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlc3BvbnNlEkkKBlNldHRsZRIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVSZXF1ZXN0Gh8ucGFybGV5LnF1b3RhLnYxLlNldHRsZVJlc3BvbnNlEk8KCEdldFVzYWdlEiAucGFybGV5LnF1b3RhLnYxLkdldFVzYWdlUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRVc2FnZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnBhcmxleS5xdW90YS52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEnAKE1NldFdvcmtzcGFjZURlbGV0ZWQSKy5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlcXVlc3QaLC5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlc3BvbnNlEk8KCEdldE1vbnRoEiAucGFybGV5LnF1b3RhLnYxLkdldE1vbnRoUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRNb250aFJlc3BvbnNlEmMKDkxpc3RNb250aFR1cm5zEiYucGFybGV5LnF1b3RhLnYxLkxpc3RNb250aFR1cm5zUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhUdXJuc1Jlc3BvbnNlMAESZwoQTGlzdFJlc2VydmF0aW9ucxIoLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBopLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USZAoPR2V0UmVzZXJ2YXRpb25zEicucGFybGV5LnF1b3RhLnYxLkdldFJlc2VydmF0aW9uc1JlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuR2V0UmVzZXJ2YXRpb25zUmVzcG9uc2USWAoLQWRqdXN0VHVybnMSIy5wYXJsZXkucXVvdGEudjEuQWRqdXN0VHVybnNSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkFkanVzdFR1cm5zUmVzcG9uc2USVQoKTGlzdFVucGFpZBIiLnBhcmxleS5xdW90YS52MS5MaXN0VW5wYWlkUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5MaXN0VW5wYWlkUmVzcG9uc2USXgoNQ29ycmVjdFVucGFpZBIlLnBhcmxleS5xdW90YS52MS5Db3JyZWN0VW5wYWlkUmVxdWVzdBomLnBhcmxleS5xdW90YS52MS5Db3JyZWN0VW5wYWlkUmVzcG9uc2USVQoKTGlzdE1vbnRocxIiLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVzcG9uc2USVQoKQ2xvc2VNb250aBIiLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChtwYXJsZXkvcXVvdGEvdjEvcXVvdGEucHJvdG8SD3BhcmxleS5xdW90YS52MSJHCg5SZXNlcnZlUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCRIOCgZjbGllbnQYAyABKAwihgEKD1Jlc2VydmVSZXNwb25zZRIuCgZzdGF0dXMYASABKA4yHi5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVN0YXR1cxINCgVtb250aBgCIAEoCRIMCgRwbGFuGAMgASgJEgwKBHVzZWQYBCABKAUSCwoDY2FwGAUgASgFEgsKA2RheRgGIAEoCSKHAQoKU2V0dGxlbWVudBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdHVybl9pZBgCIAEoCRIvCgdvdXRjb21lGAMgASgOMh4ucGFybGV5LnF1b3RhLnYxLlNldHRsZU91dGNvbWUSDQoFbW9udGgYBCABKAkSEgoKdW5wYWlkX2RheRgFIAEoCSJBCg1TZXR0bGVSZXF1ZXN0EjAKC3NldHRsZW1lbnRzGAEgAygLMhsucGFybGV5LnF1b3RhLnYxLlNldHRsZW1lbnQicwoLU2V0dGxlZFR1cm4SFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkSLwoHb3V0Y29tZRgDIAEoDjIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVPdXRjb21lEgwKBGNvZGUYBCABKAkiPwoOU2V0dGxlUmVzcG9uc2USLQoHc2V0dGxlZBgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5TZXR0bGVkVHVybiLDAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEcGxhbhgDIAEoCRILCgNjYXAYBCABKAUSEgoKY3JlYXRlZF9hdBgFIAEoCRIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRISCgpkZWxldGVkX2F0GAcgASgJEh8KF21heF9rbm93bGVkZ2VfZG9jdW1lbnRzGAggASgFEiAKGG1heF9rbm93bGVkZ2VfY2hhcmFjdGVycxgJIAEoBSIrChNHZXRXb3Jrc3BhY2VSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCSJFChRHZXRXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlIkMKGlNldFdvcmtzcGFjZURlbGV0ZWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgdkZWxldGVkGAIgASgIIh0KG1NldFdvcmtzcGFjZURlbGV0ZWRSZXNwb25zZSJqCg9HZXRNb250aFJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJEg0KBW1vbnRoGAIgASgJEhYKDm1heF93b3Jrc3BhY2VzGAMgASgFEhoKEmFmdGVyX3dvcmtzcGFjZV9pZBgEIAEoCSKLAQoOV29ya3NwYWNlTW9udGgSFAoMd29ya3NwYWNlX2lkGAEgASgJEgwKBHVzZWQYAiABKAUSDAoEaGVsZBgDIAEoBRIOCgZsZWRnZXIYBCABKAUSFQoNbGVkZ2VyX2RpZ2VzdBgFIAEoEBIQCghhZGp1c3RlZBgGIAEoBRIOCgZwcnVuZWQYByABKAUiPAoVTGlzdE1vbnRoVHVybnNSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRINCgVtb250aBgCIAEoCSI3ChZMaXN0TW9udGhUdXJuc1Jlc3BvbnNlEg8KB2NvdW50ZWQYASADKAkSDAoEaGVsZBgCIAMoCSJWChBHZXRNb250aFJlc3BvbnNlEjMKCndvcmtzcGFjZXMYASADKAsyHy5wYXJsZXkucXVvdGEudjEuV29ya3NwYWNlTW9udGgSDQoFbW9udGgYAiABKAkiNwoOUmVzZXJ2YXRpb25LZXkSFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3R1cm5faWQYAiABKAkingEKC1Jlc2VydmF0aW9uEhQKDHdvcmtzcGFjZV9pZBgBIAEoCRIPCgd0dXJuX2lkGAIgASgJEjAKBXN0YXRlGAMgASgOMiEucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uU3RhdGUSEgoKY2hhbmdlZF9hdBgEIAEoCRITCgthZ2Vfc2Vjb25kcxgFIAEoARINCgVtb250aBgGIAEoCSKwAQoXTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QSMAoFc3RhdGUYASABKA4yIS5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb25TdGF0ZRIUCgx3b3Jrc3BhY2VfaWQYAiABKAkSDQoFc2luY2UYAyABKAkSFwoPbWluX2FnZV9zZWNvbmRzGAQgASgFEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIn0KGExpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRIyCgxyZXNlcnZhdGlvbnMYASADKAsyHC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhQKDGxpc3RlZF91bnRpbBgDIAEoCSJIChZHZXRSZXNlcnZhdGlvbnNSZXF1ZXN0Ei4KBXR1cm5zGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uS2V5Ik0KF0dldFJlc2VydmF0aW9uc1Jlc3BvbnNlEjIKDHJlc2VydmF0aW9ucxgBIAMoCzIcLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvbiKFAQoSQWRqdXN0VHVybnNSZXF1ZXN0Ei4KBXR1cm5zGAEgAygLMh8ucGFybGV5LnF1b3RhLnYxLlJlc2VydmF0aW9uS2V5Ei8KB291dGNvbWUYAiABKA4yHi5wYXJsZXkucXVvdGEudjEuU2V0dGxlT3V0Y29tZRIOCgZyZWFzb24YAyABKAkiSAoTQWRqdXN0VHVybnNSZXNwb25zZRIxCghhZGp1c3RlZBgBIAMoCzIfLnBhcmxleS5xdW90YS52MS5SZXNlcnZhdGlvbktleSJYChFMaXN0VW5wYWlkUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhoKEmFmdGVyX3dvcmtzcGFjZV9pZBgDIAEoCSJXChJMaXN0VW5wYWlkUmVzcG9uc2USNAoKd29ya3NwYWNlcxgBIAMoCzIgLnBhcmxleS5xdW90YS52MS5Xb3Jrc3BhY2VVbnBhaWQSCwoDZGF5GAIgASgJIjcKD1dvcmtzcGFjZVVucGFpZBIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDgoGdW5wYWlkGAIgASgFIlsKFENvcnJlY3RVbnBhaWRSZXF1ZXN0EhQKDHdvcmtzcGFjZV9pZBgBIAEoCRILCgNkYXkYAiABKAkSEAoIZXhwZWN0ZWQYAyABKAUSDgoGdW5wYWlkGAQgASgFIioKFUNvcnJlY3RVbnBhaWRSZXNwb25zZRIRCgljb3JyZWN0ZWQYASABKAgiEwoRTGlzdE1vbnRoc1JlcXVlc3QiPAoSTGlzdE1vbnRoc1Jlc3BvbnNlEiYKBm1vbnRocxgBIAMoCzIWLnBhcmxleS5xdW90YS52MS5Nb250aCJ/CgVNb250aBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDEgwKBGhlbGQYAyABKAMSEQoJY2xvc2VkX2F0GAQgASgJEg4KBnBydW5lZBgFIAEoAxIRCglwcnVuZWRfYXQYBiABKAkSFQoNZW5kZWRfc2Vjb25kcxgHIAEoASIwChFDbG9zZU1vbnRoUmVxdWVzdBINCgVtb250aBgBIAEoCRIMCgR1c2VkGAIgASgDIhQKEkNsb3NlTW9udGhSZXNwb25zZSqaAQoNUmVzZXJ2ZVN0YXR1cxIeChpSRVNFUlZFX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE1JFU0VSVkVfU1RBVFVTX0hFTEQQARIbChdSRVNFUlZFX1NUQVRVU19FWENFRURFRBACEhoKFlJFU0VSVkVfU1RBVFVTX1NFVFRMRUQQAxIXChNSRVNFUlZFX1NUQVRVU19CVVNZEAQqYQoNU2V0dGxlT3V0Y29tZRIeChpTRVRUTEVfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhcKE1NFVFRMRV9PVVRDT01FX0RPTkUQARIXChNTRVRUTEVfT1VUQ09NRV9WT0lEEAIqiQEKEFJlc2VydmF0aW9uU3RhdGUSIQodUkVTRVJWQVRJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIaChZSRVNFUlZBVElPTl9TVEFURV9IRUxEEAESGgoWUkVTRVJWQVRJT05fU1RBVEVfRE9ORRACEhoKFlJFU0VSVkFUSU9OX1NUQVRFX1ZPSUQQAzK6CQoMUXVvdGFTZXJ2aWNlEkwKB1Jlc2VydmUSHy5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlcXVlc3QaIC5wYXJsZXkucXVvdGEudjEuUmVzZXJ2ZVJlc3BvbnNlEkkKBlNldHRsZRIeLnBhcmxleS5xdW90YS52MS5TZXR0bGVSZXF1ZXN0Gh8ucGFybGV5LnF1b3RhLnYxLlNldHRsZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnBhcmxleS5xdW90YS52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUucGFybGV5LnF1b3RhLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEnAKE1NldFdvcmtzcGFjZURlbGV0ZWQSKy5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlcXVlc3QaLC5wYXJsZXkucXVvdGEudjEuU2V0V29ya3NwYWNlRGVsZXRlZFJlc3BvbnNlEk8KCEdldE1vbnRoEiAucGFybGV5LnF1b3RhLnYxLkdldE1vbnRoUmVxdWVzdBohLnBhcmxleS5xdW90YS52MS5HZXRNb250aFJlc3BvbnNlEmMKDkxpc3RNb250aFR1cm5zEiYucGFybGV5LnF1b3RhLnYxLkxpc3RNb250aFR1cm5zUmVxdWVzdBonLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhUdXJuc1Jlc3BvbnNlMAESZwoQTGlzdFJlc2VydmF0aW9ucxIoLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBopLnBhcmxleS5xdW90YS52MS5MaXN0UmVzZXJ2YXRpb25zUmVzcG9uc2USZAoPR2V0UmVzZXJ2YXRpb25zEicucGFybGV5LnF1b3RhLnYxLkdldFJlc2VydmF0aW9uc1JlcXVlc3QaKC5wYXJsZXkucXVvdGEudjEuR2V0UmVzZXJ2YXRpb25zUmVzcG9uc2USWAoLQWRqdXN0VHVybnMSIy5wYXJsZXkucXVvdGEudjEuQWRqdXN0VHVybnNSZXF1ZXN0GiQucGFybGV5LnF1b3RhLnYxLkFkanVzdFR1cm5zUmVzcG9uc2USVQoKTGlzdFVucGFpZBIiLnBhcmxleS5xdW90YS52MS5MaXN0VW5wYWlkUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5MaXN0VW5wYWlkUmVzcG9uc2USXgoNQ29ycmVjdFVucGFpZBIlLnBhcmxleS5xdW90YS52MS5Db3JyZWN0VW5wYWlkUmVxdWVzdBomLnBhcmxleS5xdW90YS52MS5Db3JyZWN0VW5wYWlkUmVzcG9uc2USVQoKTGlzdE1vbnRocxIiLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5MaXN0TW9udGhzUmVzcG9uc2USVQoKQ2xvc2VNb250aBIiLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVxdWVzdBojLnBhcmxleS5xdW90YS52MS5DbG9zZU1vbnRoUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * Describes the message parley.quota.v1.ReserveRequest.
@@ -55,214 +55,200 @@ export const SettleResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_quota_v1_quota, 5);
 
 /**
- * Describes the message parley.quota.v1.GetUsageRequest.
- * Use `create(GetUsageRequestSchema)` to create a new message.
- */
-export const GetUsageRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 6);
-
-/**
- * Describes the message parley.quota.v1.GetUsageResponse.
- * Use `create(GetUsageResponseSchema)` to create a new message.
- */
-export const GetUsageResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 7);
-
-/**
  * Describes the message parley.quota.v1.Workspace.
  * Use `create(WorkspaceSchema)` to create a new message.
  */
 export const WorkspaceSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 8);
+  messageDesc(file_parley_quota_v1_quota, 6);
 
 /**
  * Describes the message parley.quota.v1.GetWorkspaceRequest.
  * Use `create(GetWorkspaceRequestSchema)` to create a new message.
  */
 export const GetWorkspaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 9);
+  messageDesc(file_parley_quota_v1_quota, 7);
 
 /**
  * Describes the message parley.quota.v1.GetWorkspaceResponse.
  * Use `create(GetWorkspaceResponseSchema)` to create a new message.
  */
 export const GetWorkspaceResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 10);
+  messageDesc(file_parley_quota_v1_quota, 8);
 
 /**
  * Describes the message parley.quota.v1.SetWorkspaceDeletedRequest.
  * Use `create(SetWorkspaceDeletedRequestSchema)` to create a new message.
  */
 export const SetWorkspaceDeletedRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 11);
+  messageDesc(file_parley_quota_v1_quota, 9);
 
 /**
  * Describes the message parley.quota.v1.SetWorkspaceDeletedResponse.
  * Use `create(SetWorkspaceDeletedResponseSchema)` to create a new message.
  */
 export const SetWorkspaceDeletedResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 12);
+  messageDesc(file_parley_quota_v1_quota, 10);
 
 /**
  * Describes the message parley.quota.v1.GetMonthRequest.
  * Use `create(GetMonthRequestSchema)` to create a new message.
  */
 export const GetMonthRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 13);
+  messageDesc(file_parley_quota_v1_quota, 11);
 
 /**
  * Describes the message parley.quota.v1.WorkspaceMonth.
  * Use `create(WorkspaceMonthSchema)` to create a new message.
  */
 export const WorkspaceMonthSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 14);
+  messageDesc(file_parley_quota_v1_quota, 12);
 
 /**
  * Describes the message parley.quota.v1.ListMonthTurnsRequest.
  * Use `create(ListMonthTurnsRequestSchema)` to create a new message.
  */
 export const ListMonthTurnsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 15);
+  messageDesc(file_parley_quota_v1_quota, 13);
 
 /**
  * Describes the message parley.quota.v1.ListMonthTurnsResponse.
  * Use `create(ListMonthTurnsResponseSchema)` to create a new message.
  */
 export const ListMonthTurnsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 16);
+  messageDesc(file_parley_quota_v1_quota, 14);
 
 /**
  * Describes the message parley.quota.v1.GetMonthResponse.
  * Use `create(GetMonthResponseSchema)` to create a new message.
  */
 export const GetMonthResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 17);
+  messageDesc(file_parley_quota_v1_quota, 15);
 
 /**
  * Describes the message parley.quota.v1.ReservationKey.
  * Use `create(ReservationKeySchema)` to create a new message.
  */
 export const ReservationKeySchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 18);
+  messageDesc(file_parley_quota_v1_quota, 16);
 
 /**
  * Describes the message parley.quota.v1.Reservation.
  * Use `create(ReservationSchema)` to create a new message.
  */
 export const ReservationSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 19);
+  messageDesc(file_parley_quota_v1_quota, 17);
 
 /**
  * Describes the message parley.quota.v1.ListReservationsRequest.
  * Use `create(ListReservationsRequestSchema)` to create a new message.
  */
 export const ListReservationsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 20);
+  messageDesc(file_parley_quota_v1_quota, 18);
 
 /**
  * Describes the message parley.quota.v1.ListReservationsResponse.
  * Use `create(ListReservationsResponseSchema)` to create a new message.
  */
 export const ListReservationsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 21);
+  messageDesc(file_parley_quota_v1_quota, 19);
 
 /**
  * Describes the message parley.quota.v1.GetReservationsRequest.
  * Use `create(GetReservationsRequestSchema)` to create a new message.
  */
 export const GetReservationsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 22);
+  messageDesc(file_parley_quota_v1_quota, 20);
 
 /**
  * Describes the message parley.quota.v1.GetReservationsResponse.
  * Use `create(GetReservationsResponseSchema)` to create a new message.
  */
 export const GetReservationsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 23);
+  messageDesc(file_parley_quota_v1_quota, 21);
 
 /**
  * Describes the message parley.quota.v1.AdjustTurnsRequest.
  * Use `create(AdjustTurnsRequestSchema)` to create a new message.
  */
 export const AdjustTurnsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 24);
+  messageDesc(file_parley_quota_v1_quota, 22);
 
 /**
  * Describes the message parley.quota.v1.AdjustTurnsResponse.
  * Use `create(AdjustTurnsResponseSchema)` to create a new message.
  */
 export const AdjustTurnsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 25);
+  messageDesc(file_parley_quota_v1_quota, 23);
 
 /**
  * Describes the message parley.quota.v1.ListUnpaidRequest.
  * Use `create(ListUnpaidRequestSchema)` to create a new message.
  */
 export const ListUnpaidRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 26);
+  messageDesc(file_parley_quota_v1_quota, 24);
 
 /**
  * Describes the message parley.quota.v1.ListUnpaidResponse.
  * Use `create(ListUnpaidResponseSchema)` to create a new message.
  */
 export const ListUnpaidResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 27);
+  messageDesc(file_parley_quota_v1_quota, 25);
 
 /**
  * Describes the message parley.quota.v1.WorkspaceUnpaid.
  * Use `create(WorkspaceUnpaidSchema)` to create a new message.
  */
 export const WorkspaceUnpaidSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 28);
+  messageDesc(file_parley_quota_v1_quota, 26);
 
 /**
  * Describes the message parley.quota.v1.CorrectUnpaidRequest.
  * Use `create(CorrectUnpaidRequestSchema)` to create a new message.
  */
 export const CorrectUnpaidRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 29);
+  messageDesc(file_parley_quota_v1_quota, 27);
 
 /**
  * Describes the message parley.quota.v1.CorrectUnpaidResponse.
  * Use `create(CorrectUnpaidResponseSchema)` to create a new message.
  */
 export const CorrectUnpaidResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 30);
+  messageDesc(file_parley_quota_v1_quota, 28);
 
 /**
  * Describes the message parley.quota.v1.ListMonthsRequest.
  * Use `create(ListMonthsRequestSchema)` to create a new message.
  */
 export const ListMonthsRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 31);
+  messageDesc(file_parley_quota_v1_quota, 29);
 
 /**
  * Describes the message parley.quota.v1.ListMonthsResponse.
  * Use `create(ListMonthsResponseSchema)` to create a new message.
  */
 export const ListMonthsResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 32);
+  messageDesc(file_parley_quota_v1_quota, 30);
 
 /**
  * Describes the message parley.quota.v1.Month.
  * Use `create(MonthSchema)` to create a new message.
  */
 export const MonthSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 33);
+  messageDesc(file_parley_quota_v1_quota, 31);
 
 /**
  * Describes the message parley.quota.v1.CloseMonthRequest.
  * Use `create(CloseMonthRequestSchema)` to create a new message.
  */
 export const CloseMonthRequestSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 34);
+  messageDesc(file_parley_quota_v1_quota, 32);
 
 /**
  * Describes the message parley.quota.v1.CloseMonthResponse.
  * Use `create(CloseMonthResponseSchema)` to create a new message.
  */
 export const CloseMonthResponseSchema = /*@__PURE__*/
-  messageDesc(file_parley_quota_v1_quota, 35);
+  messageDesc(file_parley_quota_v1_quota, 33);
 
 /**
  * Describes the enum parley.quota.v1.ReserveStatus.
@@ -310,8 +296,7 @@ export const ReservationState = /*@__PURE__*/
  * QuotaService counts completed replies against a workspace's monthly cap. The edge calls Reserve. It also calls GetWorkspace
  * without a workspace, to check that the quota service accepts its calls. The conversation service calls Settle,
  * GetWorkspace, SetWorkspaceDeleted, GetMonth, ListMonthTurns, ListReservations, GetReservations, AdjustTurns, ListUnpaid,
- * CorrectUnpaid, ListMonths and CloseMonth. No service calls GetUsage, which is kept for clients of the last release; WorkspaceAdminService/ShowUsage
- * returns the same.
+ * CorrectUnpaid, ListMonths and CloseMonth.
  *
  * Every call needs the internal token in its "authorization" metadata. Every unary call is idempotent, so a client may
  * repeat it after UNAVAILABLE. The code in parentheses after each status is sent in the "parley-code" trailer.

@@ -540,23 +540,23 @@ export declare type OpenTurnResponse = Message<"parley.conversation.v1.OpenTurnR
 
   /**
    * Microseconds that the knowledge search took; 0 if the bot has no knowledge, or if the call repeats
-   * an earlier one. The field numbers 5 to 8 were never used.
+   * an earlier one.
    *
-   * @generated from field: int64 retrieval_microseconds = 9;
+   * @generated from field: int64 retrieval_microseconds = 5;
    */
   retrievalMicroseconds: bigint;
 
   /**
    * When the turn was stored or read, by the database's clock, in microseconds since 1970. Unset if blocked.
    *
-   * @generated from field: optional int64 database_time_microseconds = 10;
+   * @generated from field: optional int64 database_time_microseconds = 6;
    */
   databaseTimeMicroseconds?: bigint | undefined;
 
   /**
    * Set if key_hash names a turn with another turn_id. Nothing was opened then, and the other fields are unset.
    *
-   * @generated from field: parley.conversation.v1.StoredTurn existing = 11;
+   * @generated from field: parley.conversation.v1.StoredTurn existing = 7;
    */
   existing?: StoredTurn | undefined;
 };

@@ -783,7 +783,7 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
   /**
    * Set on the first event of the stream only.
    *
-   * @generated from field: parley.llm.v1.Waits waits = 9;
+   * @generated from field: parley.llm.v1.Waits waits = 6;
    */
   waits?: Waits | undefined;
 };

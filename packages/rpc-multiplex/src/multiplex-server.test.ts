@@ -11,9 +11,9 @@ import {
   type AnswerFrame,
   type CallFrameSchema,
   CallsService,
-  type CarryRequest,
-  CarryRequestSchema,
-  type CarryResponse,
+  type MultiplexRequest,
+  MultiplexRequestSchema,
+  type MultiplexResponse,
 } from "@parley/rpc/calls";
 import { QuotaService, ReserveRequestSchema } from "@parley/rpc/quota";
 
@@ -57,18 +57,18 @@ function openStream(port: number, token = "good") {
     "grpc.max_receive_message_length": 32 * 1024 * 1024,
   });
   closers.push(() => client.close());
-  const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.carry);
-  const serialize = (message: CarryRequest | Buffer) => ("frames" in message ? requestSerialize(message) : message);
+  const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.multiplex);
+  const serialize = (message: MultiplexRequest | Buffer) => ("frames" in message ? requestSerialize(message) : message);
   const metadata = new Metadata();
   metadata.set("authorization", token);
   const stream = client.makeBidiStreamRequest(path, serialize, responseDeserialize, metadata);
   const received: AnswerFrame[] = [];
-  stream.on("data", ({ frames }: CarryResponse) => received.push(...frames));
+  stream.on("data", ({ frames }: MultiplexResponse) => received.push(...frames));
   stream.on("error", () => undefined);
   return {
     received,
     ended: new Promise<status>((resolve) => stream.on("status", ({ code }) => resolve(code))),
-    send: (...frames: Frame[]) => stream.write(create(CarryRequestSchema, { frames })),
+    send: (...frames: Frame[]) => stream.write(create(MultiplexRequestSchema, { frames })),
     sendBytes: (bytes: Buffer) => stream.write(bytes),
     end: () => stream.end(),
   };

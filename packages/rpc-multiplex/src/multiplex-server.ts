@@ -6,9 +6,9 @@ import {
   type CallBegin,
   type CallFrame,
   CallsService,
-  type CarryRequest,
-  type CarryResponse,
-  CarryResponseSchema,
+  type MultiplexRequest,
+  type MultiplexResponse,
+  MultiplexResponseSchema,
 } from "@parley/rpc/calls";
 import { SendWindow } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
@@ -27,33 +27,33 @@ export function serveMultiplexed(
 ): void {
   const methodsByName = new Map(methods.map((method) => [method.name, method]));
   const refused = new RpcError(status.UNAUTHENTICATED, "unauthenticated", "the stream is not authorized");
-  const Carry = (stream: CarryStream) => {
+  const Multiplex = (stream: MultiplexStream) => {
     if (isAuthorized(stream.metadata)) new MultiplexedStreamHandler(stream, methodsByName);
     else stream.emit("error", refused.toStatus());
   };
-  server.addService({ Carry: toMethodDefinition(CallsService.method.carry) }, { Carry });
+  server.addService({ Multiplex: toMethodDefinition(CallsService.method.multiplex) }, { Multiplex });
 }
 
-type CarryStream = ServerDuplexStream<CarryRequest, CarryResponse>;
+type MultiplexStream = ServerDuplexStream<MultiplexRequest, MultiplexResponse>;
 type AnswerFrame = MessageInitShape<typeof AnswerFrameSchema>;
 type PendingCall = { controller: AbortController; window: SendWindow; timer: NodeJS.Timeout };
 type CallResult = { response?: Uint8Array; end: { status: status; code?: string; message?: string } };
 
 /** Serves the calls of one stream. */
 class MultiplexedStreamHandler {
-  readonly #stream: CarryStream;
+  readonly #stream: MultiplexStream;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
-  readonly #batcher: FrameBatcher<AnswerFrame, CarryResponse>;
+  readonly #batcher: FrameBatcher<AnswerFrame, MultiplexResponse>;
   readonly #pendingCalls = new Map<number, PendingCall>();
   #isHalfClosed: boolean = false;
 
-  constructor(stream: CarryStream, methods: ReadonlyMap<string, ServedMethod>) {
+  constructor(stream: MultiplexStream, methods: ReadonlyMap<string, ServedMethod>) {
     this.#stream = stream;
     this.#methods = methods;
-    this.#batcher = new FrameBatcher(stream, (frames) => create(CarryResponseSchema, { frames }));
+    this.#batcher = new FrameBatcher(stream, (frames) => create(MultiplexResponseSchema, { frames }));
     // Sends the headers immediately, because the client reads this replica's address (getPeer) when the headers arrive.
     stream.sendMetadata(new Metadata());
-    stream.on("data", ({ frames }: CarryRequest) => {
+    stream.on("data", ({ frames }: MultiplexRequest) => {
       for (const frame of frames) this.#receive(frame);
       // Backpressure: stops reading requests until the client has drained the responses.
       if (!this.#batcher.isBlocked || stream.isPaused()) return;

@@ -5,9 +5,9 @@ import {
   type AnswerFrame,
   type CallFrameSchema,
   CallsService,
-  type CarryRequest,
-  CarryRequestSchema,
-  type CarryResponse,
+  type MultiplexRequest,
+  MultiplexRequestSchema,
+  type MultiplexResponse,
 } from "@parley/rpc/calls";
 import { FLOW_CONTROL_WINDOW_BYTES } from "./flow-control.ts";
 import { FrameBatcher } from "./frame-batcher.ts";
@@ -73,8 +73,8 @@ type StartedCall = {
 
 /** The client side of one stream to a replica. */
 export class MultiplexStream {
-  readonly #stream: ClientDuplexStream<CarryRequest, CarryResponse>;
-  readonly #batcher: FrameBatcher<CallFrame, CarryRequest>;
+  readonly #stream: ClientDuplexStream<MultiplexRequest, MultiplexResponse>;
+  readonly #batcher: FrameBatcher<CallFrame, MultiplexRequest>;
   readonly #peerAddress: Promise<string | undefined>;
   /** The calls that neither the caller nor the peer has ended. */
   readonly #pendingCalls = new Map<number, PendingCall>();
@@ -85,10 +85,10 @@ export class MultiplexStream {
   /** @param onEnd called with the stream's own status when the stream ends. */
   constructor(channel: Client, metadata: Metadata, onEnd: (streamStatus: status) => void) {
     const deadline = Date.now() + MAX_ACCEPT_MS + MAX_CALL_MS;
-    const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.carry);
+    const { path, requestSerialize, responseDeserialize } = toMethodDefinition(CallsService.method.multiplex);
     this.#stream = channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline });
-    this.#batcher = new FrameBatcher(this.#stream, (frames) => create(CarryRequestSchema, { frames }));
-    this.#stream.on("data", ({ frames }: CarryResponse) => {
+    this.#batcher = new FrameBatcher(this.#stream, (frames) => create(MultiplexRequestSchema, { frames }));
+    this.#stream.on("data", ({ frames }: MultiplexResponse) => {
       for (const frame of frames) this.#receive(frame);
     });
     // The "status" handler below handles every error, because "status" follows "error".

@@ -165,13 +165,12 @@ describe("multiplexing", () => {
   test("a peer that sends malformed frames gets plain calls", async () => {
     const server = startPlainServer();
     let malformed = 0;
-    // Carry is the RPC of a multiplexed stream.
-    const { Carry } = toServiceDefinition(CallsService);
-    if (Carry === undefined) throw new Error("CallsService has no Carry");
+    const { Multiplex } = toServiceDefinition(CallsService);
+    if (Multiplex === undefined) throw new Error("CallsService has no Multiplex");
     server.addService(
-      { Carry: { ...Carry, responseSerialize: (bytes: Buffer) => bytes } },
+      { Multiplex: { ...Multiplex, responseSerialize: (bytes: Buffer) => bytes } },
       {
-        Carry: (stream: ServerDuplexStream<unknown, Buffer>) => {
+        Multiplex: (stream: ServerDuplexStream<unknown, Buffer>) => {
           stream.sendMetadata(new Metadata());
           stream.on("error", () => undefined);
           stream.on("data", () => {

@@ -13,11 +13,11 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_parley_rpc_v1_calls: GenFile;
 
 /**
- * CarryRequest is a batch of frames from the caller.
+ * MultiplexRequest is a batch of frames from the caller.
  *
- * @generated from message parley.rpc.v1.CarryRequest
+ * @generated from message parley.rpc.v1.MultiplexRequest
  */
-export declare type CarryRequest = Message<"parley.rpc.v1.CarryRequest"> & {
+export declare type MultiplexRequest = Message<"parley.rpc.v1.MultiplexRequest"> & {
   /**
    * The frames, in the order sent.
    *
@@ -27,10 +27,10 @@ export declare type CarryRequest = Message<"parley.rpc.v1.CarryRequest"> & {
 };
 
 /**
- * Describes the message parley.rpc.v1.CarryRequest.
- * Use `create(CarryRequestSchema)` to create a new message.
+ * Describes the message parley.rpc.v1.MultiplexRequest.
+ * Use `create(MultiplexRequestSchema)` to create a new message.
  */
-export declare const CarryRequestSchema: GenMessage<CarryRequest>;
+export declare const MultiplexRequestSchema: GenMessage<MultiplexRequest>;
 
 /**
  * CallFrame starts, acknowledges or cancels one call.
@@ -141,11 +141,11 @@ export declare type CallCancel = Message<"parley.rpc.v1.CallCancel"> & {
 export declare const CallCancelSchema: GenMessage<CallCancel>;
 
 /**
- * CarryResponse is a batch of frames from the server.
+ * MultiplexResponse is a batch of frames from the server.
  *
- * @generated from message parley.rpc.v1.CarryResponse
+ * @generated from message parley.rpc.v1.MultiplexResponse
  */
-export declare type CarryResponse = Message<"parley.rpc.v1.CarryResponse"> & {
+export declare type MultiplexResponse = Message<"parley.rpc.v1.MultiplexResponse"> & {
   /**
    * The frames, in the order sent.
    *
@@ -155,10 +155,10 @@ export declare type CarryResponse = Message<"parley.rpc.v1.CarryResponse"> & {
 };
 
 /**
- * Describes the message parley.rpc.v1.CarryResponse.
- * Use `create(CarryResponseSchema)` to create a new message.
+ * Describes the message parley.rpc.v1.MultiplexResponse.
+ * Use `create(MultiplexResponseSchema)` to create a new message.
  */
-export declare const CarryResponseSchema: GenMessage<CarryResponse>;
+export declare const MultiplexResponseSchema: GenMessage<MultiplexResponse>;
 
 /**
  * AnswerFrame is a response of a call, the end of a call, or both.
@@ -238,7 +238,7 @@ export declare const CallEndSchema: GenMessage<CallEnd>;
  */
 export declare const CallsService: GenService<{
   /**
-   * Carry is the multiplexed stream; the method name predates that term.
+   * Multiplex runs calls on one stream.
    * The caller sends call frames and the server sends answer frames. Frames of different calls interleave freely.
    * Each side batches the frames of one event-loop tick into messages of at most 64 KiB. A larger frame gets its own message.
    *
@@ -249,12 +249,12 @@ export declare const CallsService: GenService<{
    *
    * Deadline: 381 s. Callers replace their streams every 500 ms; a replaced stream ends when its last call has ended.
    *
-   * @generated from rpc parley.rpc.v1.CallsService.Carry
+   * @generated from rpc parley.rpc.v1.CallsService.Multiplex
    */
-  carry: {
+  multiplex: {
     methodKind: "bidi_streaming";
-    input: typeof CarryRequestSchema;
-    output: typeof CarryResponseSchema;
+    input: typeof MultiplexRequestSchema;
+    output: typeof MultiplexResponseSchema;
   },
 }>;
 

@@ -10,13 +10,13 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
  * Describes the file parley/rpc/v1/calls.proto.
  */
 export const file_parley_rpc_v1_calls = /*@__PURE__*/
-  fileDesc("ChlwYXJsZXkvcnBjL3YxL2NhbGxzLnByb3RvEg1wYXJsZXkucnBjLnYxIjgKDENhcnJ5UmVxdWVzdBIoCgZmcmFtZXMYASADKAsyGC5wYXJsZXkucnBjLnYxLkNhbGxGcmFtZSKTAQoJQ2FsbEZyYW1lEg8KB2NhbGxfaWQYASABKA0SKQoFYmVnaW4YAiABKAsyGC5wYXJsZXkucnBjLnYxLkNhbGxCZWdpbkgAEhUKC3Rha2VuX2J5dGVzGAMgASgNSAASKwoGY2FuY2VsGAQgASgLMhkucGFybGV5LnJwYy52MS5DYWxsQ2FuY2VsSABCBgoEc3RlcCKrAQoJQ2FsbEJlZ2luEg4KBm1ldGhvZBgBIAEoCRISCgp0aW1lb3V0X21zGAIgASgNEjgKCG1ldGFkYXRhGAMgAygLMiYucGFybGV5LnJwYy52MS5DYWxsQmVnaW4uTWV0YWRhdGFFbnRyeRIPCgdyZXF1ZXN0GAQgASgMGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIMCgpDYWxsQ2FuY2VsIjsKDUNhcnJ5UmVzcG9uc2USKgoGZnJhbWVzGAEgAygLMhoucGFybGV5LnJwYy52MS5BbnN3ZXJGcmFtZSJnCgtBbnN3ZXJGcmFtZRIPCgdjYWxsX2lkGAEgASgNEhUKCHJlc3BvbnNlGAIgASgMSACIAQESIwoDZW5kGAMgASgLMhYucGFybGV5LnJwYy52MS5DYWxsRW5kQgsKCV9yZXNwb25zZSI4CgdDYWxsRW5kEg4KBnN0YXR1cxgBIAEoBRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkyVgoMQ2FsbHNTZXJ2aWNlEkYKBUNhcnJ5EhsucGFybGV5LnJwYy52MS5DYXJyeVJlcXVlc3QaHC5wYXJsZXkucnBjLnYxLkNhcnJ5UmVzcG9uc2UoATABYgZwcm90bzM");
+  fileDesc("ChlwYXJsZXkvcnBjL3YxL2NhbGxzLnByb3RvEg1wYXJsZXkucnBjLnYxIjwKEE11bHRpcGxleFJlcXVlc3QSKAoGZnJhbWVzGAEgAygLMhgucGFybGV5LnJwYy52MS5DYWxsRnJhbWUikwEKCUNhbGxGcmFtZRIPCgdjYWxsX2lkGAEgASgNEikKBWJlZ2luGAIgASgLMhgucGFybGV5LnJwYy52MS5DYWxsQmVnaW5IABIVCgt0YWtlbl9ieXRlcxgDIAEoDUgAEisKBmNhbmNlbBgEIAEoCzIZLnBhcmxleS5ycGMudjEuQ2FsbENhbmNlbEgAQgYKBHN0ZXAiqwEKCUNhbGxCZWdpbhIOCgZtZXRob2QYASABKAkSEgoKdGltZW91dF9tcxgCIAEoDRI4CghtZXRhZGF0YRgDIAMoCzImLnBhcmxleS5ycGMudjEuQ2FsbEJlZ2luLk1ldGFkYXRhRW50cnkSDwoHcmVxdWVzdBgEIAEoDBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiDAoKQ2FsbENhbmNlbCI/ChFNdWx0aXBsZXhSZXNwb25zZRIqCgZmcmFtZXMYASADKAsyGi5wYXJsZXkucnBjLnYxLkFuc3dlckZyYW1lImcKC0Fuc3dlckZyYW1lEg8KB2NhbGxfaWQYASABKA0SFQoIcmVzcG9uc2UYAiABKAxIAIgBARIjCgNlbmQYAyABKAsyFi5wYXJsZXkucnBjLnYxLkNhbGxFbmRCCwoJX3Jlc3BvbnNlIjgKB0NhbGxFbmQSDgoGc3RhdHVzGAEgASgFEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCTJiCgxDYWxsc1NlcnZpY2USUgoJTXVsdGlwbGV4Eh8ucGFybGV5LnJwYy52MS5NdWx0aXBsZXhSZXF1ZXN0GiAucGFybGV5LnJwYy52MS5NdWx0aXBsZXhSZXNwb25zZSgBMAFiBnByb3RvMw");
 
 /**
- * Describes the message parley.rpc.v1.CarryRequest.
- * Use `create(CarryRequestSchema)` to create a new message.
+ * Describes the message parley.rpc.v1.MultiplexRequest.
+ * Use `create(MultiplexRequestSchema)` to create a new message.
  */
-export const CarryRequestSchema = /*@__PURE__*/
+export const MultiplexRequestSchema = /*@__PURE__*/
   messageDesc(file_parley_rpc_v1_calls, 0);
 
 /**
@@ -41,10 +41,10 @@ export const CallCancelSchema = /*@__PURE__*/
   messageDesc(file_parley_rpc_v1_calls, 3);
 
 /**
- * Describes the message parley.rpc.v1.CarryResponse.
- * Use `create(CarryResponseSchema)` to create a new message.
+ * Describes the message parley.rpc.v1.MultiplexResponse.
+ * Use `create(MultiplexResponseSchema)` to create a new message.
  */
-export const CarryResponseSchema = /*@__PURE__*/
+export const MultiplexResponseSchema = /*@__PURE__*/
   messageDesc(file_parley_rpc_v1_calls, 4);
 
 /**

@@ -35,8 +35,8 @@ export function readConfig(values: NodeJS.ProcessEnv) {
     /** A directory with ca.crt, tls.crt and tls.key. If set, gRPC uses mutual TLS, otherwise plain text. */
     grpcTlsDir: environment.optionalText("GRPC_TLS_DIR"),
     opsTlsDir: environment.optionalText("OPS_TLS_DIR"),
-    /** 0 keeps all rows of the call log. LEDGER in the variable's name means the call log, not quota's usage ledger. */
-    callLogRetentionDays: environment.integer("LEDGER_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
+    /** 0 keeps all rows of the call log. */
+    callLogRetentionDays: environment.integer("CALL_LOG_RETENTION_DAYS", 400, { min: 0, max: 36_500 }),
     drainMs: environment.integer("DRAIN_MS", 25_000),
     logLevel: environment.oneOf("LOG_LEVEL", LOG_LEVELS, "info"),
     /** How tools connect to their URLs. */

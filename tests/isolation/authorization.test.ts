@@ -91,9 +91,9 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "parley.quota.v1.BooksAdminService/GetTurnEntry": "viewer",
   "parley.llm.v1.ProviderAdminService/ListProviders": "operator",
   "parley.llm.v1.ProviderAdminService/CheckProvider": "operator",
-  "parley.llm.v1.CallLedgerAdminService/ListCalls": "operator",
-  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": "operator",
-  "parley.llm.v1.CallLedgerAdminService/SumCalls": "operator",
+  "parley.llm.v1.CallLogAdminService/ListCalls": "operator",
+  "parley.llm.v1.CallLogAdminService/ListCallsOfMonth": "operator",
+  "parley.llm.v1.CallLogAdminService/SumCalls": "operator",
   "parley.llm.v1.ChangeAdminService/ListAllChanges": "operator",
 };
 

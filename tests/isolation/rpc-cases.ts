@@ -277,11 +277,11 @@ export const RPC_CASES: Readonly<Record<string, RpcCase>> = {
   "parley.llm.v1.LlmService/Embed": notCalled("it stores nothing, and its response depends only on the request"),
   "parley.llm.v1.ProviderAdminService/ListProviders": notCalled("providers serve every tenant"),
   "parley.llm.v1.ProviderAdminService/CheckProvider": notCalled("providers serve every tenant"),
-  "parley.llm.v1.CallLedgerAdminService/ListCalls": {
+  "parley.llm.v1.CallLogAdminService/ListCalls": {
     requests: ({ workspaceId }, { turnId }) => [{ workspaceId, turnId }],
   },
-  "parley.llm.v1.CallLedgerAdminService/ListCallsOfMonth": workspaceOnly({ month }),
-  "parley.llm.v1.CallLedgerAdminService/SumCalls": workspaceOnly({ month }),
+  "parley.llm.v1.CallLogAdminService/ListCallsOfMonth": workspaceOnly({ month }),
+  "parley.llm.v1.CallLogAdminService/SumCalls": workspaceOnly({ month }),
   // Comes after the RPCs that need the caller's session, because it erases that session.
   "parley.conversation.v1.ConversationService/EraseVisitor": {
     workspace: (workspaceId) => ({

@@ -12,7 +12,7 @@ import {
   TurnAdminService,
   WorkspaceDeletionAdminService,
 } from "@parley/rpc/conversation";
-import { CallLedgerAdminService, ProviderAdminService } from "@parley/rpc/llm";
+import { CallLogAdminService, ProviderAdminService } from "@parley/rpc/llm";
 import { BooksAdminService, WorkspaceAdminService } from "@parley/rpc/quota";
 import { ADMIN_TOKEN } from "./processes.ts";
 
@@ -28,7 +28,7 @@ export type AdminClients = {
   sessions: Client<typeof SessionAdminService>;
   audit: Client<typeof AuditAdminService>;
   providers: Client<typeof ProviderAdminService>;
-  callLog: Client<typeof CallLedgerAdminService>;
+  callLog: Client<typeof CallLogAdminService>;
   turns: Client<typeof TurnAdminService>;
   usageAccounting: Client<typeof BooksAdminService>;
 };
@@ -61,7 +61,7 @@ export function createAdminClients(ports: OpsPorts): AdminClients {
     sessions: createClient(SessionAdminService, conversation),
     audit: createClient(AuditAdminService, conversation),
     providers: createClient(ProviderAdminService, llm),
-    callLog: createClient(CallLedgerAdminService, llm),
+    callLog: createClient(CallLogAdminService, llm),
     turns: createClient(TurnAdminService, conversation),
     usageAccounting: createClient(BooksAdminService, quota),
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { PatternThreadPool } from "@parley/bot-rules/moderation";
-import { CallLedgerAdminService, ChangeAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
+import { CallLogAdminService, ChangeAdminService, LlmService, ProviderAdminService } from "@parley/rpc/llm";
 import {
   createCallGuard,
   createChangeCounter,
@@ -120,7 +120,7 @@ export async function start(
         jwt: config.jwt,
         register: (router) => {
           router.service(ProviderAdminService, createProviderAdmin({ catalog, generationRunner }));
-          router.service(CallLedgerAdminService, createCallLogAdmin(database, Date.now));
+          router.service(CallLogAdminService, createCallLogAdmin(database, Date.now));
           router.service(ChangeAdminService, changes);
         },
       },

@@ -1,6 +1,6 @@
 import { TurnAdminService } from "@parley/rpc/conversation";
 import type { CallSum } from "@parley/rpc/llm";
-import { CallLedgerAdminService } from "@parley/rpc/llm";
+import { CallLogAdminService } from "@parley/rpc/llm";
 import type { WorkspaceUsage } from "@parley/rpc/quota";
 import { WorkspaceAdminService } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
@@ -104,7 +104,7 @@ async function addWeeks(callAdmin: CallAdmin, bills: readonly Bill[]): Promise<B
 async function createBills(callAdmin: CallAdmin, month: string, usages: readonly WorkspaceUsage[]): Promise<Bill[]> {
   if (usages.length === 0) return [];
   const workspaceIds = usages.map(({ workspaceId }) => workspaceId);
-  const { sums } = await callAdmin(CallLedgerAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
+  const { sums } = await callAdmin(CallLogAdminService, (calls) => calls.sumCalls({ month, workspaceIds }));
   const sumByWorkspaceId = new Map(sums.map((sum) => [sum.workspaceId, sum]));
   return usages.map((usage) => createBill(usage, sumByWorkspaceId.get(usage.workspaceId)));
 }

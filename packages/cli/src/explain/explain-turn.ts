@@ -1,5 +1,5 @@
 import { TurnAdminService, type TurnRecord } from "@parley/rpc/conversation";
-import { type Call, CallLedgerAdminService } from "@parley/rpc/llm";
+import { type Call, CallLogAdminService } from "@parley/rpc/llm";
 import { BooksAdminService, type TurnEntry } from "@parley/rpc/quota";
 import type { CallAdmin } from "../admin/call.ts";
 import { requireField } from "../admin/require-field.ts";
@@ -48,7 +48,7 @@ export async function explainTurn(
     ),
     readOrMissing(
       "llm",
-      callAdmin(CallLedgerAdminService, (service) => service.listCalls(turnKey)).then((response) => response.calls),
+      callAdmin(CallLogAdminService, (service) => service.listCalls(turnKey)).then((response) => response.calls),
     ),
   ]);
   return { workspaceId, turn: record, calls, entry, missing };

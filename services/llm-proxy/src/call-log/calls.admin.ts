@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { CallLedgerAdminService, CallSchema } from "@parley/rpc/llm";
+import type { CallLogAdminService, CallSchema } from "@parley/rpc/llm";
 import { type Database, invalidArgument, isUuid, isWorkspaceId, parseMonth } from "@parley/service-kit";
 import { type CallCursor, type CallRow, listCalls, listCallsOfMonth } from "./calls.store.ts";
 import { sumCalls } from "./sum-calls.store.ts";
@@ -13,7 +13,7 @@ const MAX_SUMMED_WORKSPACES = 1_000;
 export function createCallLogAdmin(
   database: Database,
   wallClock: () => number,
-): ServiceImpl<typeof CallLedgerAdminService> {
+): ServiceImpl<typeof CallLogAdminService> {
   const currentMonth = () => new Date(wallClock()).toISOString().slice(0, 7);
   return {
     async listCalls({ workspaceId, turnId }) {

@@ -7,7 +7,7 @@ import { createClient as createAdminClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { createClient, GrpcTransport, openChannel, type RpcClient } from "@parley/rpc";
 import {
-  CallLedgerAdminService,
+  CallLogAdminService,
   ChangeAdminService,
   type EmbedResponse,
   type GenerateEnd,
@@ -163,7 +163,7 @@ function adminClients(baseUrl: string) {
   });
   return {
     providers: createAdminClient(ProviderAdminService, transport),
-    calls: createAdminClient(CallLedgerAdminService, transport),
+    calls: createAdminClient(CallLogAdminService, transport),
     changes: createAdminClient(ChangeAdminService, transport),
   };
 }

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import {
   type Call,
-  CallLedgerAdminService,
+  CallLogAdminService,
   CallSchema,
   type Provider,
   ProviderAdminService,
@@ -119,7 +119,7 @@ async function listCallsOfMonth(
   let pageToken = "";
   do {
     const pageSize = Math.min(PAGE_SIZE, limit - calls.length);
-    const page = await callAdmin(CallLedgerAdminService, (service) =>
+    const page = await callAdmin(CallLogAdminService, (service) =>
       service.listCallsOfMonth({ workspaceId, month, pageSize, pageToken }),
     );
     calls.push(...page.calls);
@@ -134,7 +134,7 @@ async function listCallsOfTurn(
   turnId: string,
   limit: number,
 ): Promise<Result> {
-  const { calls } = await callAdmin(CallLedgerAdminService, (service) => service.listCalls({ workspaceId, turnId }));
+  const { calls } = await callAdmin(CallLogAdminService, (service) => service.listCalls({ workspaceId, turnId }));
   return describeCalls(calls.slice(0, limit));
 }
 

@@ -755,8 +755,7 @@ export declare const ProviderAdminService: GenService<{
 }>;
 
 /**
- * CallLedgerAdminService reads the call log: table llm.calls, one row per generation. The service name predates that
- * term.
+ * CallLogAdminService reads the call log: table llm.calls, one row per generation.
  *
  * Served as ProviderAdminService is.
  *
@@ -764,13 +763,13 @@ export declare const ProviderAdminService: GenService<{
  * - INVALID_ARGUMENT (invalid_argument): a field is malformed, or a workspace ID that the call requires is missing.
  * - UNAVAILABLE (unavailable): the database is unreachable or did not answer in time.
  *
- * @generated from service parley.llm.v1.CallLedgerAdminService
+ * @generated from service parley.llm.v1.CallLogAdminService
  */
-export declare const CallLedgerAdminService: GenService<{
+export declare const CallLogAdminService: GenService<{
   /**
    * ListCalls lists the generations of one turn, oldest first.
    *
-   * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCalls
+   * @generated from rpc parley.llm.v1.CallLogAdminService.ListCalls
    */
   listCalls: {
     methodKind: "unary";
@@ -780,7 +779,7 @@ export declare const CallLedgerAdminService: GenService<{
   /**
    * ListCallsOfMonth lists a workspace's generations that began in a month, newest first, with keyset pagination.
    *
-   * @generated from rpc parley.llm.v1.CallLedgerAdminService.ListCallsOfMonth
+   * @generated from rpc parley.llm.v1.CallLogAdminService.ListCallsOfMonth
    */
   listCallsOfMonth: {
     methodKind: "unary";
@@ -791,7 +790,7 @@ export declare const CallLedgerAdminService: GenService<{
    * SumCalls sums a month's generations by workspace. A generation belongs to the month in which its turn was reserved,
    * or, without a reservation, to the month in which it began.
    *
-   * @generated from rpc parley.llm.v1.CallLedgerAdminService.SumCalls
+   * @generated from rpc parley.llm.v1.CallLogAdminService.SumCalls
    */
   sumCalls: {
     methodKind: "unary";

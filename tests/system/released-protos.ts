@@ -17,6 +17,9 @@ const RELEASED = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, readFileSync(new URL("../../proto/released.binpb", import.meta.url))),
 );
 
+/** The encoded field 15000 with the value 1. No message has this field. */
+const NEXT_FIELD = Buffer.from("c0a90701", "hex");
+
 export type ReleasedProtosProxy = {
   /** The proxy's address, `host:port`. */
   target: string;
@@ -27,7 +30,8 @@ export type ReleasedProtosProxy = {
 
 /**
  * Starts a gRPC proxy that knows only the released protos. Its clients see a service of the last release, and the service behind it sees clients
- * of the last release. The proxy removes newer fields from requests and responses, and refuses newer methods with UNIMPLEMENTED.
+ * of the last release. The proxy removes newer fields from requests and responses, and refuses newer methods with UNIMPLEMENTED. It also adds a
+ * field that this version does not know to each message, as a peer of the next release may.
  */
 export async function startReleasedProtosProxy(serviceName: string, target: string): Promise<ReleasedProtosProxy> {
   const service = RELEASED.getService(serviceName);
@@ -65,9 +69,9 @@ function toDefinition(method: DescMethod): ServiceDefinition[string] {
     requestStream: true,
     responseStream: true,
     requestSerialize: (bytes: Buffer) => bytes,
-    requestDeserialize: (bytes) => keepReleasedFields(method.input, bytes),
+    requestDeserialize: (bytes) => convert(method.input, bytes),
     responseSerialize: (bytes: Buffer) => bytes,
-    responseDeserialize: (bytes) => keepReleasedFields(method.output, bytes),
+    responseDeserialize: (bytes) => convert(method.output, bytes),
   };
 }
 
@@ -75,7 +79,7 @@ function forward(client: Client, method: DescMethod, call: ServerDuplexStream<Bu
   const upstream = client.makeBidiStreamRequest(
     toPath(method),
     (bytes: Buffer) => bytes,
-    (bytes) => keepReleasedFields(method.output, bytes),
+    (bytes) => convert(method.output, bytes),
     call.metadata,
     { deadline: call.getDeadline() },
   );
@@ -96,7 +100,7 @@ function toPath(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-/** Removes the fields that were added to the message after the release. */
-function keepReleasedFields(message: DescMessage, bytes: Buffer): Buffer {
-  return Buffer.from(toBinary(message, fromBinary(message, bytes, { readUnknownFields: false })));
+/** Removes the fields that were added to the message after the release, and adds a field of an invented next release. */
+function convert(message: DescMessage, bytes: Buffer): Buffer {
+  return Buffer.concat([toBinary(message, fromBinary(message, bytes, { readUnknownFields: false })), NEXT_FIELD]);
 }

@@ -117,7 +117,7 @@ describe("parley bot", () => {
         border_radius: 4,
         quick_replies: ["One", "Two"],
         custom_css_vars: { "--gap": "4px", "--pad": "a=b" },
-        texts: { de: { welcome_message: "Hallo", quick_replies: [], words: { send: "Los" } } },
+        texts: { de: { welcome_message: "Hallo", fallback: "", quick_replies: [], words: { send: "Los" } } },
       },
       created_at: expect.any(String),
     };

@@ -333,3 +333,10 @@ test("a long sentence is cut between words, a long word between characters, and 
     expect(quote.length).toBeGreaterThan(370);
   }
 });
+
+test("a question without accents gets the answer that it gets with them", () => {
+  const hours = passage("horario.md", "Horario", "- Viernes: de 9:30 a 15:00.\n- Sábado: de 10:00 a 13:30.");
+  const answer = extractAnswer("¿A qué hora abrís el sábado?", [hours]);
+  expect(answer).toContain("de 10:00 a 13:30");
+  expect(extractAnswer("a que hora abris el sabado", [hours])).toBe(answer);
+});

@@ -22,6 +22,7 @@ import { stopwords as portugueseStops } from "@orama/stopwords/portuguese";
 import { stopwords as russianStops } from "@orama/stopwords/russian";
 import { stopwords as spanishStops } from "@orama/stopwords/spanish";
 import { stopwords as swedishStops } from "@orama/stopwords/swedish";
+import { toWordSet } from "./accents.ts";
 
 export type Language = {
   /** ISO 639-1. */
@@ -41,7 +42,7 @@ function createLanguage(
   return {
     code,
     stem,
-    stopWords: new Set([...stops, ...(questionWords?.split(" ") ?? [])]),
+    stopWords: toWordSet([...stops, ...(questionWords?.split(" ") ?? [])]),
     hasCapitalNouns: code === "de",
   };
 }

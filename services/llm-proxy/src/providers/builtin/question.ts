@@ -1,4 +1,5 @@
 import { words } from "@parley/bot-rules/questions";
+import { toWordSet } from "./accents.ts";
 
 const ASKS_HOW = words(
   "how (?:do|can|to|could|should|would)|which command|what command|wie (?:kann|geht|\\p{L}+e ich|\\p{L}+t man)|welcher befehl|comment|cómo|come (?:si|posso|faccio)|como|hoe (?:kan|moet)|jak",
@@ -11,7 +12,7 @@ export function asksHow(message: string): boolean {
 }
 
 /** Words that name the kind of value or a frequent action, but rarely the subject. */
-const ASKING_WORDS = new Set(
+const ASKING_WORDS = toWordSet(
   `next best still also really exactly currently usually type types sort available provide accept accepts start starts end ends
   cost costs price prices priced fee fees charge charges pay expensive time times long much many far fast old
   open opens opening opened hours close closes closed closing offer offers sell sells have has having buy buys get there possible allowed
@@ -44,7 +45,7 @@ const ASKING_WORDS = new Set(
 );
 
 /** Words that only make a sentence a question. They have no meaning of their own. */
-const INTERROGATIVES = new Set(
+const INTERROGATIVES = toWordSet(
   `how what when where which who whose whom why
   wann wo woher wohin wer wem wen was wie warum weshalb wieso wieviel wieviele welche welcher welches welchen welchem
   quand quel quelle quels quelles où qui que quoi comment pourquoi combien
@@ -130,7 +131,7 @@ const ACTION = [
 ].map((pattern) => words(pattern));
 
 /** Verbs that documents leave out, because their objects suffice. */
-const GENERIC_ACTIONS = new Set(
+const GENERIC_ACTIONS = toWordSet(
   `bring along first before afterwards help come get take use go give see know send put make eat drink visit
   vorher zuerst danach geht anfangen beginnen bringen mitbringen kommen mitkommen holen nehmen mitnehmen machen benutzen bekommen vorbeikommen essen trinken holt nehmt macht
   avant d'abord commencer débuter apporter amener venir prendre aller faire utiliser manger boire visiter prenez faites allez donnez
@@ -146,7 +147,7 @@ const PART_OF_DAY = words(
 );
 
 /** Predicates of a subject that the question also names: "Is breakfast included?". */
-const ATTRIBUTES = new Set(
+const ATTRIBUTES = toWordSet(
   `included free extra compulsory mandatory obligatory required necessary available safe problem ok okay
   inklusive dabei enthalten kostenlos pflicht verpflichtend nötig notwendig verfügbar problem schlimm
   compris comprise compris comprises inclus incluse gratuit gratuite payant payante obligatoire nécessaire disponible problème grave

@@ -1,3 +1,4 @@
+import { removeAccents } from "./accents.ts";
 import type { Language } from "./language.ts";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
@@ -30,7 +31,3 @@ export function removeElision(word: string): string {
 }
 
 const ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|un|gl|dell|all|nell|dall|sull|quell|quest)'(?=\p{L})/u;
-
-function removeAccents(word: string): string {
-  return word.normalize("NFD").replace(/\p{M}/gu, "");
-}

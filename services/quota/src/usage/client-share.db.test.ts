@@ -49,6 +49,13 @@ test("the share follows what is left, and is at least 2", async () => {
   expect(countBy(await holdTen("b"))).toEqual({ held: 2, client_limit: 8 });
 });
 
+test("a client that drops all the replies it may hold stays below the workspace's bound on unpaid replies", async () => {
+  const workspace = await createWorkspace(quota, 5_000);
+  const statuses = await Promise.all(Array.from({ length: 300 }, () => hold(workspace, "a")));
+  expect(countBy(statuses)).toEqual({ held: 83, client_limit: 217 });
+  expect(await hold(workspace, "visitor")).toBe("held");
+});
+
 test("at the cap every client gets exceeded, even one that holds its share", async () => {
   const workspace = await createWorkspace(quota, 25);
   const statuses = await Promise.all(Array.from({ length: 200 }, (_, i) => hold(workspace, `client-${i % 100}`)));

@@ -18,8 +18,12 @@ export type ReserveOptions = {
   signal?: AbortSignal;
 };
 
-/** SQL: how many messages one client may hold at a time. `u` is the usage row, and `plan` a CTE. */
-const CLIENT_SHARE = "greatest(2, ((SELECT cap FROM plan) - u.used) / 10)";
+/**
+ * SQL: how many messages one client may hold at a time. `u` is the usage row, and `plan` a CTE. The edge learns that a reply is unpaid when it
+ * ends, so a client may drop all its running replies at once. The third keeps them below the workspace's bound, together with the unpaid replies
+ * that the edge permits to a client.
+ */
+const CLIENT_SHARE = "(SELECT greatest(2, least((plan.cap - u.used) / 10, plan.unpaid_limit / 3)) FROM plan)";
 const IS_AT_UNPAID_LIMIT =
   "coalesce(u.unpaid_day = (SELECT today FROM plan) AND u.unpaid - u.unpaid_reset >= (SELECT unpaid_limit FROM plan), false)";
 

@@ -1275,7 +1275,7 @@ export declare const QuotaService: GenService<{
    * A hold never expires; only Settle ends it. Below the cap, Reserve also refuses the turn
    * - if the workspace has reached its bound on unpaid replies of the current UTC day, or
    * - if the request's client already holds its share: a tenth of the messages that the month has left (the cap minus used),
-   *   but at least 2.
+   *   or a third of the bound on unpaid replies if that is less, but at least 2.
    *
    * Errors: NOT_FOUND (workspace_not_found).
    * Idempotent by (workspace_id, turn_id): a repeated call returns the existing hold. A call after Settle

@@ -267,6 +267,40 @@ describe("a reply is unpaid", () => {
     system.provider.reset();
   });
 
+  const THOUGHTS = [{ object: "chat.completion.chunk", choices: [{ index: 0, delta: { reasoning_content: "Hm" } }] }];
+
+  test.each([
+    ["while the model thinks", { preamble: THOUGHTS, tokens: [] }],
+    ["while moderation holds back all of the text", { preamble: [], tokens: ["answer"] }],
+  ])("if the visitor leaves %s", async (_, reply) => {
+    const tenant = await createTenant(system.admin, { model: "openai:default" });
+    const { workspaceId, botSlug } = tenant;
+    const pattern = { pattern: "answer.{0,20}end", reason: "late", fallback: "No.", appliesTo: "reply" };
+    await system.admin.moderation.addPattern({ workspaceId, botSlug, ...pattern });
+    system.provider.reset();
+    system.provider.script([{ ...reply, fault: "stall" }]);
+    const leaving = new AbortController();
+    const reading = postChat(system.url(), tenant, {}, { signal: leaving.signal }).then((response) =>
+      readChat(response),
+    );
+    reading.catch(() => undefined);
+    await expect.poll(() => system.provider.requests.length, { timeout: TIMEOUT_MS }).toBe(1);
+    // The output is on its way: the provider sends it at once and then stalls.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    leaving.abort();
+    expect(await settledUnpaid(tenant)).toBe(1);
+    system.provider.reset();
+  });
+
+  test("if the model thinks up to its output limit and writes no text", async () => {
+    const tenant = await createTenant(system.admin, { model: "openai:default" });
+    system.provider.reset();
+    system.provider.script([{ preamble: THOUGHTS, tokens: [], finishReason: "length" }]);
+    expect((await chat(system.url(), tenant)).error).toMatchObject({ code: "provider_error" });
+    expect(await settledUnpaid(tenant)).toBe(1);
+    system.provider.reset();
+  });
+
   test("but not if the provider fails, also after a tool call", async () => {
     const tenant = await createToolTenant();
     system.provider.reset();

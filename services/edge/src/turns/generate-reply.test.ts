@@ -33,6 +33,7 @@ test("sends the prompt, does not keep it while the reply streams, and returns ho
 
 const TEXT = { case: "delta", value: { text: "Hello" } } as const;
 const ROUND = { case: "toolRound", value: {} } as const;
+const OUTPUT = { case: "outputStart", value: {} } as const;
 const TOOL = { case: "toolCall", value: { name: "act" } } as const;
 const end = (status: GenerateStatus, isProviderFailure = false) =>
   ({ case: "end", value: { status, isProviderFailure } }) as const;
@@ -69,6 +70,8 @@ test.each<[string, boolean, readonly Event[], Parameters<typeof generateFrom>[1]
   ["a complete reply", false, [TEXT, end(COMPLETE)]],
   ["a reply cancelled after text", true, [TEXT], { isCancelled: true }],
   ["a reply cancelled before text", false, [], { isCancelled: true }],
+  ["a reply cancelled while the model thinks", true, [OUTPUT], { isCancelled: true }],
+  ["a provider failure after thoughts", false, [OUTPUT, end(PROVIDER_ERROR, true)]],
   ["a reply cancelled while the first tools run", true, [ROUND], { isCancelled: true }],
   ["a reply cancelled after the first tools ran", true, [ROUND, TOOL], { isCancelled: true }],
   ["a reply cancelled when its text was complete", false, [TEXT, { case: "finish", value: {} }], { isCancelled: true }],
@@ -81,6 +84,12 @@ test.each<[string, boolean, readonly Event[], Parameters<typeof generateFrom>[1]
   ["a provider failure after a tool call", false, [ROUND, TOOL, end(PROVIDER_ERROR, true)]],
   ["a failure after text", false, [TEXT, end(PROVIDER_ERROR)]],
   ["a provider failure after text", false, [TEXT, end(PROVIDER_ERROR, true)]],
+  [
+    "a failure after thoughts without a text",
+    true,
+    [{ case: "end", value: { status: PROVIDER_ERROR, tokensOut: 4_000 } }],
+  ],
+  ["a failure without any output", false, [end(PROVIDER_ERROR)]],
   ["a total timeout while the visitor read slowly", true, [TEXT, end(PROVIDER_TIMEOUT)], { readerWaitMs: 31_000 }],
   ["a total timeout of a slow provider", false, [TEXT, end(PROVIDER_TIMEOUT)], { readerWaitMs: 2_000 }],
   ["a lost llm-proxy after a tool call", false, [ROUND, TOOL]],

@@ -55,6 +55,7 @@ export async function generateReply(
   let end: GenerateEnd | undefined;
   let completed: Partial<ReplyResult> | undefined;
   let hasToolRound = false;
+  let hasHiddenOutput = false;
   let cause: unknown;
   const toolsCalled: ReplyResult["toolsCalled"] = [];
   const cancellation = createCancellation(endSignal, () => content !== "");
@@ -75,6 +76,8 @@ export async function generateReply(
           await drained;
           stopwatch.enter("tokens");
         }
+      } else if (event.case === "outputStart") {
+        hasHiddenOutput = true;
       } else if (event.case === "toolRound") {
         hasToolRound = true;
         if (content === "") stopwatch.enter("provider");
@@ -94,10 +97,12 @@ export async function generateReply(
   }
   cancellation.dispose();
   const { month, day } = input;
-  const hasOutput = content !== "" || hasToolRound;
+  const hasOutput = content !== "" || hasToolRound || hasHiddenOutput;
+  // Tokens without a text are the model's thoughts, up to a limit of tokens.
+  const hasOnlyThoughts = content.trim() === "" && (end?.tokensOut ?? 0) > 0;
+  const isCostly = hasToolRound || hasOnlyThoughts || readerMs(stopwatch) >= SLOW_READER_MS;
   // Without `end`, a part of Parley failed.
-  const isVisitorFailure =
-    end !== undefined && !end.isProviderFailure && (hasToolRound || readerMs(stopwatch) >= SLOW_READER_MS);
+  const isVisitorFailure = end !== undefined && !end.isProviderFailure && isCostly;
   const received = { month, day, content, firstTokenMs, toolsCalled, hasOutput, isVisitorFailure, cause };
   return createReplyResult({ ...received, ...(end && resultFromEnd(end)), ...completed });
 }

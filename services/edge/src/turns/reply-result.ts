@@ -17,7 +17,7 @@ export type ReplyResult = Readonly<{
   finishDetail: FinishDetail;
   /** The UTC day of the quota's hold, "YYYY-MM-DD"; empty if nothing is held. */
   day: string;
-  /** Whether the provider has sent text or called tools. */
+  /** Whether the provider has sent text or thoughts, or called tools. */
   hasOutput: boolean;
   /** Whether the visitor may have caused the failure after the provider's output: see isUnpaid. */
   isVisitorFailure: boolean;

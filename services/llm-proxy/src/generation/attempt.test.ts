@@ -37,6 +37,7 @@ function run(request: AttemptRequest, signal = new AbortController().signal) {
     now: () => 0,
     onText: () => undefined,
     onTextComplete: vi.fn(),
+    onThoughts: vi.fn(),
     onFirstText: vi.fn(),
   });
 }

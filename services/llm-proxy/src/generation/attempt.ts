@@ -23,6 +23,8 @@ export type AttemptOptions = {
   /** A monotonic clock, in milliseconds. */
   now: () => number;
   onText: TextSink;
+  /** Called once if the model thinks before its text. */
+  onThoughts: () => void;
   /** Called after all text was passed to `onText`. Only token counts may follow. */
   onTextComplete: (stopCause: StopCause) => void;
   /** Called before the first text is passed to `onText`. */
@@ -96,7 +98,7 @@ async function streamCompletion(
 ): Promise<CompletionResult> {
   const { candidate, prompt, tools, mustAnswerWithoutTools, toolRounds, deadlineAtMs } = request;
   const { timeouts } = candidate.guardedProvider.settings;
-  const { signal, now, onText, onFirstText, onTextComplete } = options;
+  const { signal, now, onText, onThoughts, onFirstText, onTextComplete } = options;
   const span = openProviderSpan(request);
   // Computed after the wait for a slot, which counts against the deadline but not against the provider's total timeout.
   const totalMs = Math.max(1, Math.min(timeouts.totalMs, deadlineAtMs - now()));
@@ -106,6 +108,7 @@ async function streamCompletion(
   let text = "";
   let firstTextAtMs: number | undefined;
   let isTextComplete = false;
+  let hasThoughts = false;
   let failure: AttemptResult["failure"];
   const passOn = (piece: string) => {
     if (piece === "") return undefined;
@@ -133,6 +136,10 @@ async function streamCompletion(
         return passOn(noAnswerMark.push(delta));
       },
       onSignOfLife: () => attemptTimer.recordSignOfLife(),
+      onThoughts: () => {
+        if (!hasThoughts && text === "") onThoughts();
+        hasThoughts = true;
+      },
       onFinished: (finished) => {
         if (!completion.isFinished) attemptTimer.finish();
         void passOn(noAnswerMark.end());

@@ -46,6 +46,7 @@ export function moderateCompletion({
   const filter = new ReplyFilter((text, searchFrom, isTextComplete) =>
     threads.match(workspaceId, { patterns, text, searchFrom, isTextComplete }),
   );
+  let hasReportedOutput = false;
   let waitingText = "";
   let matching: Promise<void> | undefined;
   let failure: unknown;
@@ -58,7 +59,10 @@ export function moderateCompletion({
         const text = waitingText;
         waitingText = "";
         const released = await filter.push(text);
-        if (filter.matchedPatternIndex === undefined && released !== "") await sink(released);
+        if (filter.matchedPatternIndex !== undefined) continue;
+        if (released !== "") await sink(released);
+        else if (!hasReportedOutput) void sink({ isOutputStart: true });
+        hasReportedOutput = true;
       }
     } catch (error) {
       failure = error;

@@ -40,6 +40,7 @@ export async function* handleGenerate(
   const { sink, read } = coalesceText<GenerationEvent>(() => deps.flushClock.waitForFlush());
   const { result, cancel, getWaits } = deps.generationRunner.start(request, context.signal, sink);
   let isFirst = true;
+  let hasOutput = false;
   /** Builds a response. The stream's first response also reports the generation's waiting times so far. */
   const toResponse = (event: ResponseInit["event"]): ResponseInit => {
     const response = { ...(event && { event }), ...(isFirst && { waits: toWaits(getWaits()) }) };
@@ -49,6 +50,12 @@ export async function* handleGenerate(
   const removeFromClock = deps.flushClock.addGeneration();
   try {
     for await (const event of read({ done: result, cancel })) {
+      if (typeof event !== "string" && "isOutputStart" in event) {
+        if (!hasOutput) yield { event: { case: "outputStart", value: {} } };
+        hasOutput = true;
+        continue;
+      }
+      hasOutput = true;
       if (typeof event === "string") {
         for (const text of splitText(event)) yield toResponse({ case: "delta", value: { text } });
         failpoint("llm.token");

@@ -23,8 +23,11 @@ export type TextComplete = { isTextComplete: true; finishDetail: FinishDetail };
 /** Precedes the tool calls of a round. */
 export type ToolRoundStart = { isToolRoundStart: true };
 
+/** The provider sends output that is no text yet: thoughts, or text that moderation holds back. May be repeated. */
+export type OutputStart = { isOutputStart: true };
+
 /** A string is a part of the text. */
-export type GenerationEvent = string | ToolRoundStart | ToolCallEvent | TextComplete;
+export type GenerationEvent = string | OutputStart | ToolRoundStart | ToolCallEvent | TextComplete;
 
 export type GenerationEnding = {
   outcome: GenerationOutcome;

@@ -138,6 +138,7 @@ export class Generation {
         signal: this.#signal,
         now: this.#deps.now,
         onText: sink,
+        onThoughts: () => void sink({ isOutputStart: true }),
         onTextComplete: (stopCause) => sendHeldBackText(toFinishDetail(stopCause)),
         onFirstText: (times) => {
           this.#waits ??= this.#measureWaits([...this.#attempts, times]);

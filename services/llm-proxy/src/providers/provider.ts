@@ -16,6 +16,8 @@ export type CompletionRequest = {
   onText: TextSink;
   /** Called when anything arrives from the provider, even a comment. Restarts the silence timeout. */
   onSignOfLife: () => void;
+  /** Called when the model's output arrives without a text for the visitor, such as thoughts. May be called repeatedly. */
+  onThoughts: () => void;
   /** Called when the model has finished, after `onText` has accepted its text. May be called repeatedly. Later failures are ignored. */
   onFinished: (completion: FinishedCompletion) => void;
   /**

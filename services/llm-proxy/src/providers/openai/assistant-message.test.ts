@@ -150,3 +150,15 @@ test("without tools, no field is kept", () => {
   expect(message.push({ content: "text", reasoning_content: "Hm" })).toBe("text");
   expect(message.build()).not.toHaveProperty("reasoning_content");
 });
+
+test.each<[boolean, Record<string, unknown>]>([
+  [false, { role: "assistant", content: "", refusal: null }],
+  [false, { content: null, reasoning_content: "", tool_calls: [] }],
+  [true, { content: null, reasoning_content: "Hm" }],
+  [true, { content: "", reasoning_details: [{ type: "reasoning.text", text: "Hm" }] }],
+  [true, { content: "Hi" }],
+])("has output is %s after the delta %j", (hasOutput, delta) => {
+  const message = new AssistantMessage({ toolNames: [], round: 0 });
+  message.push(delta);
+  expect(message.hasOutput).toBe(hasOutput);
+});

@@ -18,6 +18,8 @@ export class AssistantMessage {
   readonly #canCallTools: boolean;
   readonly #fields: Fields = {};
   readonly #parts: unknown[] = [];
+  /** Whether a field other than the role has arrived with a value, also one that Parley does not know. */
+  hasOutput: boolean = false;
   #hasContent: boolean = false;
   #characters = 0;
 
@@ -41,6 +43,7 @@ export class AssistantMessage {
 
   /** Adds a delta and returns its text. Throws ProviderFailure if the delta is malformed or too large. */
   push(delta: Fields): string {
+    this.hasOutput ||= Object.entries(delta).some(([name, value]) => name !== "role" && hasValue(value));
     const visible = isThought(delta) ? "" : delta.content;
     const text = readText(visible);
     this.#hasContent ||= text !== "";
@@ -76,6 +79,11 @@ export class AssistantMessage {
       others.length === 0 && isObject(first) && first.type === "text" && Object.keys(first).length === 2;
     return isPlainText ? first.text || null : this.#parts;
   }
+}
+
+function hasValue(value: unknown): boolean {
+  if (typeof value === "string" || Array.isArray(value)) return value.length > 0;
+  return isObject(value) && Object.keys(value).length > 0;
 }
 
 /** Gemini marks thoughts in `content`. */

@@ -42,6 +42,11 @@ export class ChatStreamReader {
     this.#message = new AssistantMessage(context);
   }
 
+  /** Whether the model has sent any output, such as thoughts. */
+  get hasOutput(): boolean {
+    return this.#message.hasOutput;
+  }
+
   /** Complete once `isFinished` is true. */
   get completion(): FinishedCompletion {
     const stopCause = this.#stopCause;

@@ -83,6 +83,7 @@ function createRequest(overrides: Partial<CompletionRequest> = {}) {
     signal: new AbortController().signal,
     onText: () => undefined,
     onSignOfLife: () => undefined,
+    onThoughts: () => undefined,
     onUsage: () => undefined,
     onFinished: vi.fn(),
     onTextComplete: vi.fn(),

@@ -69,6 +69,7 @@ async function stream(client: OpenAI, settings: OpenAiSettings, request: Complet
     for (let bytes = await readChunk(body); bytes !== undefined; bytes = await readChunk(body)) {
       request.onSignOfLife();
       const text = wellFormed.push(chat.feed(bytes));
+      if (text === "" && chat.hasOutput) request.onThoughts();
       const backpressure = text === "" ? undefined : request.onText(text);
       reportFinish(chat, request);
       // Backpressure: nothing is read until the sink has room.

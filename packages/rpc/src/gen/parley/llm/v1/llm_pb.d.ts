@@ -778,10 +778,18 @@ export declare type GenerateResponse = Message<"parley.llm.v1.GenerateResponse">
      */
     value: GenerateToolRound;
     case: "toolRound";
+  } | {
+    /**
+     * The provider sends output that is no text yet. At most once, and before the first delta.
+     *
+     * @generated from field: parley.llm.v1.GenerateOutputStart output_start = 7;
+     */
+    value: GenerateOutputStart;
+    case: "outputStart";
   } | { case: undefined; value?: undefined };
 
   /**
-   * Set on the first event of the stream only.
+   * Set on the first event of the stream other than output_start, and on no other.
    *
    * @generated from field: parley.llm.v1.Waits waits = 6;
    */
@@ -865,6 +873,20 @@ export declare type GenerateFinish = Message<"parley.llm.v1.GenerateFinish"> & {
  * Use `create(GenerateFinishSchema)` to create a new message.
  */
 export declare const GenerateFinishSchema: GenMessage<GenerateFinish>;
+
+/**
+ * GenerateOutputStart reports that the provider sends output without a delta: thoughts, or text that moderation holds back.
+ *
+ * @generated from message parley.llm.v1.GenerateOutputStart
+ */
+export declare type GenerateOutputStart = Message<"parley.llm.v1.GenerateOutputStart"> & {
+};
+
+/**
+ * Describes the message parley.llm.v1.GenerateOutputStart.
+ * Use `create(GenerateOutputStartSchema)` to create a new message.
+ */
+export declare const GenerateOutputStartSchema: GenMessage<GenerateOutputStart>;
 
 /**
  * GenerateToolRound reports that a round of tool calls has started.

@@ -22,7 +22,7 @@ function createFakeQuota(usage: Record<string, { used: number; ledgerDigest: big
     requestedMonths,
     /** The `maxWorkspaces` of each getMonth call without a workspace id; 0 if the call sets no limit. */
     limits,
-    listUnpaid: async () => ({ day: "", workspaces: [] }),
+    listUnpaid: async () => ({ day: "2026-11-30", workspaces: [] }),
     async getMonth({ month = "", workspaceId = "", maxWorkspaces = 0, afterWorkspaceId = "" }) {
       requestedMonths.push(month);
       if (workspaceId === "") limits.push(maxWorkspaces);

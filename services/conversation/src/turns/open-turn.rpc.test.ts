@@ -15,7 +15,7 @@ test("throws too_many_keyed_turns if the session is below the limit after the fi
   const messagePatterns = { list: [], json: "[]" };
   const deps = {
     database: { query },
-    botConfigs: async () => ({ model: "", fallback: "", knowledge, messagePatterns }),
+    botConfigs: async () => ({ model: "", fallback: "", fallbacks: {}, knowledge, messagePatterns }),
     semanticSearch: { search: async () => ({ passages: [] }) },
   } as unknown as OpenTurnDeps;
   const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };

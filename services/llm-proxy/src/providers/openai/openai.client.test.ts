@@ -476,8 +476,8 @@ describe("after [DONE]", () => {
     };
     for (let request = 0; request < 3; request++) {
       expect(await readTexts()).toEqual(["all"]);
-      // Waits in steps: after a pause of this process, a 200 ms timer could fire before the client has read the rest.
-      for (let step = 0; step < 20; step++) await sleep(10);
+      // Waits in steps: after a pause of this process, one timer could fire before the client has read the rest. Each step reads at most 64 KiB.
+      for (let step = 0; step < 50; step++) await sleep(10);
     }
     expect(connections).toBe(1);
   });

@@ -73,6 +73,11 @@ describe("extractAnswer", () => {
     expect(extractAnswer(message, SHOP)).toBe(expected);
   });
 
+  test("names the source once if its heading has the document's name", () => {
+    const passages = [passage("Where can I park?", "Where can I park?", "Cars park behind the bakery.")];
+    expect(extractAnswer("Where can I park?", passages)).toBe("Cars park behind the bakery.\n\n— Where can I park?");
+  });
+
   test.each([
     "What is the capital of France?",
     "Who won the world cup in 1998?",

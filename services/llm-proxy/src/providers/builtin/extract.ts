@@ -42,7 +42,9 @@ function joinQuotes(best: Quote, second: Quote): string {
 
 function renderQuote({ passage, text, code }: Quote): string {
   const innermost = passage.heading.split(" > ").at(-1) ?? "";
-  const source = shorten([passage.source, innermost].filter((part) => part !== "").join(" › "), MAX_SOURCE_CHARACTERS);
+  // A document that the owner wrote in the console has its first heading as its name.
+  const isNamedOnce = innermost === "" || innermost === passage.source;
+  const source = shorten(isNamedOnce ? passage.source : `${passage.source} › ${innermost}`, MAX_SOURCE_CHARACTERS);
   const end = `\n\n— ${source}`;
   const block = code === "" ? "" : `\n\n\`\`\`\n${code}\n\`\`\``;
   const fits = text.length + block.length + end.length <= MAX_CHARACTERS;

@@ -1,5 +1,6 @@
 import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
+import { addBot } from "./console-bot.ts";
 import { type ConsolePage, openConsole } from "./console-page.ts";
 import { describeInBrowser, eventually } from "./fixture.ts";
 
@@ -28,6 +29,22 @@ describeInBrowser("the console's languages", (fixture) => {
     expect(page.problems).toEqual([]);
   });
 
+  it("shows English names and the facts beside them in the right order in Arabic", async () => {
+    const bot = await addBot(fixture.service, "Cakes & Co.");
+    const { page } = await openConsole(fixture, { locale: "ar" });
+    await page.signIn(`/bots/${bot}`, "Cakes & Co.");
+    expect(await endsAtRight(page.heading("Cakes & Co."))).toBe(true);
+    expect(await endsAtRight(page.tab.locator(".breadcrumb [aria-current]"))).toBe(true);
+
+    await linkTo(page, "المعرفة").click();
+    const facts = page.tab.locator("li", { hasText: "delivery.md" }).locator("small bdi");
+    await facts.first().waitFor();
+    const [format, length] = await facts.all();
+    expect(await format?.innerText()).toBe("MD");
+    const leftOf = async (locator?: Locator) => (await locator?.boundingBox())?.x;
+    expect(await leftOf(format)).toBeGreaterThan((await leftOf(length)) ?? Number.NaN);
+  });
+
   it("is English if the catalogue of the language cannot be loaded", async () => {
     const { page } = await openGerman();
     await page.tab.route("**/assets/de-*.js", (route) => route.abort());
@@ -46,4 +63,18 @@ function languageOf(page: ConsolePage): Promise<{ lang: string; dir: string }> {
 
 function isAtLeft(locator: Locator): Promise<boolean> {
   return locator.evaluate((element) => element.getBoundingClientRect().right < innerWidth / 2);
+}
+
+/** Returns whether the last character is at the right of the first one. */
+function endsAtRight(locator: Locator): Promise<boolean> {
+  return locator.evaluate((element) => {
+    const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode() as Text;
+    const leftAt = (offset: number) => {
+      const range = document.createRange();
+      range.setStart(text, offset);
+      range.setEnd(text, offset + 1);
+      return range.getBoundingClientRect().left;
+    };
+    return leftAt(text.length - 1) > leftAt(0);
+  });
 }

@@ -124,6 +124,7 @@ const conversationsRoute = createRoute({
 const conversationRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/conversations/$id",
+  validateSearch: (search): { question?: string } => toStrings(search),
   component: lazyRouteComponent(() => import("./screens/conversation.tsx"), "Conversation"),
 });
 

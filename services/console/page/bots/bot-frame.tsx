@@ -20,9 +20,11 @@ export function BotFrame({ bot, display, hint, children }: BotFrameProps) {
   return (
     <div className="screen wide">
       <nav aria-label={t("Breadcrumb")} className="breadcrumb">
-        <Link to="/bots">{t("Bots")}</Link>
+        <Link to="/bots" activeOptions={{ exact: true }}>
+          {t("Bots")}
+        </Link>
         <Icon name="chevronRight" />
-        <span aria-current="page">{name}</span>
+        <bdi aria-current="page">{name}</bdi>
       </nav>
       <PageHeader
         title={name}

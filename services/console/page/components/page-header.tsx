@@ -10,7 +10,9 @@ export function PageHeader({ title, children, actions }: HeaderProps) {
   return (
     <header className="page-header">
       <div>
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1}>
+          <bdi>{title}</bdi>
+        </h1>
         {children && <p>{children}</p>}
       </div>
       {actions && <div className="actions">{actions}</div>}

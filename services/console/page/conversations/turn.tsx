@@ -5,6 +5,7 @@ import {
   type ToolCalled,
   type TurnRecord,
 } from "@parley/rpc/conversation";
+import { useEffect, useRef } from "react";
 import { useMayCall } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
 import { formatDuration } from "../components/durations.ts";
@@ -51,16 +52,24 @@ type TurnProps = {
   passages: ReadonlyMap<bigint, string>;
   /** The address of the page where the conversation started, or empty. */
   page: string;
+  /** Whether the screen scrolls to this turn. */
+  isShownFirst: boolean;
 };
 
 /** A visitor's message, its reply, and the passages and tools that the reply used. */
-export function Turn({ turn: { turn, message, reply, rating, ratingReason, review }, passages, page }: TurnProps) {
+export function Turn(props: TurnProps) {
+  const { passages, page, isShownFirst } = props;
+  const { turn, message, reply, rating, ratingReason, review } = props.turn;
   const mayReview = useMayCall(SessionAdminService.method.reviewMessage);
+  const article = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isShownFirst) article.current?.scrollIntoView();
+  }, [isShownFirst]);
   if (turn === undefined) return null;
   const statusText = STATUSES[turn.status];
   const reason = turn.errorCode || turn.blockedReason;
   return (
-    <article className="turn" aria-label={formatDateTime(turn.openedAt)}>
+    <article ref={article} className="turn" aria-label={formatDateTime(turn.openedAt)}>
       <div className="bubble visitor">
         <span className="visually-hidden">{t("Visitor:")} </span>
         <p dir="auto">{message}</p>

@@ -2,8 +2,8 @@ import type { Source } from "@parley/rpc/conversation";
 import { formatDateTime } from "../components/dates.ts";
 import { plural } from "../i18n/t.tsx";
 
-export function describeSource(source: Source, hasEmbeddings: boolean): string {
-  const facts = [
+export function listSourceFacts(source: Source, hasEmbeddings: boolean): (string | undefined)[] {
+  return [
     source.format.toUpperCase(),
     plural(source.characters, "{count} character", "{count} characters"),
     hasEmbeddings && source.embedded < source.chunks
@@ -13,5 +13,4 @@ export function describeSource(source: Source, hasEmbeddings: boolean): string {
       : undefined,
     formatDateTime(source.updatedAt),
   ];
-  return facts.filter(Boolean).join(" · ");
 }

@@ -8,10 +8,11 @@ import { useMayCall, useSession } from "../api/session.ts";
 import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { Confirm } from "../components/dialogs.tsx";
+import { FactLine } from "../components/facts.tsx";
 import { focusNeighbour } from "../components/focus-neighbour.ts";
 import { Icon } from "../components/icon.tsx";
 import { t } from "../i18n/t.tsx";
-import { describeSource } from "./source-facts.ts";
+import { listSourceFacts } from "./source-facts.ts";
 
 type SourceRowProps = {
   source: Source;
@@ -55,10 +56,12 @@ export function SourceRow({ source, botSlug, hasEmbeddings, isSelected, onSelect
       <span className="row-text">
         <strong>
           <Link to="/knowledge/document" search={{ bot: botSlug, name: source.name }}>
-            {source.name}
+            <bdi>{source.name}</bdi>
           </Link>
         </strong>
-        <small>{describeSource(source, hasEmbeddings)}</small>
+        <small>
+          <FactLine facts={listSourceFacts(source, hasEmbeddings)} />
+        </small>
       </span>
       {mayRemove && (
         <button

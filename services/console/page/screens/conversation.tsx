@@ -22,6 +22,7 @@ const route = getRouteApi("/shell/conversations/$id");
 
 export function Conversation() {
   const { id: sessionId } = route.useParams();
+  const { question = "" } = route.useSearch();
   const { workspace_id: workspaceId } = useSession();
   const mayErase = useMayCall(SessionAdminService.method.eraseVisitorSessions);
   const mayDelete = useMayCall(SessionAdminService.method.deleteSession);
@@ -37,15 +38,19 @@ export function Conversation() {
   const session = data?.pages[0]?.session;
   const title = session ? session.visitorId || t("Unnamed visitor") : t("Conversation");
   const turns = data?.pages.flatMap((page) => page.turns);
+  // The beginning of the question is in the URL. If it was asked more than once, the latest time counts.
+  const askedTurn = question === "" ? undefined : turns?.findLast(({ message }) => message.startsWith(question));
   const passages = new Map(
     data?.pages.flatMap((page) => page.passages.map(({ chunkId, text }) => [chunkId, text] as const)),
   );
   return (
     <div className="screen">
       <nav aria-label={t("Breadcrumb")} className="breadcrumb">
-        <Link to="/conversations">{t("Conversations")}</Link>
+        <Link to="/conversations" activeOptions={{ exact: true }}>
+          {t("Conversations")}
+        </Link>
         <Icon name="chevronRight" />
-        <span aria-current="page">{title}</span>
+        <bdi aria-current="page">{title}</bdi>
       </nav>
       <PageHeader
         title={title}
@@ -66,7 +71,13 @@ export function Conversation() {
           {t("Messages")}
         </h2>
         {turns?.map((each) => (
-          <Turn key={String(each.turn?.messageId)} turn={each} passages={passages} page={session?.referrer ?? ""} />
+          <Turn
+            key={String(each.turn?.messageId)}
+            turn={each}
+            passages={passages}
+            page={session?.referrer ?? ""}
+            isShownFirst={each === askedTurn}
+          />
         ))}
       </section>
       {data && error && <Failure error={error} />}

@@ -7,6 +7,7 @@ import { type Conversation, type ConversationFilters, listConversations } from "
 import { useBots } from "../api/queries.ts";
 import { useSession } from "../api/session.ts";
 import { formatDateTime } from "../components/dates.ts";
+import { FactLine } from "../components/facts.tsx";
 import { Icon } from "../components/icon.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { ShowMore } from "../components/show-more.tsx";
@@ -109,7 +110,9 @@ function ConversationRow({ conversation, bots }: { conversation: Conversation; b
             <Rating rating={rating} />
             <ReviewBadge review={review} />
           </span>
-          <small>{facts.filter(Boolean).join(" · ")}</small>
+          <small>
+            <FactLine facts={facts} />
+          </small>
         </span>
         <small className="muted">{formatDateTime(conversation.last_activity_at)}</small>
         <Icon name="chevronRight" />

@@ -36,11 +36,11 @@ export function Document() {
   return (
     <div className="screen">
       <nav aria-label={t("Breadcrumb")} className="breadcrumb">
-        <Link to="/knowledge" search={{ bot: botSlug }}>
+        <Link to="/knowledge" search={{ bot: botSlug }} activeOptions={{ exact: true }}>
           {t("Knowledge")}
         </Link>
         <Icon name="chevronRight" />
-        <span aria-current="page">{name}</span>
+        <bdi aria-current="page">{name}</bdi>
       </nav>
       <PageHeader
         title={name || t("Document")}

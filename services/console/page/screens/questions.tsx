@@ -5,6 +5,7 @@ import { unansweredQuery } from "../api/question-queries.ts";
 import { useMayCall, useSession } from "../api/session.ts";
 import { BotScreen, useBotSlug } from "../components/bot-screen.tsx";
 import { formatDateTime } from "../components/dates.ts";
+import { FactLine } from "../components/facts.tsx";
 import { SelectField } from "../components/field.tsx";
 import { Empty, Failure, Loading } from "../components/states.tsx";
 import { formatNumber } from "../i18n/numbers.ts";
@@ -142,12 +143,15 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
       </span>
       <span className="row-text">
         <strong dir="auto">{example}</strong>
-        <small>{facts.filter(Boolean).join(" · ")}</small>
+        <small>
+          <FactLine facts={facts} />
+        </small>
         <span className="question-links">
           {mayAddSource && (
             <Link
               to="/knowledge"
               search={{ bot: botSlug, title: example }}
+              resetScroll={false}
               aria-label={t("Add knowledge: {question}", { question: example })}
             >
               {t("Add knowledge")}
@@ -156,6 +160,7 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
           <Link
             to="/knowledge"
             search={{ bot: botSlug, question: example }}
+            resetScroll={false}
             aria-label={t("Try this question: {question}", { question: example })}
           >
             {t("Try this question")}
@@ -163,6 +168,8 @@ function QuestionRow({ botSlug, question }: { botSlug: string; question: Unanswe
           <Link
             to="/conversations/$id"
             params={{ id: sessionId }}
+            search={{ question: example }}
+            resetScroll={false}
             aria-label={t("Read the conversation: {question}", { question: example })}
           >
             {t("Read the conversation")}

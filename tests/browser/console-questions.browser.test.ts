@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
 import { addBot, addConversation } from "./console-bot.ts";
 import { openConsole } from "./console-page.ts";
@@ -50,6 +51,33 @@ describeInBrowser("questions in the console", (fixture) => {
     await keyboard.press("Enter");
     await page.tab.getByText("Found at place 1").waitFor();
     await eventually(() => page.announcement.innerText()).toBe("Found the document for 1 of 1 question.");
+    expect(page.problems).toEqual([]);
+  });
+
+  it("scrolls to what the links of a question open, and shows no error in the emptied form for a text", async () => {
+    const bot = await addBot(fixture.service);
+    await addConversation(fixture.service, bot, { message: "Where can I park?" });
+    const { page } = await openConsole(fixture, { viewport: { width: 1000, height: 300 } });
+    const isInView = (locator: Locator) =>
+      locator.evaluate((element) => {
+        const { top, bottom } = element.getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      });
+    const openLink = async (name: string) => {
+      await page.signIn(`/questions?bot=${bot}`, "Unanswered questions");
+      await page.tab.getByRole("link", { name: `${name}: Where can I park?` }).click();
+    };
+    await openLink("Read the conversation");
+    await eventually(() => isInView(page.tab.locator(".bubble.visitor"))).toBe(true);
+    await openLink("Try this question");
+    await eventually(() => isInView(page.heading2("Try a question"))).toBe(true);
+    await openLink("Add knowledge");
+    await eventually(() => isInView(page.field("Text"))).toBe(true);
+
+    await page.field("Text").fill("Cars park behind the shop.");
+    await page.button("Add text").click();
+    await eventually(() => page.field("Text").inputValue()).toBe("");
+    expect(await page.tab.locator(".input:user-invalid").count()).toBe(0);
     expect(page.problems).toEqual([]);
   });
 });

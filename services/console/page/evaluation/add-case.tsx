@@ -10,6 +10,7 @@ import { Button } from "../components/button.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Failure } from "../components/states.tsx";
+import { useFormReset } from "../components/use-form-reset.ts";
 import { t } from "../i18n/t.tsx";
 
 type AddCaseProps = { botSlug: string; suggestedQuestion: string };
@@ -19,6 +20,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   const sources = useQuery(sourceNamesQuery(workspaceId, botSlug));
   const [question, setQuestion] = useState(suggestedQuestion);
   const [chosen, setChosen] = useState("");
+  const form = useFormReset(question === "");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const names = sources.data ?? [];
@@ -39,7 +41,7 @@ export function AddCase({ botSlug, suggestedQuestion }: AddCaseProps) {
   };
   return (
     <section className="panel" aria-label={t("Add a question")}>
-      <form className="inline-form" onSubmit={submit}>
+      <form ref={form} className="inline-form" onSubmit={submit}>
         <TextField
           label={t("Question")}
           required

@@ -48,7 +48,12 @@ export function CaseRow({ botSlug, evaluationCase: { id, question, document }, r
           {rank === undefined ? describeUnsearched(previousRank) : describePlace(rank)}
           {previousRank !== undefined && ` · ${describePreviousPlace(previousRank)}`}
           {" · "}
-          <Link to="/knowledge" search={{ bot: botSlug, question }} aria-label={t("Try: {question}", { question })}>
+          <Link
+            to="/knowledge"
+            search={{ bot: botSlug, question }}
+            resetScroll={false}
+            aria-label={t("Try: {question}", { question })}
+          >
             {t("Try")}
           </Link>
         </small>

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type SubmitEvent, useEffect, useRef, useState } from "react";
+import { type SubmitEvent, useEffect, useState } from "react";
 import { errorText } from "../api/error-text.ts";
 import { useSession } from "../api/session.ts";
 import { sourcesKey } from "../api/source-queries.ts";
@@ -7,6 +7,7 @@ import { uploadSource } from "../api/upload.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextArea, TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { useFormReset } from "../components/use-form-reset.ts";
 import { t } from "../i18n/t.tsx";
 
 const MAX_TITLE_CHARACTERS = 200;
@@ -23,10 +24,10 @@ export function AddText({ botSlug, suggestedTitle }: AddTextProps) {
   const [draft, setDraft] = useState({ title: suggestedTitle.slice(0, MAX_TITLE_CHARACTERS), text: "" });
   const queryClient = useQueryClient();
   const announce = useAnnounce();
-  const form = useRef<HTMLFormElement>(null);
+  const form = useFormReset(draft.title === "" && draft.text === "");
   useEffect(() => {
     if (suggestedTitle !== "") form.current?.querySelector("textarea")?.focus();
-  }, [suggestedTitle]);
+  }, [suggestedTitle, form]);
   const adding = useMutation({
     mutationFn: ({ title, text }: typeof draft) => {
       const content = new TextEncoder().encode(`# ${title.trim().replace(/\s+/g, " ")}\n\n${text}`);

@@ -7,11 +7,13 @@ import { sourcesKey } from "../api/source-queries.ts";
 import { useAnnounce } from "../components/announcements.tsx";
 import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
+import { useFormReset } from "../components/use-form-reset.ts";
 import { t } from "../i18n/t.tsx";
 
 export function AddUrl({ botSlug }: { botSlug: string }) {
   const { workspace_id: workspaceId } = useSession();
   const [url, setUrl] = useState("");
+  const form = useFormReset(url === "");
   const queryClient = useQueryClient();
   const announce = useAnnounce();
   const adding = useMutation({
@@ -29,7 +31,7 @@ export function AddUrl({ botSlug }: { botSlug: string }) {
   };
   return (
     <section className="panel" aria-label={t("Add a page by its address")}>
-      <form className="inline-form" onSubmit={submit}>
+      <form ref={form} className="inline-form" onSubmit={submit}>
         <TextField
           label={t("Address of a page")}
           type="url"

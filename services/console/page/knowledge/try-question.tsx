@@ -30,15 +30,19 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
   const { workspace_id: workspaceId } = useSession();
   const navigate = useNavigate();
   const [text, setText] = useState(question);
-  const form = useRef<HTMLFormElement>(null);
+  const section = useRef<HTMLElement>(null);
   const initialQuestion = useRef(question);
   useEffect(() => {
-    // If the page's URL contains a question, focuses the form's field. The browser then scrolls to the form, which is below the documents.
-    if (initialQuestion.current !== "") form.current?.querySelector("input")?.focus();
+    if (initialQuestion.current !== "") section.current?.querySelector("input")?.focus();
   }, []);
   // The browser's Back and Forward change the question.
   useEffect(() => setText(question), [question]);
   const { data, error, isFetching, refetch } = useQuery(questionCheckQuery(workspaceId, botSlug, question));
+  const hasResult = data !== undefined;
+  useEffect(() => {
+    // If the page's URL contained a question when it was opened, shows its result, which is below the documents.
+    if (hasResult && initialQuestion.current === question) section.current?.scrollIntoView();
+  }, [hasResult, question]);
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const newQuestion = text.trim();
@@ -52,9 +56,9 @@ export function TryQuestion({ botSlug, question }: TryQuestionProps) {
       });
   };
   return (
-    <section className="panel" aria-labelledby="try-question">
+    <section ref={section} className="panel" aria-labelledby="try-question">
       <h2 id="try-question">{t("Try a question")}</h2>
-      <form ref={form} className="inline-form" onSubmit={submit}>
+      <form className="inline-form" onSubmit={submit}>
         <TextField
           label={t("Question")}
           required
@@ -94,7 +98,7 @@ function SearchResult({ botSlug, question, result: { passages, grounded, semanti
         </Link>
       )
     : mayAddSource && (
-        <Link to="/knowledge" search={{ bot: botSlug, title: question }}>
+        <Link to="/knowledge" search={{ bot: botSlug, title: question }} resetScroll={false}>
           {t("Add knowledge")}
         </Link>
       );
@@ -136,7 +140,7 @@ function Passage({ passage }: { passage: CheckedPassage }) {
     <li>
       <p>
         <strong>{document}</strong>
-        {heading && ` · ${heading}`}
+        {heading && heading !== document && ` · ${heading}`}
       </p>
       <p className="passage-scores">
         {describeScores(passage).map((score) => (

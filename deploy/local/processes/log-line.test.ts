@@ -7,6 +7,15 @@ describe("parseLogLine", () => {
     expect(parseLogLine(line)).toEqual({ level: "error", text: "settling failed: no such host" });
   });
 
+  it("names the errors of a summary of repeated errors", () => {
+    const events = { "call failed (llm-proxy)": 2, "call failed (quota)": 1 };
+    const line = JSON.stringify({ level: "warn", cause: "unavailable", events, message: "errors repeated" });
+    expect(parseLogLine(line)).toEqual({
+      level: "warn",
+      text: "errors repeated: call failed (llm-proxy); call failed (quota)",
+    });
+  });
+
   it("does not repeat an error reason that the message already contains", () => {
     const line = JSON.stringify({ level: "fatal", message: "cannot start: taken", error: { message: "taken" } });
     expect(parseLogLine(line)).toEqual({ level: "fatal", text: "cannot start: taken" });

@@ -11,15 +11,22 @@ const MAX_TEXT_CHARACTERS = 300;
 export function parseLogLine(line: string): LogLine | undefined {
   const entry = parseJsonLine(line);
   if (!entry) return isErrorMessage(line) ? { level: "fatal", text: line.slice(0, MAX_TEXT_CHARACTERS) } : undefined;
-  const { level, message, error } = entry;
-  const reason = error?.message ?? error?.code;
+  const { level, message, error, events } = entry;
+  // A summary of repeated errors names them only in `events`.
+  const reason = error?.message ?? error?.code ?? (events && Object.keys(events).join("; "));
   const isMessageComplete = reason === undefined || message?.includes(reason);
   const parts = isMessageComplete ? [message] : [message, reason];
   const text = parts.filter(Boolean).join(": ").slice(0, MAX_TEXT_CHARACTERS);
   return { level: LEVELS_ABOVE_INFO.find((each) => each === level) ?? "info", text };
 }
 
-type Entry = { level?: string; message?: string; error?: { message?: string; code?: string } };
+type Entry = {
+  level?: string;
+  message?: string;
+  error?: { message?: string; code?: string };
+  /** Counts by event. */
+  events?: Record<string, number>;
+};
 
 function parseJsonLine(line: string): Entry | undefined {
   if (!line.startsWith("{")) return undefined;

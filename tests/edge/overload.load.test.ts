@@ -95,7 +95,7 @@ test("if a workspace's usage row is locked, 64 of its messages start, 1,000 wait
     // The provider serves all messages concurrently.
     llmConfig: (base_url) => ({
       default_model: "openai:default",
-      providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 1_064 } } },
+      providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 2_000 } } },
     }),
   });
   onTestFinished(() => system.stop());

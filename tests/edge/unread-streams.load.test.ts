@@ -39,7 +39,7 @@ describeWith("proc", "streams that nobody reads", () => {
       env: { edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "debug" } },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
-        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: STREAMS } } },
+        providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 2 * STREAMS } } },
       }),
     });
   });

@@ -50,6 +50,20 @@ describe("ConcurrencyLimiter", () => {
     expect(order).toEqual(["a0", "a1", "b1", "c1", "a2", "a3"]);
   });
 
+  test("leaves an eighth of the slots to other workspaces, whatever one workspace asks for", async () => {
+    const { acquire, order, releaseNext } = setUp({ maxActive: 32, maxQueued: 100 });
+    for (let request = 0; request < 60; request++) void acquire("greedy");
+    await runPendingCallbacks();
+    expect(order).toHaveLength(28);
+    void acquire("other");
+    await runPendingCallbacks();
+    expect(order.at(-1)).toBe("other");
+    // The slots that become free go to the waiting requests, up to the same share.
+    await releaseNext();
+    await releaseNext();
+    expect(order.filter((name) => name === "greedy")).toHaveLength(30);
+  });
+
   test("refuses a request immediately when maxQueued requests of different workspaces wait", async () => {
     const { acquire, order } = setUp({ maxQueued: 2 });
     for (const name of ["a", "b", "c", "d"]) void acquire(name);

@@ -3,14 +3,18 @@ import { ProviderFailure } from "./failure.ts";
 
 type Waiter = { grant: () => void; refuse: (error: unknown) => void };
 
+/** A workspace gets another slot only while it has fewer than this many times the free ones. So one alone leaves an eighth of the slots free. */
+const MAX_SLOTS_PER_FREE_SLOT = 7;
+
 /**
  * Limits concurrent requests to a provider. Requests beyond `maxActive` wait in one queue per workspace, at most `maxQueued` in all queues together.
- * Serves the workspaces round-robin, so that none can starve the others.
+ * Serves the workspaces round-robin, and leaves slots free for workspaces that have none, so that none can starve the others.
  */
 export class ConcurrencyLimiter {
   readonly #policy: ConcurrencyPolicy;
   /** By workspace. The first workspace is served next. */
   readonly #queues = new Map<string, Waiter[]>();
+  readonly #activeByWorkspace = new Map<string, number>();
   #active = 0;
   #queued = 0;
 
@@ -24,9 +28,23 @@ export class ConcurrencyLimiter {
    */
   async acquire(workspaceId: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#active < this.#policy.maxActive) this.#active++;
+    if (this.#mayStart(workspaceId)) this.#start(workspaceId);
     else await this.#wait(workspaceId, signal);
-    return () => this.#release();
+    return () => this.#release(workspaceId);
+  }
+
+  #activeOf(workspaceId: string): number {
+    return this.#activeByWorkspace.get(workspaceId) ?? 0;
+  }
+
+  #mayStart(workspaceId: string): boolean {
+    const free = this.#policy.maxActive - this.#active;
+    return this.#activeOf(workspaceId) < MAX_SLOTS_PER_FREE_SLOT * free;
+  }
+
+  #start(workspaceId: string): void {
+    this.#active++;
+    this.#activeByWorkspace.set(workspaceId, this.#activeOf(workspaceId) + 1);
   }
 
   #wait(workspaceId: string, signal: AbortSignal): Promise<void> {
@@ -56,19 +74,26 @@ export class ConcurrencyLimiter {
     });
   }
 
-  #release(): void {
-    const next = this.#queues.entries().next().value;
-    if (next === undefined) {
-      this.#active--;
-      return;
+  #release(releasing: string): void {
+    this.#active--;
+    const rest = this.#activeOf(releasing) - 1;
+    if (rest > 0) this.#activeByWorkspace.set(releasing, rest);
+    else this.#activeByWorkspace.delete(releasing);
+    // A free slot may admit several workspaces that wait for free slots of others.
+    for (let next = this.#nextWaiter(); next !== undefined; next = this.#nextWaiter()) {
+      const [workspaceId, [first, ...others]] = next;
+      // Moves the workspace to the end.
+      this.#queues.delete(workspaceId);
+      if (others.length > 0) this.#queues.set(workspaceId, others);
+      this.#queued--;
+      this.#start(workspaceId);
+      first?.grant();
     }
-    // Passes the slot to the first waiter of the next workspace, and moves that workspace to the end.
-    const [workspaceId, queue] = next;
-    const [first] = queue;
-    this.#queues.delete(workspaceId);
-    if (queue.length > 1) this.#queues.set(workspaceId, queue.slice(1));
-    this.#queued--;
-    first?.grant();
+  }
+
+  #nextWaiter(): [workspaceId: string, queue: Waiter[]] | undefined {
+    for (const entry of this.#queues) if (this.#mayStart(entry[0])) return entry;
+    return undefined;
   }
 
   /**

@@ -40,7 +40,7 @@ describeWith("debian-postgres", "the database commands of docs/install/backup.md
   }
 
   async function createDatabaseAndAdmin(): Promise<void> {
-    const sql = await findBlock("cluster.md", "sql", "CREATE DATABASE");
+    const sql = await findBlock("database.md", "sql", "CREATEROLE PASSWORD");
     for (const statement of sql.replace("'…'", `'${SERVICE_ROLE_PASSWORD}'`).split(/;\n/)) {
       if (statement !== "") await queryFirstRow({ url: postgres.url }, statement);
     }

@@ -23,6 +23,9 @@ const MIB = 1024 * 1024;
 /** Each stream may use twice the size of its reply, because the garbage collector frees memory late. 160 MiB are for everything else. */
 const BOUND_MIB = (2 * STREAMS * TOKENS * TOKEN_CHARACTERS) / MIB + 160;
 
+/** Without this limit, the garbage collector may let the heap grow for as long as the machine has free memory. */
+const BOUNDED_HEAP = "--max-old-space-size=256";
+
 /** Returns how long the edge tried to store each reply that ended with an error, in milliseconds. */
 function readFailedCloseTimes(log: string): number[] {
   const failures = log.split("\n").filter((line) => line.includes('"message":"turn failed"'));
@@ -36,7 +39,7 @@ describeWith("proc", "streams that nobody reads", () => {
     system = await startSystem({
       script: () => reply,
       // At the level debug, the log contains every failed turn: see readFailedCloseTimes.
-      env: { edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "debug" } },
+      env: { edge: { ...TRUST_FORWARDED_FOR, LOG_LEVEL: "debug", NODE_OPTIONS: BOUNDED_HEAP } },
       llmConfig: (base_url) => ({
         default_model: "openai:default",
         providers: { openai: { base_url, api_key_env: "OPENAI_API_KEY", concurrency: { max_active: 2 * STREAMS } } },

@@ -141,11 +141,17 @@ async function addCost({ database }: System, { workspaceId }: Tenant, cost: numb
   );
 }
 
+/** Adds today's unpaid replies to the turns and to the usage, which the reconciliation compares. */
 async function addUnpaidReplies({ database }: System, { workspaceId }: Tenant, unpaid: number): Promise<void> {
   await queryFirstRow(
     database,
-    `INSERT INTO quota.usage (workspace_id, month, unpaid_day, unpaid)
-     SELECT $1, date_trunc('month', day)::date, day, $2 FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS day)`,
+    `WITH days AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day),
+     turns AS (
+       INSERT INTO conversation.turns (
+         workspace_id, turn_id, session_id, message_id, bot_id, edge_id, status, unpaid_day, asked_model, model, opened_at, closed_at)
+       SELECT $1, gen_random_uuid(), gen_random_uuid(), n, gen_random_uuid(), gen_random_uuid(), 'cancelled', day, '', '', now(), now()
+       FROM days, generate_series(1, $2::integer) n)
+     INSERT INTO quota.usage (workspace_id, month, unpaid_day, unpaid) SELECT $1, date_trunc('month', day)::date, day, $2 FROM days`,
     [workspaceId, unpaid],
   );
 }

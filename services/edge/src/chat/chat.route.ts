@@ -35,8 +35,7 @@ declare module "fastify" {
 const CHAT: Operation = {
   operationId: "chat",
   summary: "Stream a reply",
-  description:
-    "Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than 300 malformed requests in a minute gets 429 before the body is read.",
+  description: `Streams the reply to a visitor's message. Checks run in this order: JSON, required fields, length, UUID, rate limit, key, origin. The response reports the first failure. A request that fails validation does not count against the chat limit but as a malformed request: an address that has sent more than ${POLICIES.malformed.limit} malformed requests in a minute gets 429 before the body is read.`,
   isLimited: true,
   responses: {
     ...WIDGET_REFUSALS,
@@ -53,7 +52,7 @@ const CHAT: Operation = {
     409: KEY_REUSED,
     413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
-      "One address sent more than 60 requests in a minute, more than 120 with `Last-Event-ID`, more than 20 nonexistent keys in a second, or more than 300 malformed requests in a minute.",
+      `One address sent more than ${POLICIES.chat.limit} requests in a minute, more than ${POLICIES.resume.limit} with \`Last-Event-ID\`, more than 20 nonexistent keys in a second, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
     ),
   },

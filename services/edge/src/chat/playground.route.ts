@@ -23,7 +23,7 @@ export type PlaygroundDeps = KeyedStreamDeps &
 const RESOLVE_TIMEOUT_MS = 2_000;
 
 export const PLAYGROUND_LIMITED = refused(
-  "One user sent more than 120 requests in a minute; or one address sent more than 300 malformed requests in a minute, including requests without a valid token.",
+  `One user sent more than ${POLICIES.playground.limit} requests in a minute; or one address sent more than ${POLICIES.malformed.limit} malformed requests in a minute, including requests without a valid token.`,
   "rate_limited",
 );
 

@@ -35,7 +35,7 @@ const STOP: Operation = {
     404: refused("The session has no such reply.", "message_not_found"),
     413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
-      "One address sent more than 60 requests or more than 300 malformed requests in a minute.",
+      `One address sent more than ${POLICIES.chat.limit} requests or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
     ),
   },

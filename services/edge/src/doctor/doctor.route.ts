@@ -47,7 +47,7 @@ const DOCTOR: Operation = {
     ),
     413: WIDGET_PAYLOAD_TOO_LARGE,
     429: refused(
-      "One address sent more than 20 requests in a minute, more than 20 nonexistent keys in a second, or more than 300 malformed requests in a minute.",
+      `One address sent more than ${POLICIES.doctor.limit} requests in a minute, more than 20 nonexistent keys in a second, or more than ${POLICIES.malformed.limit} malformed requests in a minute.`,
       "rate_limited",
     ),
   },

@@ -15,11 +15,12 @@ import type { OwnerReadPool } from "./sessions/index.ts";
 import { handleRateMessage } from "./sessions/rate-message.rpc.ts";
 import { handleSoftDeleteSession } from "./sessions/soft-delete-session.rpc.ts";
 import { handleRenewEdge } from "./sweeping/renew-edge.rpc.ts";
+import { createCapReached } from "./turns/cap-reached.ts";
 import { type CloseTurnDeps, handleCloseTurn } from "./turns/close-turn.rpc.ts";
 import { handleFindTurn } from "./turns/find-turn.rpc.ts";
 import { handleOpenTurn, type OpenTurnDeps } from "./turns/open-turn.rpc.ts";
 
-export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter"> & {
+export type RpcHandlersDeps = Omit<OpenTurnDeps, "database" | "counter" | "capReached"> & {
   database: Database;
   /** For calls that may be refused or cancelled. Calls that must complete even if the caller cancels use `database` and ignore the signal. */
   calls: CallPool;
@@ -35,6 +36,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
   const { database, calls, botConfigs, patternThreads, semanticSearch, keyUses, ownerReadPool, visitorEraser } = deps;
   const { closedTurnCounter, notifySettler } = deps;
   const { keyPrefix, leaseSeconds } = deps.config;
+  const capReached = createCapReached(() => performance.now());
   return {
     resolveKey: async (request, { signal }) => {
       calls.refuseIfOverloaded();
@@ -58,6 +60,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
           botConfigs,
           patternThreads,
           semanticSearch,
+          capReached,
           counter: closedTurnCounter,
         },
         request,
@@ -66,7 +69,7 @@ export function createRpcHandlers(deps: RpcHandlersDeps): ServiceImplementation<
     findTurn: (request, { signal }) => handleFindTurn(calls.databaseFor(signal), request),
     closeTurn: (request) => {
       ownerReadPool.pacer.recordTurn();
-      return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler }, request);
+      return handleCloseTurn({ database, counter: closedTurnCounter, notifySettler, capReached }, request);
     },
     rateMessage: (request, { signal }) => handleRateMessage(calls.databaseFor(signal), request),
     exportSession: (request, { signal }) => handleExportSession(ownerReadPool, request, signal),

@@ -116,7 +116,8 @@ export async function start(
     (reason) => metrics.streams.refused.inc({ reason }),
     (change) => metrics.streams.waitingToStart.inc(change),
   );
-  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, edgeId };
+  const unpaidReplies = createUnpaidReplyLimiter(limiter, monotonicMs);
+  const turnDeps = { conversation, quota, llm, turnCloser, runningTurns, turnStartLimiter, unpaidReplies, edgeId };
   const edges = createEdgeClients({
     tlsDir: config.grpcTlsDir,
     tlsServerName: config.edgeRpcTlsName,
@@ -129,7 +130,6 @@ export async function start(
       streams,
       limiter,
       hashClient,
-      unpaidReplies: createUnpaidReplyLimiter(limiter, monotonicMs),
       malformedRequests: createMalformedRequestLimiter(limiter, monotonicMs),
       resolveKey,
       verifyToken: createTokenVerifier(config.jwt, jwks),

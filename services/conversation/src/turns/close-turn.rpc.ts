@@ -13,6 +13,7 @@ import {
 } from "@parley/service-kit";
 import type { TurnCounter } from "../metrics.ts";
 import { withoutNul } from "../text.ts";
+import type { CapReached } from "./cap-reached.ts";
 import {
   type Closing,
   closeTurn,
@@ -31,11 +32,13 @@ export type CloseTurnDeps = {
   database: Database;
   counter: TurnCounter;
   notifySettler: NotifySettler;
+  capReached: Pick<CapReached, "set">;
 };
 
 /** Closes a turn with the first outcome that a caller reports, and returns that outcome to every caller. */
 export async function handleCloseTurn(deps: CloseTurnDeps, request: CloseTurnRequest): Promise<Response> {
   const closing = toClosing(request);
+  if (closing.outcome === "quota_exceeded") deps.capReached.set(closing.workspaceId, true);
   const closed = await closeTurn(deps.database, closing);
   if (closed === undefined) {
     // OpenTurn closes a turn whose message is blocked, and stores no timings.

@@ -17,6 +17,7 @@ test("throws too_many_keyed_turns if the session is below the limit after the fi
     database: { query },
     botConfigs: async () => ({ model: "", fallback: "", fallbacks: {}, knowledge, messagePatterns }),
     semanticSearch: { search: async () => ({ passages: [] }) },
+    capReached: new Map(),
   } as unknown as OpenTurnDeps;
   const hashes = { keyHash: new Uint8Array(32).fill(1), requestHash: new Uint8Array(32).fill(2) };
   const bot = { workspaceId: "ws", id: randomUUID(), model: "" } as Bot;

@@ -14,6 +14,7 @@ import {
 import type { TurnCounter } from "../metrics.ts";
 import { sessionNotFound } from "../sessions/index.ts";
 import { selectPassagesForPrompt } from "./budget.ts";
+import type { CapReached } from "./cap-reached.ts";
 import { readEarlierMessages } from "./history.store.ts";
 import { findKeyedTurn } from "./keyed-turns.store.ts";
 import { findOpenedTurn, MAX_RUNNING_KEYED_TURNS, openTurn } from "./open-turn.store.ts";
@@ -26,6 +27,7 @@ export type OpenTurnDeps = {
   botConfigs: GetBotConfig;
   patternThreads: Pick<PatternThreadPool, "match">;
   semanticSearch: SemanticSearch;
+  capReached: Pick<CapReached, "has">;
   counter: TurnCounter;
 };
 
@@ -41,7 +43,7 @@ const MAX_ATTEMPTS = 2;
  * current configuration and documents.
  */
 export async function handleOpenTurn(
-  { database, botConfigs, patternThreads, semanticSearch, counter }: OpenTurnDeps,
+  { database, botConfigs, patternThreads, semanticSearch, capReached, counter }: OpenTurnDeps,
   request: OpenTurnRequest,
 ): Promise<Response> {
   requireValidTurnRequest(request);
@@ -54,7 +56,9 @@ export async function handleOpenTurn(
   const searchStartedAt = performance.now();
   const search = async () => {
     const continued = await readContinuedQuestion(database, request, bot);
-    return searchHybrid(database, semanticSearch, toKnowledge(request, bot), message, continued);
+    const knowledge = toKnowledge(request, bot);
+    const hasEmbeddings = knowledge.hasEmbeddings && !capReached.has(workspaceId);
+    return searchHybrid(database, semanticSearch, { ...knowledge, hasEmbeddings }, message, continued);
   };
   const found = blocked === undefined ? await search() : undefined;
   const passages = selectPassagesForPrompt(found?.passages ?? []);

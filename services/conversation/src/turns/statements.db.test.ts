@@ -19,11 +19,13 @@ import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
 import { addDocument } from "../testing/knowledge.ts";
 import { startTestLlm, type TestLlm } from "../testing/llm.ts";
 import { createBot, newOpenRequest } from "../testing/turns.ts";
+import { createCapReached } from "./cap-reached.ts";
 import { handleCloseTurn } from "./close-turn.rpc.ts";
 import { handleOpenTurn } from "./open-turn.rpc.ts";
 
 let db: TestDatabase;
 let llm: TestLlm;
+const capReached = createCapReached(() => performance.now());
 const log = createLogger("test", "silent");
 const lifecycle = new Lifecycle(log);
 const patternThreads = new PatternThreadPool({ registry: new Registry(), log, lifecycle });
@@ -41,7 +43,7 @@ function openTurn(database: Database, botConfigs: GetBotConfig, open: OpenTurnRe
   const counter = createClosedTurnCounter(new Registry());
   const searches = createSemanticSearchCounter(new Registry());
   const semanticSearch = new SemanticSearch({ database, llm: llm.client, searches, log, now: () => performance.now() });
-  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch, counter }, open);
+  return handleOpenTurn({ database, botConfigs, patternThreads, semanticSearch, capReached, counter }, open);
 }
 
 const request = (bot: Bot, message = "How long do refunds take?") =>
@@ -92,7 +94,7 @@ test("CloseTurn runs one statement, and a second one if the turn is closed alrea
   const close = create(CloseTurnRequestSchema, { workspaceId, turnId, outcome: TurnOutcome.DONE, month: "2026-11" });
   const counter = createClosedTurnCounter(new Registry());
   const closeTurn = (database: Database) =>
-    handleCloseTurn({ database, counter, notifySettler: () => undefined }, close);
+    handleCloseTurn({ database, counter, notifySettler: () => undefined, capReached }, close);
   expect(await recordStatements(db.database, closeTurn)).toHaveLength(1);
   expect(await recordStatements(db.database, closeTurn)).toHaveLength(2);
 });

@@ -83,7 +83,6 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
       const key = await deps.resolveKey(publicKey, clientBucket);
       if (!key.allowsOrigin(request.headers.origin)) throw new HttpError(403, "origin_not_allowed");
       const { workspaceId, botId } = key;
-      const shareBucket = networkBucket(clientBucket);
       const { referer = "", "user-agent": userAgent = "", "accept-language": acceptLanguage = "" } = request.headers;
       const turnRequest = {
         ...toTurnFields(request.body),
@@ -95,9 +94,9 @@ export function chatRoute(app: FastifyInstance, deps: ChatDeps): void {
         referrer: truncateHeader(referer),
         userAgent: truncateHeader(userAgent),
         acceptLanguage: truncateHeader(acceptLanguage),
-        client: deps.hashClient(workspaceId, shareBucket),
+        client: deps.hashClient(workspaceId, networkBucket(clientBucket)),
       };
-      const context = { clientBucket, shareBucket, reply, stopwatch };
+      const context = { clientBucket, reply, stopwatch };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId: "" }, context);
       return reply;
     },

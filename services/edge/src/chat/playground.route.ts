@@ -91,7 +91,7 @@ export function playgroundRoute(app: FastifyInstance, deps: PlaygroundDeps): voi
         acceptLanguage: truncateHeader(acceptLanguage),
         client: deps.hashClient(workspaceId, clientBucket),
       };
-      const context = { clientBucket, shareBucket: clientBucket, reply, stopwatch };
+      const context = { clientBucket, reply, stopwatch };
       await streamReply(deps, turnRequest, { ...resumeHeaders, userId }, context);
       return reply;
     },

@@ -45,8 +45,6 @@ type Exchange = {
   position: ReplyPosition | undefined;
   stream: StreamHandle;
   response: FastifyReply;
-  /** Whom an unpaid reply is counted for. */
-  client: { workspaceId: string; bucket: string };
 };
 
 /**
@@ -57,15 +55,14 @@ export async function streamKeyedTurn(
   deps: KeyedStreamDeps,
   turn: KeyedRequest,
   position: ReplyPosition | undefined,
-  { clientBucket, shareBucket, reply, stopwatch }: HttpContext,
+  { clientBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
   const running = deps.turnDeps.runningTurns.findReply(turn);
   if (running !== undefined) requireSameMessage(running, turn);
   const stream = deps.streams.open(reply.raw, clientBucket);
-  const client = { workspaceId: turn.workspaceId, bucket: shareBucket };
-  const exchange: Exchange = { deps, turn, position, stream, response: reply, client };
+  const exchange: Exchange = { deps, turn, position, stream, response: reply };
   if (running === undefined && position === undefined) {
-    const refusal = deps.unpaidReplies.findRefusal(client, reply);
+    const refusal = deps.turnDeps.unpaidReplies.findRefusal(turn.client, reply);
     return refusal === undefined ? streamNewTurn(exchange, stopwatch) : streamWithoutNewTurn(exchange, () => refusal);
   }
   try {
@@ -82,7 +79,7 @@ function requireSameMessage({ requestHash }: KeyedReply, turn: IdempotencyHashes
 
 /** Runs a new turn and streams its reply. The stream's slot stays occupied until the turn is closed, even if the first reader leaves. */
 async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<void> {
-  const { deps, turn, stream, client, response } = exchange;
+  const { deps, turn, stream, response } = exchange;
   const { log } = response.request;
   const { detachedReplyMs, attachMetrics } = deps;
   const reply = new KeyedReply(turn, detachedReplyMs, (result) => attachMetrics.detached.inc({ result }));
@@ -90,9 +87,8 @@ async function streamNewTurn(exchange: Exchange, stopwatch: Stopwatch): Promise<
     return streamWithoutNewTurn(exchange, (cause) => refuseAtLimit(deps, cause));
   runKeyedTurn(deps.turnDeps, turn, reply, stopwatch)
     .then(
-      async (report) => {
-        if (report === undefined) return;
-        await reportTurn(deps, report, client, { reply: response, stopwatch });
+      (report) => {
+        if (report !== undefined) reportTurn(deps, report, { reply: response, stopwatch });
       },
       (error: unknown) => {
         // If OpenTurn failed, messageId is 0 and each reader's response reports the error.

@@ -1,7 +1,7 @@
 import { RpcError, status } from "@parley/rpc";
 import type { FastifyReply } from "fastify";
 import { HttpError, overloadedError, routeOf, unavailableError } from "../http/index.ts";
-import type { HashClient, UnpaidClient, UnpaidReplyLimiter } from "../rate-limits/index.ts";
+import type { HashClient } from "../rate-limits/index.ts";
 import type { RecordRefusal } from "../refusals/index.ts";
 import { createSseSink, type StreamRegistry } from "../streams/index.ts";
 import { runTurn, type Stopwatch, type TurnDeps, type TurnReport, type TurnRequest } from "../turns/index.ts";
@@ -15,15 +15,12 @@ export type StreamDeps = {
   turnDeps: TurnDeps;
   streams: StreamRegistry;
   hashClient: HashClient;
-  unpaidReplies: UnpaidReplyLimiter;
   recordRefusal: RecordRefusal;
 };
 
 export type HttpContext = {
   /** The rate-limit bucket of the caller: an address or a user. */
   clientBucket: string;
-  /** The bucket for the limits that the clients of a workspace share: a network or a user. */
-  shareBucket: string;
   reply: FastifyReply;
   stopwatch: Stopwatch;
 };
@@ -32,10 +29,9 @@ export type HttpContext = {
 export async function streamTurn(
   deps: StreamDeps,
   turn: TurnRequest,
-  { clientBucket, shareBucket, reply, stopwatch }: HttpContext,
+  { clientBucket, reply, stopwatch }: HttpContext,
 ): Promise<void> {
-  const client = { workspaceId: turn.workspaceId, bucket: shareBucket };
-  const refusal = deps.unpaidReplies.findRefusal(client, reply);
+  const refusal = deps.turnDeps.unpaidReplies.findRefusal(turn.client, reply);
   if (refusal !== undefined) throw refusal;
   const stream = deps.streams.open(reply.raw, clientBucket);
   const sink = createSseSink(reply.raw, {
@@ -52,7 +48,7 @@ export async function streamTurn(
     // only endSignal is aborted, and the turn ends with an error.
     const context = { sink, cancelSignal: stream.cancelSignal, endSignal: stream.endSignal, stopwatch };
     const report = await runTurn(deps.turnDeps, turn, context, stream.cancel);
-    await reportTurn(deps, report, client, { reply, stopwatch });
+    reportTurn(deps, report, { reply, stopwatch });
   } catch (error) {
     throw translateTurnError(error);
   } finally {
@@ -60,13 +56,12 @@ export async function streamTurn(
   }
 }
 
-/** Logs, measures and counts a finished turn, and records it if its message was refused. */
-export async function reportTurn(
-  { streams, unpaidReplies, recordRefusal }: StreamDeps,
+/** Logs and measures a finished turn, and records it if its message was refused. */
+export function reportTurn(
+  { streams, recordRefusal }: StreamDeps,
   report: TurnReport,
-  client: UnpaidClient,
   { reply: { request }, stopwatch }: Pick<HttpContext, "reply" | "stopwatch">,
-): Promise<void> {
+): void {
   streams.reportTurn(report, stopwatch, request.log);
   const { errorCode, done } = report;
   const code = done.finish_reason === "blocked" ? "blocked" : errorCode;
@@ -75,7 +70,6 @@ export async function reportTurn(
     request.workspaceId = report.workspaceId;
     recordRefusal({ code, status: 200, reason: "", route: routeOf(request) }, request);
   }
-  if (report.isUnpaid) await unpaidReplies.count(client);
 }
 
 /** Translates an RpcError of OpenTurn or FindTurn. Returns any other error unchanged. */

@@ -2,4 +2,4 @@ export type { HashClient } from "./client-hash.ts";
 export { enforceRateLimit } from "./enforce.ts";
 export type { MalformedRequestLimiter } from "./malformed-requests.ts";
 export { POLICIES, type Policy, type RateLimiter } from "./rate-limiter.ts";
-export type { UnpaidClient, UnpaidReplyLimiter } from "./unpaid-replies.ts";
+export type { UnpaidReplyLimiter } from "./unpaid-replies.ts";

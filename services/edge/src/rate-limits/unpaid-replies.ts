@@ -4,15 +4,17 @@ import type { HttpError } from "../http/index.ts";
 import { rateLimited, setRateLimitHeaders } from "./enforce.ts";
 import { POLICIES, type Policy, type RateLimiter } from "./rate-limiter.ts";
 
-/** A client of a workspace's bots. `bucket` is its network or its user. */
-export type UnpaidClient = { workspaceId: string; bucket: string };
-
-/** Limits how many unpaid replies a client may leave in an hour and in a day. Above a limit, its new messages are refused. */
+/**
+ * Limits how many unpaid replies a client of a workspace may leave in an hour and in a day. Above a limit, its new messages are refused. A client
+ * is the hash of a workspace with a network or a user (HashClient).
+ */
 export type UnpaidReplyLimiter = {
   /** Counts an unpaid reply. Never rejects. */
-  count(client: UnpaidClient): Promise<void>;
+  count(client: Uint8Array): Promise<void>;
+  /** Whether the client is above a limit. Reads only this process's memory. */
+  isRefused(client: Uint8Array): boolean;
   /** Returns the 429 for a new message of a client above a limit, and sets the rate-limit headers. Reads only this process's memory. */
-  findRefusal(client: UnpaidClient, reply: FastifyReply): HttpError | undefined;
+  findRefusal(client: Uint8Array, reply: FastifyReply): HttpError | undefined;
 };
 
 /** Cache size. An evicted client is not refused until its next unpaid reply. */
@@ -25,10 +27,15 @@ const MAX_REFUSED = 10_000;
  */
 export function createUnpaidReplyLimiter(limiter: RateLimiter, now: () => number): UnpaidReplyLimiter {
   const refused = new LRUCache<string, { policy: Policy; untilMs: number }>({ max: MAX_REFUSED });
-  const subjectOf = ({ workspaceId, bucket }: UnpaidClient) => `${workspaceId} ${bucket}`;
+  const toSubject = (client: Uint8Array) => Buffer.from(client).toString("base64url");
+  const find = (client: Uint8Array) => {
+    const found = refused.get(toSubject(client));
+    const resetMs = (found?.untilMs ?? 0) - now();
+    return found === undefined || resetMs <= 0 ? undefined : { policy: found.policy, resetMs };
+  };
   return {
     async count(client) {
-      const subject = subjectOf(client);
+      const subject = toSubject(client);
       for (const policy of [POLICIES.unpaidHour, POLICIES.unpaidDay]) {
         const decision = await limiter.take(policy, subject);
         if (decision.refusedBucket === undefined && decision.remaining > 0) continue;
@@ -38,12 +45,13 @@ export function createUnpaidReplyLimiter(limiter: RateLimiter, now: () => number
         if (untilMs > (refused.get(subject)?.untilMs ?? 0)) refused.set(subject, { policy, untilMs });
       }
     },
+    isRefused: (client) => find(client) !== undefined,
     findRefusal(client, reply) {
-      const found = refused.get(subjectOf(client));
-      const resetMs = (found?.untilMs ?? 0) - now();
-      if (found === undefined || resetMs <= 0) return undefined;
-      setRateLimitHeaders(reply, found.policy, { remaining: 0, resetMs });
-      return rateLimited(found.policy, { resetMs });
+      const found = find(client);
+      if (found === undefined) return undefined;
+      const { policy, resetMs } = found;
+      setRateLimitHeaders(reply, policy, { remaining: 0, resetMs });
+      return rateLimited(policy, { resetMs });
     },
   };
 }

@@ -18,8 +18,7 @@ beforeAll(async () => {
     conversation: { resolveBot: async () => ({ botId: "b" }) },
     monotonicMs: () => 0,
     hashClient: () => new Uint8Array(),
-    unpaidReplies: { findRefusal: () => undefined },
-    turnDeps: { runningTurns: { findReply: () => undefined } },
+    turnDeps: { runningTurns: { findReply: () => undefined }, unpaidReplies: { findRefusal: () => undefined } },
     streams: {
       open(_raw: unknown, bucket: string) {
         buckets.push(bucket);

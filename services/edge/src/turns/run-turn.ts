@@ -4,6 +4,7 @@ import type { LlmService } from "@parley/rpc/llm";
 import { type ErrorCode, OUTCOMES, outcomeFromProto } from "@parley/rpc/outcomes";
 import { type QuotaService, ReserveStatus } from "@parley/rpc/quota";
 import { currentTracer, failpoint } from "@parley/service-kit";
+import type { UnpaidReplyLimiter } from "../rate-limits/index.ts";
 import { createTerminalEvents, type TurnEnding } from "./ending.ts";
 import type { DoneEvent } from "./events.ts";
 import { type GenerationContext, type GenerationInput, generateReply } from "./generate-reply.ts";
@@ -24,6 +25,7 @@ export type TurnDeps = {
   turnCloser: TurnCloser;
   runningTurns: RunningTurns;
   turnStartLimiter: TurnStartLimiter;
+  unpaidReplies: UnpaidReplyLimiter;
   edgeId: string;
 };
 
@@ -40,7 +42,7 @@ export type TurnRequest = {
   referrer: string;
   userAgent: string;
   acceptLanguage: string;
-  /** A keyed hash of the client's address or user, for Reserve. */
+  /** A keyed hash of the client's network or user, for the bounds on its holds and its unpaid replies. */
   client: Uint8Array;
 };
 
@@ -158,6 +160,8 @@ export async function completeTurn(
   stopwatch.enter("close");
   failpoint("edge.answered");
   keyed?.onClosing();
+  // CloseTurn frees the client's hold. Counting before it makes the next turn that gets the hold see this reply.
+  if (isUnpaid(result)) await deps.unpaidReplies.count(request.client);
   const { blocked, cause, outcome, day, hasOutput: _, isVisitorFailure: __, ...resultFields } = result;
   const report = { ...turn, firstTokenMs: result.firstTokenMs, isUnpaid: isUnpaid(result), cause };
   const { databaseTimeMicroseconds: openedAtMicroseconds } = opened;
@@ -264,6 +268,8 @@ async function reserveAndGenerate(
     }
     if (hold.status === ReserveStatus.BUSY) return createReplyResult({ errorCode: "busy" });
     if (hold.status !== ReserveStatus.HELD) return createReplyResult({});
+    // The client was below its limits when the request arrived; replies that ran then may have become unpaid since.
+    if (deps.unpaidReplies.isRefused(client)) return createReplyResult({ errorCode: "busy" });
     held = { month: hold.month, day: hold.day };
   } catch (cause) {
     context.releaseStart();
